@@ -1,0 +1,28 @@
+// Values. A dataflow graph is a graph whose vertices read and produce values; operations with several results,
+// and results with many readers, are the normal case.
+#ifndef STRETTO_CORE_DATAFLOW_CONCEPTS_HPP
+#define STRETTO_CORE_DATAFLOW_CONCEPTS_HPP
+
+#include "stretto/core/concepts.hpp"
+
+namespace stretto {
+
+/// Adds `value_type`, `operands(v)` (the values v reads, in order), `results(v)` (the values v defines, each
+/// value being the result of exactly one vertex), `producer(x)` and `consumers(x)` (vertices, once per use).
+/// Every data dependence implied by the values also appears in `successors`/`predecessors`.
+template <class G>
+concept dataflow_graph = graph_view<G> && requires { typename G::value_type; } && handle<typename G::value_type> &&
+                         requires(const G& g, const typename G::vertex_type v, const typename G::value_type x) {
+                             { g.operands(v) } -> iterable_of<typename G::value_type>;
+                             { g.results(v) } -> iterable_of<typename G::value_type>;
+                             { g.producer(x) } -> std::convertible_to<typename G::vertex_type>;
+                             { g.consumers(x) } -> iterable_of<typename G::vertex_type>;
+                         };
+
+/// The handle type of the values of a view.
+template <dataflow_graph G>
+using value_t = typename G::value_type;
+
+}  // namespace stretto
+
+#endif

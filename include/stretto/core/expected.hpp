@@ -1,0 +1,105 @@
+// `expected<T, E>`: a result, or the reason why there is none. The subset of std::expected (C++23) that the library
+// uses, with the same names; own code because <tl/expected.hpp> pulls in <functional> and doubles the cost of every
+// header (docs/decisions/expected.md), and std::expected is not there in C++20.
+#ifndef STRETTO_CORE_EXPECTED_HPP
+#define STRETTO_CORE_EXPECTED_HPP
+
+#include <concepts>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/core/config.hpp"
+
+namespace stretto {
+
+/// Wraps an error so that it converts to any `expected<T, E>`: `return unexpected(cycle);`
+template <class E>
+class [[nodiscard]] unexpected {
+public:
+    constexpr explicit unexpected(E error) : error_(std::move(error)) {}
+    constexpr const E& error() const& noexcept { return error_; }
+    constexpr E&& error() && noexcept { return std::move(error_); }
+
+private:
+    E error_;
+};
+
+/// Holds a `T` or an `E`. Access to the wrong one is a broken precondition (STRETTO_ASSERT), never an exception.
+template <class T, class E>
+class [[nodiscard]] expected {
+    static_assert(std::is_object_v<T> && std::is_object_v<E>, "expected holds objects, not references or void");
+
+    static constexpr bool nothrow_move =
+        std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_constructible_v<E>;
+
+public:
+    using value_type = T;
+    using error_type = E;
+
+    expected(T value) : has_value_(true) { ::new (static_cast<void*>(&value_)) T(std::move(value)); }
+    template <class F>
+        requires std::convertible_to<F, E>
+    expected(unexpected<F> e) : has_value_(false) {
+        ::new (static_cast<void*>(&error_)) E(std::move(e).error());
+    }
+    expected(const expected& other) : has_value_(other.has_value_) {
+        if (has_value_) ::new (static_cast<void*>(&value_)) T(other.value_);
+        else ::new (static_cast<void*>(&error_)) E(other.error_);
+    }
+    expected(expected&& other) noexcept(nothrow_move) : has_value_(other.has_value_) { take(other); }
+    expected& operator=(expected other) noexcept(nothrow_move) {
+        destroy();
+        has_value_ = other.has_value_;
+        take(other);
+        return *this;
+    }
+    ~expected() { destroy(); }
+
+    [[nodiscard]] bool has_value() const noexcept { return has_value_; }
+    explicit operator bool() const noexcept { return has_value_; }
+
+    T& operator*() & noexcept {
+        STRETTO_ASSERT(has_value_, "this expected holds an error, not a value");
+        return value_;
+    }
+    const T& operator*() const& noexcept {
+        STRETTO_ASSERT(has_value_, "this expected holds an error, not a value");
+        return value_;
+    }
+    T&& operator*() && noexcept {
+        STRETTO_ASSERT(has_value_, "this expected holds an error, not a value");
+        return std::move(value_);
+    }
+    T* operator->() noexcept { return &**this; }
+    const T* operator->() const noexcept { return &**this; }
+
+    [[nodiscard]] const E& error() const& noexcept {
+        STRETTO_ASSERT(!has_value_, "this expected holds a value, not an error");
+        return error_;
+    }
+    [[nodiscard]] E&& error() && noexcept {
+        STRETTO_ASSERT(!has_value_, "this expected holds a value, not an error");
+        return std::move(error_);
+    }
+
+private:
+    void take(expected& other) noexcept(nothrow_move) {
+        if (has_value_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
+        else ::new (static_cast<void*>(&error_)) E(std::move(other.error_));
+    }
+    void destroy() noexcept {
+        if (has_value_) value_.~T();
+        else error_.~E();
+    }
+
+    union {
+        T value_;
+        E error_;
+    };
+    bool has_value_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,43 @@
+// `iterable_of<R, T>`: the only thing stretto ever asks of a range is that it works in a range-for.
+// Weaker than std::ranges::input_range on purpose: iterators of existing compilers often lack typedefs or
+// post-increment, and <iterator>/<ranges> would cost every user 100-300 ms per translation unit.
+#ifndef STRETTO_CORE_ITERABLE_HPP
+#define STRETTO_CORE_ITERABLE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace stretto {
+namespace detail {
+
+template <class T, std::size_t N>
+constexpr T* begin_of(T (&a)[N]) noexcept {
+    return a;
+}
+template <class T, std::size_t N>
+constexpr T* end_of(T (&a)[N]) noexcept {
+    return a + N;
+}
+template <class R>
+constexpr auto begin_of(R& r) -> decltype(r.begin()) {
+    return r.begin();
+}
+template <class R>
+constexpr auto end_of(R& r) -> decltype(r.end()) {
+    return r.end();
+}
+
+}  // namespace detail
+
+/// A range, returned by reference or by value, whose elements convert to `T` in `for (T x : range)`.
+template <class R, class T>
+concept iterable_of = requires(std::remove_reference_t<R>& range) {
+    { *detail::begin_of(range) } -> std::convertible_to<T>;
+    { detail::begin_of(range) != detail::end_of(range) } -> std::convertible_to<bool>;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,136 @@
+// What a vertex *is*. A view says how vertices hang together; an op model says which of them compute, launch a
+// collective or wait for one, how long they take and what memory they hold. It is a second small struct, because
+// one graph may be looked at under several cost models.
+//
+// Only `kind` is required. The rest is detected; what is missing takes the default that the accessors below name,
+// so a first model is five lines and grows as its author learns more.
+#ifndef STRETTO_CORE_OP_MODEL_HPP
+#define STRETTO_CORE_OP_MODEL_HPP
+
+#include <concepts>
+#include <cstdint>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/units.hpp"
+
+namespace stretto {
+
+enum class op_kind : std::uint8_t {
+    input,    ///< a parameter or argument of the step: there before it begins, never freed
+    compute,  ///< occupies the compute lane for its duration
+    view,     ///< no kernel; its results alias operands, or are no tensors at all
+    start,    ///< launches a collective on the channel of its process group; the lane does not wait
+    wait,     ///< the lane waits for the collective of its launch (or for nothing, if it has none)
+    output,   ///< names the results of the step; what it reads is never freed
+};
+
+enum class collective_kind : std::uint8_t {
+    all_gather,
+    reduce_scatter,
+    all_reduce,
+    all_to_all,
+    other
+};
+
+/// Position of a process group in the caller's list of groups. Two groups with the same ranks are two groups.
+using group_id = std::uint32_t;
+
+/// `kind(v)`; optionally
+///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start      default 0
+///   collective(v) -> collective_kind   of a start                                           default other
+///   group(v) -> group_id               of a start: which channel                            default 0
+///   payload(v) -> bytes                of a start: bytes of this rank's input               default 0
+///   launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
+///                                      of its first operand if that is a start, else none
+///   bytes_of(x) -> bytes               storage allocated for a value (0 if it only aliases) default 0
+///   aliases(x) -> values               values whose storage x shares                        default none
+///   effects(v) -> values               values whose storage v writes in place               default none
+template <class M, class G>
+concept op_model =
+    dataflow_graph<G> && std::copy_constructible<M> && requires(const M& m, const typename G::vertex_type v) {
+        { m.kind(v) } -> std::same_as<op_kind>;
+    };
+
+/// Accessors that fill in the defaults. Library code reads models only through these.
+template <dataflow_graph G, op_model<G> M>
+constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
+    if constexpr (requires {
+                      { model.duration(v) } -> std::convertible_to<nanoseconds>;
+                  })
+        return model.duration(v);
+    else return {};
+}
+
+template <dataflow_graph G, op_model<G> M>
+constexpr collective_kind collective_of(const M& model, vertex_t<G> v) {
+    if constexpr (requires {
+                      { model.collective(v) } -> std::convertible_to<collective_kind>;
+                  })
+        return model.collective(v);
+    else return collective_kind::other;
+}
+
+template <dataflow_graph G, op_model<G> M>
+constexpr group_id group_of(const M& model, vertex_t<G> v) {
+    if constexpr (requires {
+                      { model.group(v) } -> std::convertible_to<group_id>;
+                  })
+        return model.group(v);
+    else return 0;
+}
+
+template <dataflow_graph G, op_model<G> M>
+constexpr bytes payload_of(const M& model, vertex_t<G> v) {
+    if constexpr (requires {
+                      { model.payload(v) } -> std::convertible_to<bytes>;
+                  })
+        return model.payload(v);
+    else return {};
+}
+
+template <dataflow_graph G, op_model<G> M>
+constexpr bytes allocation_of(const M& model, value_t<G> x) {
+    if constexpr (requires {
+                      { model.bytes_of(x) } -> std::convertible_to<bytes>;
+                  })
+        return model.bytes_of(x);
+    else return {};
+}
+
+/// The start that `w` waits for, or `w` itself if it waits for nothing.
+template <dataflow_graph G, op_model<G> M>
+constexpr vertex_t<G> launch_of(const G& g, const M& model, vertex_t<G> w) {
+    if constexpr (requires {
+                      { model.launch_of(w) } -> std::convertible_to<vertex_t<G>>;
+                  }) {
+        return model.launch_of(w);
+    } else {
+        for (value_t<G> x : g.operands(w)) {
+            vertex_t<G> p = g.producer(x);
+            return model.kind(p) == op_kind::start ? p : w;
+        }
+        return w;
+    }
+}
+
+/// Calls `f(y)` for every value whose storage `x` shares.
+template <dataflow_graph G, op_model<G> M, class F>
+constexpr void for_each_alias(const M& model, value_t<G> x, F&& f) {
+    if constexpr (requires {
+                      { model.aliases(x) } -> iterable_of<value_t<G>>;
+                  })
+        for (value_t<G> y : model.aliases(x)) f(y);
+}
+
+/// Calls `f(y)` for every value whose storage `v` writes in place.
+template <dataflow_graph G, op_model<G> M, class F>
+constexpr void for_each_effect(const M& model, vertex_t<G> v, F&& f) {
+    if constexpr (requires {
+                      { model.effects(v) } -> iterable_of<value_t<G>>;
+                  })
+        for (value_t<G> y : model.effects(v)) f(y);
+}
+
+}  // namespace stretto
+
+#endif
