@@ -1,0 +1,99 @@
+// Lower bounds on the step: no legal order, with any amount of memory, is faster.
+#ifndef STRETTO_SCHEDULE_BOUNDS_HPP
+#define STRETTO_SCHEDULE_BOUNDS_HPP
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "stretto/schedule/detail/path_lengths.hpp"
+#include "stretto/schedule/detail/spine_bound.hpp"
+
+namespace stretto {
+
+/// What makes a step at least as long as its lower bound.
+enum class bound_kind : std::uint8_t {
+    load,           ///< one machine (the lane or a channel) is busy that long
+    critical_path,  ///< a chain of dependences takes that long
+    jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
+    spine,          ///< work enclosed between points of the critical path, summed along it
+};
+
+struct lower_bound {
+    nanoseconds value;
+    bound_kind kind = bound_kind::load;
+    std::uint32_t machine = 0;  ///< of load and jackson: 0 the compute lane, 1 + group a channel
+};
+
+namespace detail {
+
+/// Jackson's preemptive schedule of one machine: at each moment the released job with the longest tail runs.
+/// Its maximum of completion + tail is a lower bound for the non-preemptive problem. O(n log n).
+[[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
+                                                std::vector<std::uint32_t>& jobs) {
+    std::sort(jobs.begin(), jobs.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return l.head[a] != l.head[b] ? l.head[a] < l.head[b] : a < b; });
+    struct job {
+        std::int64_t tail, left;
+    };
+    auto shorter_tail = [](const job& a, const job& b) { return a.tail < b.tail; };
+    std::vector<job> released;
+    std::int64_t now = 0, best = 0;
+    for (std::size_t next = 0; next < jobs.size() || !released.empty();) {
+        if (released.empty()) now = std::max(now, l.head[jobs[next]]);
+        for (; next < jobs.size() && l.head[jobs[next]] <= now; ++next) {
+            released.push_back({l.tail[jobs[next]], c.duration[jobs[next]]});
+            std::push_heap(released.begin(), released.end(), shorter_tail);
+        }
+        job& longest = released.front();
+        const std::int64_t until = next < jobs.size() ? l.head[jobs[next]] : INT64_MAX;
+        if (longest.left > until - now) {
+            longest.left -= until - now;
+            now = until;
+            continue;
+        }
+        now += longest.left;
+        best = std::max(best, now + longest.tail);
+        std::pop_heap(released.begin(), released.end(), shorter_tail);
+        released.pop_back();
+    }
+    return best;
+}
+
+[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 32) {
+    path_lengths lengths = longest_paths(c);
+    std::vector<std::vector<std::uint32_t>> jobs(c.machines);
+    std::vector<std::int64_t> load(c.machines, 0);
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        if (c.machine[n] < c.machines && c.duration[n] > 0) {
+            jobs[c.machine[n]].push_back(n);
+            load[c.machine[n]] += c.duration[n];
+        }
+    lower_bound best;
+    auto consider = [&](std::int64_t value, bound_kind kind, std::uint32_t machine) {
+        if (value > best.value.count) best = {{value}, kind, machine};
+    };
+    for (std::uint32_t m = 0; m < c.machines; ++m) consider(load[m], bound_kind::load, m);
+    consider(lengths.critical, bound_kind::critical_path, 0);
+
+    std::vector<std::uint32_t> busiest(c.machines);
+    std::iota(busiest.begin(), busiest.end(), 0u);
+    std::stable_sort(busiest.begin(), busiest.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return load[a] > load[b]; });
+    busiest.resize(std::min<std::size_t>(busiest.size(), 4));
+    consider(spine_bound(c, lengths, busiest, window).run(), bound_kind::spine, 0);
+    for (std::uint32_t m = 0; m < c.machines; ++m) consider(jackson_bound(c, lengths, jobs[m]), bound_kind::jackson, m);
+    return best;
+}
+
+}  // namespace detail
+
+/// The best of load, critical path, spine and Jackson bounds (in that order where equal). Exact integers,
+/// deterministic. O(V log V + E). Valid for every order that respects the dependences of `g`, at any memory limit.
+[[nodiscard]] inline lower_bound bound_below(const task_graph& g) {
+    return detail::bound_below(detail::make_compact_tasks(g));
+}
+
+}  // namespace stretto
+
+#endif

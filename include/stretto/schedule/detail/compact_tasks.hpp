@@ -1,0 +1,145 @@
+// The tasks that take time or memory, with the weightless ones (views, inputs, waits on nothing) folded into them.
+// Half of a captured step is views; passes that run many times over the graph run over this instead.
+#ifndef STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
+#define STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
+
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto::detail {
+
+inline constexpr std::uint32_t no_node = UINT32_MAX;
+
+/// A node is one task with weight and the weightless tasks whose predecessors all lie in that node; those run right
+/// behind it, where they can neither delay anything nor lengthen a lifetime. Nodes are numbered in program order.
+struct compact_tasks {
+    enum class role : std::uint8_t {
+        compute,
+        start,
+        wait,
+        weightless
+    };
+
+    std::vector<role> kind;
+    std::vector<std::int64_t> duration;    ///< on the lane or the channel
+    std::vector<std::int64_t> allocation;  ///< bytes
+    std::vector<std::uint32_t> machine;    ///< 0 the lane, 1 + group a channel, `machines` none
+    std::vector<std::uint32_t> launch;     ///< of a wait: the node of its start
+    std::vector<task_id> task;             ///< the task with weight
+    index_lists predecessors, successors;  ///< node -> nodes, each once
+    index_lists touched;                   ///< node -> storages (dense numbers)
+    std::vector<std::int64_t> storage_bytes;
+    std::uint32_t machines = 1;
+
+    std::vector<task_id> preamble;  ///< weightless tasks that depend on inputs only
+    index_lists followers;          ///< node -> weightless tasks folded into it, in program order
+
+    [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }
+};
+
+/// O(V + E) time and space.
+[[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g) {
+    constexpr std::uint32_t in_preamble = no_node;
+    compact_tasks c;
+    c.machines = static_cast<std::uint32_t>(1 + g.groups);
+    std::vector<std::uint32_t> node_of(g.size());
+    std::vector<std::uint32_t> dense_storage(g.allocation.size(), no_node);
+    std::vector<std::uint32_t> node_seen, storage_seen;
+    std::vector<task_id> folded;  // pairs (node, task) are needed per node: collected here, listed at the end
+
+    for (task_id t = 0; t < g.size(); ++t) {
+        std::int64_t allocates = 0;
+        if (g.kind[t] != op_kind::input)
+            for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) allocates += g.allocation[x].count;
+        const bool has_machine = g.kind[t] == op_kind::compute || g.kind[t] == op_kind::start;
+        const bool weightless = !has_machine && g.launch[t] == no_task && allocates == 0;
+        if (weightless) {
+            std::uint32_t only = in_preamble;
+            bool several = false;
+            for (task_id p : g.predecessors[t]) {
+                const std::uint32_t n = node_of[p];
+                if (n == in_preamble || n == only) continue;
+                several = only != in_preamble;
+                if (several) break;
+                only = n;
+            }
+            if (!several) {
+                node_of[t] = only;
+                if (only == in_preamble) c.preamble.push_back(t);
+                else folded.push_back(t);
+                continue;
+            }
+        }
+        node_of[t] = c.size();
+        c.task.push_back(t);
+        c.duration.push_back(has_machine ? g.duration[t].count : 0);
+        c.allocation.push_back(allocates);
+        c.launch.push_back(g.launch[t] == no_task ? no_node : node_of[g.launch[t]]);
+        if (g.kind[t] == op_kind::compute) c.kind.push_back(compact_tasks::role::compute);
+        else if (g.kind[t] == op_kind::start) c.kind.push_back(compact_tasks::role::start);
+        else if (g.launch[t] != no_task) c.kind.push_back(compact_tasks::role::wait);
+        else c.kind.push_back(compact_tasks::role::weightless);
+        c.machine.push_back(g.kind[t] == op_kind::compute ? 0
+                            : g.kind[t] == op_kind::start ? 1 + g.group[t]
+                                                          : c.machines);
+    }
+
+    // Members of every node: the folded tasks, bucketed by node, stay in program order.
+    std::vector<std::uint32_t> first(c.size() + 1, 0);
+    for (task_id t : folded) ++first[node_of[t] + 1];
+    for (std::uint32_t n = 0; n < c.size(); ++n) first[n + 1] += first[n];
+    std::vector<task_id> by_node(folded.size());
+    for (task_id t : folded) by_node[first[node_of[t]]++] = t;
+
+    node_seen.assign(c.size(), no_node);
+    storage_seen.assign(g.allocation.size(), no_node);
+    c.predecessors.reserve(c.size(), g.predecessors.items());
+    c.touched.reserve(c.size(), g.touched.items());
+    std::uint32_t next_folded = 0;
+    for (std::uint32_t n = 0; n < c.size(); ++n) {
+        auto absorb = [&](task_id t) {
+            for (task_id p : g.predecessors[t]) {
+                const std::uint32_t m = node_of[p];
+                if (m == n || m == in_preamble || node_seen[m] == n) continue;
+                node_seen[m] = n;
+                c.predecessors.push(m);
+            }
+            for (value_id s : g.touched[t]) {
+                if (storage_seen[s] == n) continue;
+                storage_seen[s] = n;
+                if (dense_storage[s] == no_node) {
+                    dense_storage[s] = static_cast<std::uint32_t>(c.storage_bytes.size());
+                    c.storage_bytes.push_back(g.allocation[s].count);
+                }
+                c.touched.push(dense_storage[s]);
+            }
+        };
+        absorb(c.task[n]);
+        for (; next_folded < first[n]; ++next_folded) {
+            absorb(by_node[next_folded]);
+            c.followers.push(by_node[next_folded]);
+        }
+        c.predecessors.close_row();
+        c.touched.close_row();
+        c.followers.close_row();
+    }
+    c.successors = c.predecessors.inverse(c.size());
+    return c;
+}
+
+/// The order of tasks that an order of nodes stands for.
+[[nodiscard]] inline std::vector<task_id> expand(const compact_tasks& c, std::span<const std::uint32_t> nodes) {
+    std::vector<task_id> order = c.preamble;
+    order.reserve(c.preamble.size() + c.size() + c.followers.items());
+    for (std::uint32_t n : nodes) {
+        order.push_back(c.task[n]);
+        order.insert(order.end(), c.followers[n].begin(), c.followers[n].end());
+    }
+    return order;
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,49 @@
+// Longest paths: how early a task can begin, and how long the step lasts at least after it.
+#ifndef STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
+#define STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
+
+#include <algorithm>
+#include <vector>
+
+#include "stretto/schedule/detail/compact_tasks.hpp"
+
+namespace stretto::detail {
+
+/// All in nanoseconds. A collective's duration lies on the edge from its start to its waits; other successors of a
+/// start (say, a view that reads the shape of the result) only need it issued.
+struct path_lengths {
+    std::vector<std::int64_t> head;     ///< longest path to the beginning of the node
+    std::vector<std::int64_t> tail;     ///< longest path from the end of its work (kernel or collective)
+    std::vector<std::int64_t> through;  ///< longest path from its beginning to the end of the step
+    std::int64_t critical = 0;          ///< longest path of all
+};
+
+/// Whether `successor` needs the work of `n` done, or only begun.
+[[nodiscard]] inline bool needs_end(const compact_tasks& c, std::uint32_t n, std::uint32_t successor) {
+    return c.kind[n] != compact_tasks::role::start || c.launch[successor] == n;
+}
+
+/// O(V + E).
+[[nodiscard]] inline path_lengths longest_paths(const compact_tasks& c) {
+    path_lengths l;
+    l.head.assign(c.size(), 0);
+    l.tail.assign(c.size(), 0);
+    l.through.assign(c.size(), 0);
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        for (std::uint32_t p : c.predecessors[n])
+            l.head[n] = std::max(l.head[n], l.head[p] + (needs_end(c, p, n) ? c.duration[p] : 0));
+    for (std::uint32_t n = c.size(); n-- > 0;) {
+        std::int64_t after_begin = 0;
+        for (std::uint32_t s : c.successors[n]) {
+            std::int64_t& longest = needs_end(c, n, s) ? l.tail[n] : after_begin;
+            longest = std::max(longest, l.through[s]);
+        }
+        l.through[n] = std::max(c.duration[n] + l.tail[n], after_begin);
+        l.critical = std::max(l.critical, l.head[n] + l.through[n]);
+    }
+    return l;
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,157 @@
+// The scheduler: an order of the step that hides communication, never exceeds a memory limit, is never worse than the
+// input, and comes with a proof of how far from optimal it can be.
+#ifndef STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
+#define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/detail/list_pass.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/simulate.hpp"
+
+namespace stretto {
+
+struct schedule_options {
+    bytes memory_limit = unlimited_bytes;  ///< peak live bytes; may equal the peak of the input order
+    double good_enough = 0.001;            ///< stop improving once the gap to the lower bound is below this share
+};
+
+/// Why there is no schedule: the input order itself needs more memory than the limit. (The witness that keeps every
+/// schedule within its limit is the input order; a limit below its peak has none.)
+struct limit_too_low {
+    bytes limit;
+    bytes input_peak;
+    task_id at;  ///< where the input order reaches its peak
+};
+
+/// A legal order with its certificate. Only `list_schedule` makes one.
+class schedule {
+public:
+    [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
+    [[nodiscard]] nanoseconds step() const noexcept { return times_.step; }
+    [[nodiscard]] const simulation& times() const noexcept { return times_; }
+    [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
+    [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
+
+    /// No order of this step is faster, whatever memory it may use.
+    [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
+    /// step / bound - 1: how much faster an optimal order could be at most. 0 proves this one optimal.
+    [[nodiscard]] double gap() const noexcept {
+        if (bound_.value.count == 0) return 0;
+        return static_cast<double>((times_.step - bound_.value).count) / static_cast<double>(bound_.value.count);
+    }
+    /// Every collective with its exposed time and the reason for it, in issue order.
+    [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
+
+private:
+    schedule() = default;
+    friend expected<schedule, limit_too_low> list_schedule(const task_graph&, const schedule_options&);
+
+    std::vector<task_id> order_;
+    simulation times_;
+    memory_profile memory_;
+    bytes limit_;
+    lower_bound bound_;
+    std::vector<collective_exposure> exposures_;
+};
+
+namespace detail {
+
+/// Tries preferences one after the other and keeps the best pass. All that varies is which ready kernel and which ready
+/// collective goes first: program order keeps memory low; the backward pass ("as late as possible") knows what is
+/// urgent; most steps want urgency on the channels and a blend of both on the lane.
+class schedule_search {
+public:
+    schedule_search(const compact_tasks& c, std::int64_t limit, bool limited, nanoseconds input_step)
+        : c_(c), limit_(limit), limited_(limited) {
+        best_.nodes.resize(c.size());
+        std::iota(best_.nodes.begin(), best_.nodes.end(), 0u);
+        best_.step = input_step.count;
+        if (limited) baseline_ = make_baseline(c, best_.nodes);
+        program_order_ = machine_orders_of(c, best_.nodes);
+    }
+
+    [[nodiscard]] pass_result run(std::int64_t enough) {
+        const pass_result first = attempt(program_order_);
+        if (best_.step <= enough) return std::move(best_);
+        const pass_result late = backward_pass(c_, machine_orders_of(c_, first.nodes, true));
+        machine_orders urgency = machine_orders_of(c_, late.nodes, true);
+        for (double toward_urgency : {1.0, 0.0, 0.75, 0.5}) {
+            const pass_result tried =
+                attempt(toward_urgency == 1.0 ? urgency : blend(program_order_, urgency, toward_urgency));
+            if (best_.step <= enough) break;
+            if (toward_urgency == 1.0) {
+                // A second round from where the first has led: what is urgent now?
+                const pass_result later = backward_pass(c_, machine_orders_of(c_, tried.nodes, true));
+                urgency = machine_orders_of(c_, later.nodes, true);
+            }
+        }
+        return std::move(best_);
+    }
+
+private:
+    pass_result attempt(const machine_orders& preference) {
+        pass_result r;
+        if (limited_) {
+            baseline_witness memory(c_, baseline_, limit_);
+            r = forward_pass(c_, preference, &memory).run();
+        } else {
+            r = forward_pass(c_, preference, nullptr).run();
+        }
+        if (r.step < best_.step) best_ = r;
+        return r;
+    }
+
+    const compact_tasks& c_;
+    std::int64_t limit_;
+    bool limited_;
+    pass_result best_;
+    baseline baseline_;
+    machine_orders program_order_;
+};
+
+}  // namespace detail
+
+/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most five
+/// forward passes in all; then the exact clock, the exact memory profile, the lower bound and the reason for whatever
+/// stays exposed. Deterministic: integers only, ties by program order.
+///
+/// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
+/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
+/// Sources: baseline-certified list scheduling and forward/backward improvement (Li & Willis 1992).
+[[nodiscard]] inline expected<schedule, limit_too_low> list_schedule(const task_graph& g,
+                                                                     const schedule_options& options = {}) {
+    schedule s;
+    std::vector<task_id> input(g.size());
+    std::iota(input.begin(), input.end(), 0u);
+    const simulation input_times = simulate(g, input);
+    const memory_profile input_memory = profile_memory(g, input);
+    if (input_memory.peak > options.memory_limit)
+        return unexpected(limit_too_low{options.memory_limit, input_memory.peak, input_memory.peak_at});
+
+    const detail::compact_tasks c = detail::make_compact_tasks(g);
+    s.limit_ = options.memory_limit;
+    s.bound_ = detail::bound_below(c);
+    const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
+    detail::schedule_search search(c, options.memory_limit.count, options.memory_limit != unlimited_bytes,
+                                   input_times.step);
+    const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
+
+    s.order_ = best.step < input_times.step.count ? detail::expand(c, best.nodes) : std::move(input);
+    s.times_ = simulate(g, s.order_);
+    s.memory_ = profile_memory(g, s.order_);
+    std::vector<task_id> starved;
+    for (std::uint32_t n : best.starved) starved.push_back(c.task[n]);
+    std::sort(starved.begin(), starved.end());
+    s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
+    return s;
+}
+
+}  // namespace stretto
+
+#endif

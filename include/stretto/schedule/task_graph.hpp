@@ -1,0 +1,184 @@
+// The task graph: the one concrete, index-based structure of the library. Views of foreign IRs stay templates;
+// everything heavy (simulation, bounds, scheduling) runs on this, as ordinary functions over flat arrays.
+// One pass over a view and an op model builds it; nobody constructs it by hand.
+//
+// A task is a vertex, numbered in program order. A value is a result, numbered in order of its task. A *storage*
+// is the memory a value allocates; values that alias share storages. Side effects are dependences here: beside the
+// edges of the view, tasks are ordered by what they write in place and by what a collective has in flight.
+#ifndef STRETTO_SCHEDULE_TASK_GRAPH_HPP
+#define STRETTO_SCHEDULE_TASK_GRAPH_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
+
+namespace stretto {
+
+using task_id = std::uint32_t;
+using value_id = std::uint32_t;
+inline constexpr task_id no_task = UINT32_MAX;
+
+/// Structure of arrays, all indexed by task or value. Read-only for users; made by `make_task_graph`.
+struct task_graph {
+    // What each task is and costs.
+    std::vector<op_kind> kind;
+    std::vector<nanoseconds> duration;
+    std::vector<collective_kind> collective;  ///< of a start
+    std::vector<group_id> group;              ///< of a start: its channel
+    std::vector<bytes> payload;               ///< of a start
+    std::vector<task_id> launch;              ///< of a wait: its start, or no_task
+    std::size_t groups = 0;                   ///< one more than the largest group in use
+
+    // Values and memory.
+    std::vector<value_id> first_result;  ///< results of t: [first_result[t], first_result[t + 1])
+    std::vector<bytes> allocation;       ///< of a value; the storage has the id of the value
+    index_lists operands;                ///< task -> values it reads
+    index_lists writes;                  ///< task -> values it writes in place
+    index_lists storages;                ///< value -> storages it lives in
+    index_lists touched;                 ///< task -> storages that can be freed and must live until it has run
+    std::vector<task_id> storage_owner;  ///< value -> task that produces it
+
+    // Order.
+    index_lists declared;      ///< task -> its predecessors in the view, as listed there
+    index_lists predecessors;  ///< task -> tasks that must come before it for any reason, each once
+    index_lists successors;
+
+    [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
+};
+
+/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order.
+struct task_graph_error {
+    enum class reason {
+        reads_later_task,      ///< `task` depends on `other`, which comes later: program order is not topological
+        launch_is_no_start,    ///< the wait `task` names `other`, which is not a start that precedes it
+        negative_duration,     ///< of `task`
+        negative_bytes,        ///< allocation or payload of `task`
+        overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
+        operand_not_in_graph,  ///< `task` reads, aliases or writes a value whose producer is not listed
+    };
+    reason why;
+    task_id task;
+    task_id other;
+};
+
+namespace detail {
+
+/// Facts as read from the view; `finish_task_graph` derives storages, lifetimes and dependences from them.
+struct raw_task_graph {
+    task_graph g;
+    index_lists aliases;  // value -> values
+};
+
+inline expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw);
+
+}  // namespace detail
+
+/// Builds the task graph of a view: tasks in the order of `g.vertices()`, times and memory from `model`.
+/// Program order must be topological. O(V + E) time and space, plus the dependences that in-place writes add.
+template <dependence_graph G, op_model<G> M>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<task_graph, task_graph_error> make_task_graph(G view, M model) {
+    using why = task_graph_error::reason;
+    detail::raw_task_graph raw;
+    task_graph& g = raw.g;
+    std::vector<task_id> task_of(view.index_bound(), no_task);
+    // A value is found by its producer and its position among the results.
+    auto value_of = [&](value_t<G> x) -> value_id {
+        const vertex_t<G> p = view.producer(x);
+        const task_id t = task_of[view.index(p)];
+        if (t == no_task) return no_task;
+        value_id id = g.first_result[t];
+        for (value_t<G> y : view.results(p)) {
+            if (y == x) return id;
+            ++id;
+        }
+        return no_task;
+    };
+    std::int64_t total_time = 0, total_bytes = 0;
+    constexpr std::int64_t ceiling = std::int64_t{1} << 62;
+    g.first_result.push_back(0);
+    for (vertex_t<G> v : view.vertices()) {
+        const std::size_t position = g.kind.size();
+        const task_id t = static_cast<task_id>(position);
+        if (position >= no_task - 1) return unexpected(task_graph_error{why::overflow, t, no_task});
+        task_of[view.index(v)] = t;
+        const op_kind kind = model.kind(v);
+        g.kind.push_back(kind);
+        const nanoseconds duration = duration_of<G>(model, v);
+        if (duration.count < 0) return unexpected(task_graph_error{why::negative_duration, t, no_task});
+        if (duration.count > ceiling - total_time) return unexpected(task_graph_error{why::overflow, t, no_task});
+        total_time += duration.count;
+        g.duration.push_back(duration);
+        const bool is_start = kind == op_kind::start;
+        g.collective.push_back(is_start ? collective_of<G>(model, v) : collective_kind::other);
+        g.group.push_back(is_start ? group_of<G>(model, v) : 0);
+        g.payload.push_back(is_start ? payload_of<G>(model, v) : bytes{});
+        if (g.payload.back().count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
+        if (is_start && g.group.back() >= g.groups) g.groups = std::size_t{g.group.back()} + 1;
+        g.launch.push_back(no_task);
+        if (kind == op_kind::wait) {
+            const vertex_t<G> s = launch_of<G>(view, model, v);
+            if (!(s == v)) {
+                const task_id start = task_of[view.index(s)];
+                if (start == no_task || g.kind[start] != op_kind::start)
+                    return unexpected(task_graph_error{why::launch_is_no_start, t, start});
+                g.launch.back() = start;
+            }
+        }
+        for (vertex_t<G> p : view.predecessors(v)) {
+            const task_id before = task_of[view.index(p)];
+            if (before == no_task || before == t) return unexpected(task_graph_error{why::reads_later_task, t, before});
+            g.declared.push(before);
+        }
+        g.declared.close_row();
+        bool known = true;
+        for (value_t<G> x : view.operands(v)) {
+            const value_id id = value_of(x);
+            known = known && id != no_task;
+            g.operands.push(id);
+        }
+        g.operands.close_row();
+        // Results exist before effects and aliases are read: an operation may write what it has just made.
+        const value_id first = g.first_result.back();
+        value_id results = 0;
+        for (value_t<G> x : view.results(v)) {
+            const bytes size = allocation_of<G>(model, x);
+            if (size.count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
+            if (size.count > ceiling - total_bytes) return unexpected(task_graph_error{why::overflow, t, no_task});
+            total_bytes += size.count;
+            g.allocation.push_back(size);
+            g.storage_owner.push_back(t);
+            ++results;
+        }
+        for (value_t<G> x : view.results(v)) {
+            for_each_alias<G>(model, x, [&](value_t<G> y) {
+                const value_id id = value_of(y);
+                known = known && id != no_task;
+                if (id != no_task && id < first) raw.aliases.push(id);
+            });
+            raw.aliases.close_row();
+        }
+        g.first_result.push_back(first + results);
+        for_each_effect<G>(model, v, [&](value_t<G> x) {
+            const value_id id = value_of(x);
+            known = known && id != no_task;
+            g.writes.push(id);
+        });
+        g.writes.close_row();
+        if (!known) return unexpected(task_graph_error{why::operand_not_in_graph, t, no_task});
+    }
+    return detail::finish_task_graph(std::move(raw));
+}
+
+}  // namespace stretto
+
+#include "stretto/schedule/detail/finish_task_graph.hpp"
+
+#endif
