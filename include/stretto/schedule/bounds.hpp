@@ -60,7 +60,7 @@ namespace detail {
     return best;
 }
 
-[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 32) {
+[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 64) {
     path_lengths lengths = longest_paths(c);
     std::vector<std::vector<std::uint32_t>> jobs(c.machines);
     std::vector<std::int64_t> load(c.machines, 0);

@@ -67,41 +67,47 @@ namespace detail {
 /// urgent; most steps want urgency on the channels and a blend of both on the lane.
 class schedule_search {
 public:
-    schedule_search(const compact_tasks& c, std::int64_t limit, bool limited, nanoseconds input_step)
-        : c_(c), limit_(limit), limited_(limited) {
-        best_.nodes.resize(c.size());
-        std::iota(best_.nodes.begin(), best_.nodes.end(), 0u);
+    /// `input_step`: of the order of the nodes, which fits `limit`.
+    schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step) : c_(c), limit_(limit.count) {
+        std::vector<std::uint32_t> input(c.size());
+        std::iota(input.begin(), input.end(), 0u);
+        program_order_ = machine_orders_of(c, input);
         best_.step = input_step.count;
-        if (limited) baseline_ = make_baseline(c, best_.nodes);
-        program_order_ = machine_orders_of(c, best_.nodes);
+        best_.nodes = input;
+        input_ = std::move(input);
     }
 
+    /// The best order found, once it is no longer than `enough` or nothing is left to try.
     [[nodiscard]] pass_result run(std::int64_t enough) {
         const pass_result first = attempt(program_order_);
         if (best_.step <= enough) return std::move(best_);
-        const pass_result late = backward_pass(c_, machine_orders_of(c_, first.nodes, true));
-        machine_orders urgency = machine_orders_of(c_, late.nodes, true);
-        for (double toward_urgency : {1.0, 0.0, 0.75, 0.5}) {
-            const pass_result tried =
-                attempt(toward_urgency == 1.0 ? urgency : blend(program_order_, urgency, toward_urgency));
+        const pass_result urgent_first = attempt(urgency_after(first));
+        if (best_.step <= enough) return std::move(best_);
+        // A second round from where the first has led: what is urgent now?
+        const machine_orders urgency = urgency_after(urgent_first);
+        for (double toward_urgency : {0.0, 0.75}) {
+            attempt(blend(program_order_, urgency, toward_urgency));
             if (best_.step <= enough) break;
-            if (toward_urgency == 1.0) {
-                // A second round from where the first has led: what is urgent now?
-                const pass_result later = backward_pass(c_, machine_orders_of(c_, tried.nodes, true));
-                urgency = machine_orders_of(c_, later.nodes, true);
-            }
         }
         return std::move(best_);
     }
 
 private:
+    [[nodiscard]] machine_orders urgency_after(const pass_result& r) const {
+        const pass_result late = backward_pass(c_, machine_orders_of(c_, r.nodes, true));
+        return machine_orders_of(c_, late.nodes, true);
+    }
+
     pass_result attempt(const machine_orders& preference) {
         pass_result r;
-        if (limited_) {
+        if (!memory_binds_) {
+            r = forward_pass(c_, preference, nullptr).run();
+            memory_binds_ = limit_ != unlimited_bytes.count && peak_of(c_, r.nodes) > limit_;
+            if (memory_binds_) baseline_ = make_baseline(c_, std::move(input_));
+        }
+        if (memory_binds_) {
             baseline_witness memory(c_, baseline_, limit_);
             r = forward_pass(c_, preference, &memory).run();
-        } else {
-            r = forward_pass(c_, preference, nullptr).run();
         }
         if (r.step < best_.step) best_ = r;
         return r;
@@ -109,15 +115,16 @@ private:
 
     const compact_tasks& c_;
     std::int64_t limit_;
-    bool limited_;
+    bool memory_binds_ = false;  // some pass without the witness has exceeded the limit
     pass_result best_;
+    std::vector<std::uint32_t> input_;
     baseline baseline_;
     machine_orders program_order_;
 };
 
 }  // namespace detail
 
-/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most five
+/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
 /// forward passes in all; then the exact clock, the exact memory profile, the lower bound and the reason for whatever
 /// stays exposed. Deterministic: integers only, ties by program order.
 ///
@@ -138,8 +145,7 @@ private:
     s.limit_ = options.memory_limit;
     s.bound_ = detail::bound_below(c);
     const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
-    detail::schedule_search search(c, options.memory_limit.count, options.memory_limit != unlimited_bytes,
-                                   input_times.step);
+    detail::schedule_search search(c, options.memory_limit, input_times.step);
     const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
 
     s.order_ = best.step < input_times.step.count ? detail::expand(c, best.nodes) : std::move(input);

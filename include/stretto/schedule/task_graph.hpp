@@ -76,6 +76,7 @@ struct raw_task_graph {
     index_lists aliases;  // value -> values
 };
 
+inline void reserve_tasks(raw_task_graph& raw, std::size_t tasks);
 inline expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw);
 
 }  // namespace detail
@@ -101,6 +102,7 @@ template <dependence_graph G, op_model<G> M>
         }
         return no_task;
     };
+    detail::reserve_tasks(raw, view.index_bound());
     std::int64_t total_time = 0, total_bytes = 0;
     constexpr std::int64_t ceiling = std::int64_t{1} << 62;
     g.first_result.push_back(0);

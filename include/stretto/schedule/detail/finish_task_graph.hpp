@@ -6,6 +6,24 @@
 
 namespace stretto::detail {
 
+/// Room for a usual step: one result and one or two operands a task.
+inline void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
+    task_graph& g = raw.g;
+    g.kind.reserve(tasks);
+    g.duration.reserve(tasks);
+    g.collective.reserve(tasks);
+    g.group.reserve(tasks);
+    g.payload.reserve(tasks);
+    g.launch.reserve(tasks);
+    g.first_result.reserve(tasks + 1);
+    g.allocation.reserve(tasks);
+    g.storage_owner.reserve(tasks);
+    g.operands.reserve(tasks, tasks + tasks / 2);
+    g.declared.reserve(tasks, tasks + tasks / 2);
+    g.writes.reserve(tasks, 0);
+    raw.aliases.reserve(tasks, tasks / 2);
+}
+
 /// Appends each item once per row, in order of first appearance.
 class unique_rows {
 public:

@@ -6,8 +6,9 @@
 //
 //     begin(c_j) >= end(c_i) + least offset of the first + their work + least distance of the last to c_j
 //
-// Gaps (i, j) that follow each other along the path are disjoint, so a dynamic program over j, looking back at most
-// `window` positions, adds them up. On forward steps this is worth 10-12 % over critical path and load.
+// Gaps (i, j) that follow each other along the path are disjoint, so a dynamic program over j adds them up. Only gaps
+// that begin and end where work off the path begins and ends can matter; the program looks back over `window` of those
+// per machine. On forward steps the bound is worth 10-12 % over critical path and load.
 #ifndef STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 #define STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 
@@ -18,53 +19,34 @@
 
 namespace stretto::detail {
 
-/// `machines`: those to look at. Raises `lengths.head` of the path's nodes where the program finds them later.
-/// O(V + E + L * window * machines) time, O(V + L * machines) space.
+/// Raises `lengths.head` of the path's nodes where the program finds them later.
+/// O(V + E + V * window) time, O(V + L * machines) space.
 class spine_bound {
 public:
+    /// `machines`: those whose work counts.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
                 std::uint32_t window)
         : c_(c), l_(lengths), machines_(std::move(machines)), window_(window) {
         trace_path();
         label_nodes();
+        bucket_by_out();
     }
 
+    /// The bound on the step.
     [[nodiscard]] std::int64_t run() {
-        bucket_by_out();
-        const std::size_t width = machines_.size();
         const std::uint32_t sink = length() - 1;
         std::vector<std::int64_t> end(length(), 0);
-        std::vector<enclosed> between(length() * width);  // [i][m]: nodes with in = i and out <= j
-        std::vector<enclosed> gap(width);
+        std::vector<lane> lanes;
+        for (std::uint32_t m : machines_) lanes.emplace_back(*this, m);
         for (std::uint32_t j = 1; j < length(); ++j) {
             for (std::uint32_t k = first_out_[j]; k < first_out_[j + 1]; ++k) {
                 const std::uint32_t n = by_out_[k];
-                if (in_[n] + window_ < j) continue;
-                enclosed& e = between[in_[n] * width + slot_[c_.machine[n]]];
-                e.work += c_.duration[n];
-                e.offset = std::min(e.offset, offset_[n]);
-                e.reach = std::min(e.reach, reach_[n] - prefix_[j - 1]);
+                lanes[slot_[c_.machine[n]]].enclose(
+                    in_[n], {c_.duration[n], prefix_[in_[n]] + offset_[n], reach_[n] - prefix_[j - 1]});
             }
             std::int64_t begin = end[j - 1];
             if (j != sink) begin = std::max(begin, l_.head[path_[j]]);
-            std::fill(gap.begin(), gap.end(), enclosed{});
-            const std::uint32_t stop = j > window_ ? j - window_ : 0;
-            for (std::uint32_t i = j; i-- > stop;) {
-                for (std::size_t m = 0; m < width; ++m) {
-                    enclosed& g = gap[m];
-                    g.offset += prefix_[i + 1] - prefix_[i];
-                    if (i + 1 != j && slot_[c_.machine[path_[i + 1]]] == m) {
-                        g.work += c_.duration[path_[i + 1]];
-                        g.offset = 0;
-                        g.reach = std::min(g.reach, -prefix_[i + 1]);
-                    }
-                    const enclosed& e = between[i * width + m];
-                    g.work += e.work;
-                    g.offset = std::min(g.offset, e.offset);
-                    g.reach = std::min(g.reach, e.reach);
-                    if (g.work > 0) begin = std::max(begin, end[i] + g.offset + g.work + g.reach + prefix_[j - 1]);
-                }
-            }
+            for (lane& m : lanes) begin = std::max(begin, m.latest_begin(j, end));
             end[j] = begin;
             if (j == sink) break;
             end[j] += c_.duration[path_[j]];
@@ -74,14 +56,75 @@ public:
     }
 
 private:
-    /// Work of one machine inside a gap. `reach` is relative to the beginning of the path.
-    struct enclosed {
-        std::int64_t work = 0;
-        std::int64_t offset = far;
-        std::int64_t reach = far;
-    };
     static constexpr std::int64_t far = INT64_MAX / 8;
     static constexpr std::uint32_t off_path = UINT32_MAX;
+
+    /// Work of one machine off the path. Times count along the path: `first`, from its beginning to the earliest begin;
+    /// `last`, from the latest end to the point in question, less the path up to there.
+    struct enclosed {
+        std::int64_t work = 0;
+        std::int64_t first = far;
+        std::int64_t last = far;
+
+        void add(const enclosed& e) {
+            work += e.work;
+            first = std::min(first, e.first);
+            last = std::min(last, e.last);
+        }
+    };
+
+    /// One machine along the path.
+    class lane {
+    public:
+        lane(const spine_bound& s, std::uint32_t machine) : s_(s), after_(s.length()), work_(s.length(), 0) {
+            next_.assign(s.length(), s.length());
+            previous_.assign(s.length(), 0);
+            for (std::uint32_t j = 1; j + 1 < s.length(); ++j) {
+                const bool mine = s.c_.machine[s.path_[j]] == machine;
+                work_[j] = work_[j - 1] + (mine ? s.c_.duration[s.path_[j]] : 0);
+                previous_[j] = mine ? j : previous_[j - 1];
+            }
+            for (std::uint32_t j = s.length() - 1; j-- > 0;) next_[j] = work_[j + 1] > work_[j] ? j + 1 : next_[j + 1];
+        }
+
+        /// Adds a node with in = i; its out is the position that is asked about next.
+        void enclose(std::uint32_t i, const enclosed& e) {
+            if (after_[i].work == 0) origins_.insert(std::upper_bound(origins_.begin(), origins_.end(), i), i);
+            after_[i].add(e);
+            changed_ = true;
+        }
+
+        /// The latest of all lower bounds on the begin of c_j that gaps of this machine imply.
+        [[nodiscard]] std::int64_t latest_begin(std::uint32_t j, const std::vector<std::int64_t>& end) {
+            if (!changed_) return 0;
+            changed_ = false;
+            const std::uint32_t on_path = previous_[j - 1];  // last path node of this machine before c_j
+            std::int64_t latest = 0;
+            enclosed gap;
+            std::uint32_t seen = 0;
+            for (std::size_t k = origins_.size(); k-- > 0 && seen < s_.window_; ++seen) {
+                const std::uint32_t i = origins_[k];
+                gap.add(after_[i]);
+                std::int64_t work = gap.work, first = gap.first, last = gap.last;
+                if (on_path > i) {
+                    work += work_[j - 1] - work_[i];
+                    first = std::min(first, s_.prefix_[next_[i] - 1]);
+                    last = std::min(last, -s_.prefix_[on_path]);
+                }
+                latest = std::max(latest, end[i] - s_.prefix_[i] + first + work + last + s_.prefix_[j - 1]);
+            }
+            return latest;
+        }
+
+    private:
+        const spine_bound& s_;
+        std::vector<enclosed> after_;          // [i]: nodes with in = i seen so far
+        std::vector<std::uint32_t> origins_;   // the i with such nodes, ascending
+        std::vector<std::int64_t> work_;       // of this machine's path nodes up to a position
+        std::vector<std::uint32_t> next_;      // first path node of this machine behind a position
+        std::vector<std::uint32_t> previous_;  // last one up to a position, or 0
+        bool changed_ = false;
+    };
 
     [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(path_.size()); }
 
