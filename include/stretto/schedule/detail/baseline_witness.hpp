@@ -169,6 +169,9 @@ public:
     /// First node of the baseline that has not run; its predecessors all have, and it always fits.
     [[nodiscard]] std::uint32_t front() const { return b_.order[front_]; }
 
+    [[nodiscard]] std::uint32_t at(std::uint32_t position) const { return b_.order[position]; }
+    [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return b_.position[n]; }
+
     /// Whether the remaining baseline still fits the limit when `n` runs now.
     [[nodiscard]] bool allows(std::uint32_t n) const {
         const std::uint32_t p = b_.position[n];

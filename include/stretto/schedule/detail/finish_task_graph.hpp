@@ -93,13 +93,14 @@ inline index_lists derive_touched(const task_graph& g) {
 }
 
 /// Which values name memory that a collective may still be writing: results of starts, and views of them that did
-/// not go through the wait. (A view that only reads the shape of a start has no storage and is harmless.)
+/// not go through its wait; a wait on nothing passes them on. (A view that only reads the shape of a start has no
+/// storage and is harmless.)
 inline std::vector<bool> values_in_flight(const task_graph& g, const index_lists& aliases) {
     std::vector<bool> in_flight(g.allocation.size(), false);
     for (task_id t = 0; t < g.size(); ++t)
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
             bool flies = g.kind[t] == op_kind::start;
-            if (g.kind[t] != op_kind::wait)
+            if (g.launch[t] == no_task)
                 for (value_id y : aliases[x]) flies = flies || in_flight[y];
             in_flight[x] = flies;
         }

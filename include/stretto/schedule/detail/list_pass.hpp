@@ -64,7 +64,7 @@ class forward_pass {
 public:
     /// `memory` is null when there is no limit.
     forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory)
-        : c_(c), prefer_(preference), memory_(memory), ready_(c.size()) {}
+        : c_(c), prefer_(preference), memory_(memory), ready_(c.size()), ready_kernels_(memory ? c.size() : 0) {}
 
     [[nodiscard]] pass_result run() {
         unmet_.resize(c_.size());
@@ -85,16 +85,19 @@ private:
     void step() {
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {
-            if (issue_collectives(lane_ + c_.duration[kernel]) && memory_ && !memory_->allows(kernel)) return;
-            lane_ += c_.duration[kernel];
-            take(kernel);
-            emit(kernel);
+            const bool issued = issue_collectives(lane_ + c_.duration[kernel]);
+            // They may have taken the memory that the kernel needs.
+            if (!issued || !memory_ || memory_->allows(kernel)) {
+                lane_ += c_.duration[kernel];
+                take(kernel);
+                emit(kernel);
+            }
         } else if (!pending_waits_.empty()) {
             issue_collectives(pending_waits_.front().end);
             lane_ = pending_waits_.front().end;
             if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
                 result_.starved.push_back(pending_waits_.front().node);
-        } else if (!issue_collectives(INT64_MAX)) {
+        } else if (!issue_collectives(lane_ + 1) && !issue_collectives(INT64_MAX)) {
             STRETTO_ASSERT(memory_, "without a memory limit some task is always ready");
             const std::uint32_t n = memory_->front();
             STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::start, "the front of the baseline can always run");
@@ -103,21 +106,19 @@ private:
         settle();
     }
 
-    /// The best ready node of a machine that memory allows, looking at no more than `patience` of them.
+    /// The most preferred ready node of a machine. If memory refuses it: on the lane, the ready kernel that the
+    /// baseline has first, because it is the likeliest to be allowed and frees memory the way the witness expects; on a
+    /// channel, the front of the baseline, which is always allowed. Trying more finds more to run, but what it finds is
+    /// less urgent and takes the memory that the urgent needs.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t machine) const {
-        const std::uint32_t end = prefer_.first[machine + 1];
-        std::uint32_t r = ready_.next(prefer_.first[machine]);
-        for (int tries = 0; r < end; r = ready_.next(r + 1)) {
-            const std::uint32_t n = prefer_.node[r];
-            if (!memory_ || memory_->allows(n)) return n;
-            if (++tries == patience) break;
-        }
-        // The front of the baseline is always allowed, however low its preference.
-        if (memory_ && r < end) {
-            const std::uint32_t n = memory_->front();
-            if (c_.machine[n] == machine && unmet_[n] == 0) return n;
-        }
-        return no_node;
+        const std::uint32_t r = ready_.next(prefer_.first[machine]);
+        if (r >= prefer_.first[machine + 1]) return no_node;
+        const std::uint32_t preferred = prefer_.node[r];
+        if (!memory_ || memory_->allows(preferred)) return preferred;
+        std::uint32_t fallback = memory_->front();
+        if (machine == 0) fallback = memory_->at(ready_kernels_.next(0));
+        else if (c_.machine[fallback] != machine) return no_node;
+        return memory_->allows(fallback) ? fallback : no_node;
     }
 
     /// Issues collectives on every channel that falls idle before `horizon`; says whether there was any.
@@ -141,7 +142,10 @@ private:
         emit(start);
     }
 
-    void take(std::uint32_t n) { ready_.erase(prefer_.rank[n]); }
+    void take(std::uint32_t n) {
+        ready_.erase(prefer_.rank[n]);
+        if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
+    }
 
     void emit(std::uint32_t n) {
         result_.nodes.push_back(n);
@@ -153,6 +157,9 @@ private:
     void becomes_ready(std::uint32_t n) {
         switch (c_.kind[n]) {
             case compact_tasks::role::compute:
+                if (memory_) ready_kernels_.insert(memory_->position(n));
+                ready_.insert(prefer_.rank[n]);
+                break;
             case compact_tasks::role::start:
                 ready_.insert(prefer_.rank[n]);
                 break;
@@ -166,22 +173,21 @@ private:
         }
     }
 
-    /// Issues what costs nothing now: weightless tasks, and waits whose collective has ended.
+    /// Issues what costs no time now: weightless tasks, and waits whose collective has ended. One that allocates more
+    /// than memory allows stays until it may.
     void settle() {
         for (;;) {
-            if (!at_once_.empty()) {
-                const std::uint32_t n = at_once_.back();
-                if (memory_ && !memory_->allows(n)) break;
-                at_once_.pop_back();
-                emit(n);
-            } else if (!pending_waits_.empty() && pending_waits_.front().end <= lane_) {
-                const std::uint32_t n = pending_waits_.front().node;
+            while (!pending_waits_.empty() && pending_waits_.front().end <= lane_) {
+                at_once_.push_back(pending_waits_.front().node);
                 std::pop_heap(pending_waits_.begin(), pending_waits_.end(), ends_later);
                 pending_waits_.pop_back();
-                emit(n);
-            } else {
-                break;
             }
+            std::size_t k = at_once_.size();
+            while (k > 0 && memory_ && !memory_->allows(at_once_[k - 1])) --k;
+            if (k == 0) return;
+            const std::uint32_t n = at_once_[k - 1];
+            at_once_.erase(at_once_.begin() + static_cast<std::ptrdiff_t>(k - 1));
+            emit(n);
         }
     }
 
@@ -193,13 +199,11 @@ private:
         return a.end != b.end ? a.end > b.end : a.node > b.node;
     }
 
-    // More tries find more to run, but what they find is less urgent and takes the memory that the urgent needs.
-    static constexpr int patience = 2;
-
     const compact_tasks& c_;
     const machine_orders& prefer_;
     baseline_witness* memory_;
-    ready_set ready_;  // ranks of ready kernels and starts
+    ready_set ready_;          // ranks of ready kernels and starts
+    ready_set ready_kernels_;  // baseline positions of ready kernels
     std::vector<std::uint32_t> unmet_;
     std::vector<std::int64_t> end_;
     std::vector<std::int64_t> channel_free_;
