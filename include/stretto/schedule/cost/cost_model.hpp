@@ -1,0 +1,164 @@
+// Cost models: what a kernel and what a collective would take, before anything runs. A model is a small value with
+// const `duration` members; schedulers, bucketers and tuners take it as a template parameter and ask it millions of
+// times. Models compute in double and round once, when the duration is made.
+//
+// A bucketer that trusts a model in which more bytes take less time will chase the model's error, so monotonicity
+// is a checked property (`check_monotone`) with a repair (cost/monotone_hull.hpp). Ranks that must agree on a
+// schedule but run different math libraries should share the integers of a `tabulate`d model (cost/table.hpp).
+#ifndef STRETTO_SCHEDULE_COST_COST_MODEL_HPP
+#define STRETTO_SCHEDULE_COST_COST_MODEL_HPP
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
+
+namespace stretto {
+
+/// The arithmetic of a kernel, as far as peak rates distinguish it. `half` is bf16 and fp16.
+enum class precision : std::uint8_t {
+    fp64,
+    fp32,
+    half
+};
+
+/// What one kernel does. `moved` counts every byte it reads and writes once.
+struct kernel_work {
+    double flops = 0;
+    bytes moved = {};
+    precision arithmetic = precision::half;
+};
+
+/// Where the ranks of a process group sit: `ranks_per_node` of them share a node, the last node may hold fewer.
+/// `id` names the group for models that were measured per group; analytic models ignore it.
+struct group_layout {
+    std::int64_t ranks = 1;
+    std::int64_t ranks_per_node = 8;
+    group_id id = 0;
+
+    [[nodiscard]] constexpr std::int64_t nodes() const noexcept {
+        return (ranks + ranks_per_node - 1) / ranks_per_node;
+    }
+    friend constexpr bool operator==(const group_layout&, const group_layout&) = default;
+};
+
+/// `duration(work) -> nanoseconds`.
+template <class M>
+concept compute_cost_model = std::copy_constructible<M> && requires(const M& model, const kernel_work& work) {
+    { model.duration(work) } -> std::same_as<nanoseconds>;
+};
+
+/// `duration(kind, payload, group) -> nanoseconds`. The payload is the bytes of *one rank's input*, for every
+/// collective, as in `payload_of`; a model that counts differently converts inside.
+template <class M>
+concept collective_cost_model = std::copy_constructible<M> && requires(const M& model, collective_kind kind,
+                                                                       bytes payload, const group_layout& group) {
+    { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
+};
+
+/// The longest duration a model gives (146 years): what infinite times become. Two of them still add up.
+inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
+
+/// Microseconds to the nearest nanosecond; negative and NaN give 0, too large gives `longest_duration`. Rounding is
+/// non-decreasing: it never makes a monotone model non-monotone.
+[[nodiscard]] constexpr nanoseconds from_microseconds(double microseconds) noexcept {
+    const double count = microseconds * 1000.0;
+    if (!(count > 0)) return {};
+    if (count >= static_cast<double>(longest_duration.count)) return longest_duration;
+    return {static_cast<std::int64_t>(count + 0.5)};
+}
+
+/// The collectives that have costs, in the order of the enum.
+inline constexpr std::array<collective_kind, 4> all_collective_kinds = {
+    collective_kind::all_gather, collective_kind::reduce_scatter, collective_kind::all_reduce,
+    collective_kind::all_to_all};
+
+/// Says that no tested size between `lo` and `hi` takes less time than a smaller one. Evidence, not proof: the
+/// model is a black box and was asked at `sizes_checked` sizes.
+struct monotone {
+    bytes lo;
+    bytes hi;
+    std::size_t sizes_checked = 0;
+};
+
+/// Witness that more bytes take less time: smaller < larger, but smaller_time > larger_time.
+struct non_monotone {
+    bytes smaller;
+    bytes larger;
+    nanoseconds smaller_time;
+    nanoseconds larger_time;
+
+    /// How much of the smaller size's time the larger one saves; in (0, 1].
+    [[nodiscard]] constexpr double drop() const noexcept {
+        return static_cast<double>((smaller_time - larger_time).count) / static_cast<double>(smaller_time.count);
+    }
+};
+
+namespace detail {
+
+/// Ascending sizes at which a model of this group is likely to bend or jump: 64 per octave, and both sides of every
+/// 2^k and ranks * 2^k, where table indices of the form log2(size / ranks) change.
+[[nodiscard]] inline std::vector<std::int64_t> probing_sizes(std::int64_t ranks, std::int64_t lo, std::int64_t hi) {
+    constexpr std::int64_t steps = 64;
+    std::vector<std::int64_t> sizes = {lo, hi};
+    const auto add = [&](std::int64_t size) {
+        if (lo < size && size < hi) sizes.push_back(size);
+    };
+    constexpr std::int64_t last_octave = std::int64_t{1} << 61;
+    const auto first =
+        static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(lo, 1))));
+    for (std::int64_t octave = first; octave < hi && octave <= last_octave; octave *= 2)
+        for (std::int64_t step = 0; step < std::min(steps, octave); ++step)
+            add(octave + step * std::max<std::int64_t>(octave / steps, 1));
+    for (const std::int64_t unit : {std::int64_t{1}, std::max<std::int64_t>(ranks, 1)})
+        for (std::int64_t edge = unit; edge < hi && edge <= last_octave; edge *= 2) {
+            add(edge - 1);
+            add(edge);
+        }
+    std::sort(sizes.begin(), sizes.end());
+    sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+    return sizes;
+}
+
+}  // namespace detail
+
+/// Looks for payload sizes in [lo, hi] where more bytes take less time. Returns the deepest drop relative to the
+/// longest time of any smaller size, or what was checked. About 70 evaluations per octave; the sizes are a fixed
+/// function of the arguments, so the answer is deterministic. Requires 0 <= lo <= hi.
+template <collective_cost_model M>
+[[nodiscard]] expected<monotone, non_monotone> check_monotone(const M& model, collective_kind kind,
+                                                              const group_layout& group, bytes lo, bytes hi) {
+    STRETTO_ASSERT(0 <= lo.count && lo <= hi, "check_monotone needs a range of sizes, 0 <= lo <= hi");
+    const std::vector<std::int64_t> sizes = detail::probing_sizes(group.ranks, lo.count, hi.count);
+    bytes slowest = lo;
+    nanoseconds slowest_time = model.duration(kind, lo, group);
+    non_monotone deepest;
+    double deepest_drop = 0;
+    for (const std::int64_t size : sizes) {
+        const nanoseconds time = model.duration(kind, bytes{size}, group);
+        if (time >= slowest_time) {
+            slowest = bytes{size};
+            slowest_time = time;
+            continue;
+        }
+        const non_monotone found{slowest, bytes{size}, slowest_time, time};
+        if (found.drop() > deepest_drop) {
+            deepest = found;
+            deepest_drop = found.drop();
+        }
+    }
+    if (deepest_drop > 0) return unexpected(deepest);
+    return monotone{lo, hi, sizes.size()};
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,49 @@
+// How large a bucket has to be before its collective runs at full speed: the size at which latency is a tenth of the
+// time. Merging beyond it gains no bandwidth and loses overlap. PyTorch's bucket cap (pytorch-overlap scheduler).
+#ifndef STRETTO_SCHEDULE_COST_SATURATION_HPP
+#define STRETTO_SCHEDULE_COST_SATURATION_HPP
+
+#include <algorithm>
+#include <cstdint>
+
+#include "stretto/core/config.hpp"
+#include "stretto/core/units.hpp"
+
+namespace stretto {
+
+/// One kind of link: what a ring step over it costs.
+struct link_profile {
+    const char* name = "";
+    double gigabytes_per_second = 1;
+    double hop_microseconds = 0;
+    double base_microseconds = 0;
+    bytes smallest = {};  ///< never recommend less
+};
+
+namespace link_profiles {
+
+inline constexpr bytes mebibyte{1 << 20};
+inline constexpr link_profile nvlink_v100{"V100 NVLink", 14, 50, 10};
+inline constexpr link_profile nvlink_a100{"A100 NVLink", 22, 45, 10};
+inline constexpr link_profile nvlink_h100{"H100 NVLink", 36, 40, 10};
+inline constexpr link_profile nvlink_b200{"B200 NVLink", 60, 30, 10};
+inline constexpr link_profile infiniband_hdr{"InfiniBand HDR", 11, 14, 30, mebibyte * 75};
+inline constexpr link_profile infiniband_ndr{"InfiniBand NDR", 22, 12, 30, mebibyte * 100};
+inline constexpr link_profile pcie{"PCIe", 10, 60, 15};
+
+}  // namespace link_profiles
+
+/// The bytes at which a ring of `ranks` spends `efficiency` of its time moving data rather than waiting:
+/// `efficiency / (1 - efficiency) * (base + (ranks - 1) * hop) * bandwidth`, at least the profile's smallest bucket.
+/// 0 for one rank. Requires 0 <= efficiency < 1. Rounded to the nearest byte.
+[[nodiscard]] constexpr bytes saturating_size(const link_profile& link, std::int64_t ranks, double efficiency = 0.9) {
+    STRETTO_ASSERT(efficiency >= 0 && efficiency < 1, "no finite message reaches the whole bandwidth");
+    if (ranks <= 1) return {};
+    const double latency = link.base_microseconds + static_cast<double>(ranks - 1) * link.hop_microseconds;
+    const double size = efficiency / (1 - efficiency) * latency * link.gigabytes_per_second * 1000.0;
+    return std::max(link.smallest, bytes{static_cast<std::int64_t>(size + 0.5)});
+}
+
+}  // namespace stretto
+
+#endif
