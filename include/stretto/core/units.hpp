@@ -42,6 +42,9 @@ using nanoseconds = detail::quantity<detail::nanosecond_unit>;
 /// An amount of memory or of communicated data.
 using bytes = detail::quantity<detail::byte_unit>;
 
+/// For printing.
+[[nodiscard]] constexpr double to_milliseconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e6; }
+
 /// "No limit" for options that take bytes.
 inline constexpr bytes unlimited_bytes{INT64_MAX};
 

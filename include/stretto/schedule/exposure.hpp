@@ -28,7 +28,8 @@ struct collective_exposure {
     nanoseconds begin;    ///< its channel begins it
     nanoseconds needed;   ///< the lane reaches its first wait
     exposure_reason reason;
-    task_id blocker;  ///< channel: the collective before it on its channel; dependence: what it read last; else no_task
+    task_id blocker;  ///< the collective it queued behind on its channel; if it did not queue, what it read last, or
+                      ///< no_task
 };
 
 /// Explains every collective of `order`, in the order of their starts. `starved`, ascending, lists waits during which
@@ -52,7 +53,8 @@ struct collective_exposure {
                 }
             }
             task_id& before = previous[g.group[t]];
-            const bool queued = before != no_task && s.end(g, before) > ready;
+            // Queued: all it reads was there, but the channel was busy until it began.
+            const bool queued = before != no_task && s.end(g, before) > ready && s.end(g, before) == s.begin[t];
             entry[t] = static_cast<std::uint32_t>(all.size());
             all.push_back({t, no_task, {}, ready, s.begin[t], {}, exposure_reason::hidden, queued ? before : latest});
             before = t;
@@ -65,7 +67,8 @@ struct collective_exposure {
             e.exposed += s.stall[t];
             if (s.stall[t].count == 0) continue;
             const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start &&
-                                g.group[e.blocker] == g.group[e.start] && s.end(g, e.blocker) > e.ready;
+                                g.group[e.blocker] == g.group[e.start] && s.end(g, e.blocker) == e.begin &&
+                                e.begin > e.ready;
             // Had the channel been free, it would have begun `begin - ready` earlier: is that most of the stall?
             const bool mostly_queue = queued && (e.begin - e.ready) * 2 >= e.exposed;
             if (std::binary_search(starved.begin(), starved.end(), t)) e.reason = exposure_reason::memory;

@@ -17,8 +17,10 @@
 namespace stretto {
 
 struct schedule_options {
-    bytes memory_limit = unlimited_bytes;  ///< peak live bytes; may equal the peak of the input order
-    double good_enough = 0.001;            ///< stop improving once the gap to the lower bound is below this share
+    /// Peak live bytes. As much as the input order needs, if nothing else is said.
+    memory_budget memory_limit = memory_budget::times_input_peak(1.0);
+    /// Stop improving once the gap to the lower bound is below this share.
+    double good_enough = 0.001;
 };
 
 /// Why there is no schedule: the input order itself needs more memory than the limit. (The witness that keeps every
@@ -138,14 +140,14 @@ private:
     std::iota(input.begin(), input.end(), 0u);
     const simulation input_times = simulate(g, input);
     const memory_profile input_memory = profile_memory(g, input);
-    if (input_memory.peak > options.memory_limit)
-        return unexpected(limit_too_low{options.memory_limit, input_memory.peak, input_memory.peak_at});
+    s.limit_ = options.memory_limit.limit(input_memory.peak);
+    if (input_memory.peak > s.limit_)
+        return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
 
     const detail::compact_tasks c = detail::make_compact_tasks(g);
-    s.limit_ = options.memory_limit;
     s.bound_ = detail::bound_below(c);
     const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
-    detail::schedule_search search(c, options.memory_limit, input_times.step);
+    detail::schedule_search search(c, s.limit_, input_times.step);
     const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
 
     s.order_ = best.step < input_times.step.count ? detail::expand(c, best.nodes) : std::move(input);

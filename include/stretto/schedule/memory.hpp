@@ -39,6 +39,31 @@ struct memory_profile {
     return profile;
 }
 
+/// How many bytes a schedule may have live at its peak: an amount, or a multiple of what the input order needs.
+class memory_budget {
+public:
+    /// An amount; `unlimited_bytes` for no limit.
+    constexpr memory_budget(bytes amount) noexcept : amount_(amount) {}
+    /// `factor` times the peak of the input order, rounded down. At 1.0 a schedule needs no byte more than the input.
+    static constexpr memory_budget times_input_peak(double factor) noexcept {
+        memory_budget b{bytes{}};
+        b.factor_ = factor;
+        return b;
+    }
+
+    /// The limit in bytes, for a step whose input order has this peak.
+    [[nodiscard]] constexpr bytes limit(bytes input_peak) const noexcept {
+        if (factor_ < 0) return amount_;
+        if (factor_ == 1) return input_peak;
+        const double product = factor_ * static_cast<double>(input_peak.count);
+        return product < 9.2e18 ? bytes{static_cast<std::int64_t>(product)} : unlimited_bytes;
+    }
+
+private:
+    bytes amount_;
+    double factor_ = -1;  // negative: an amount
+};
+
 }  // namespace stretto
 
 #endif

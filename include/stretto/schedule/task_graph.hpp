@@ -53,7 +53,8 @@ struct task_graph {
     [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
 };
 
-/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order.
+/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order; `other` is
+/// no_task where the reason names none, or a vertex that is not listed.
 struct task_graph_error {
     enum class reason {
         reads_later_task,      ///< `task` depends on `other`, which comes later: program order is not topological
@@ -103,6 +104,15 @@ template <dependence_graph G, op_model<G> M>
         return no_task;
     };
     detail::reserve_tasks(raw, view.index_bound());
+    // Where a vertex that has not been reached stands in program order; no_task if nowhere.
+    auto position_of = [&](vertex_t<G> wanted) -> task_id {
+        task_id at = 0;
+        for (vertex_t<G> v : view.vertices()) {
+            if (v == wanted) return at;
+            ++at;
+        }
+        return no_task;
+    };
     std::int64_t total_time = 0, total_bytes = 0;
     constexpr std::int64_t ceiling = std::int64_t{1} << 62;
     g.first_result.push_back(0);
@@ -130,13 +140,14 @@ template <dependence_graph G, op_model<G> M>
             if (!(s == v)) {
                 const task_id start = task_of[view.index(s)];
                 if (start == no_task || g.kind[start] != op_kind::start)
-                    return unexpected(task_graph_error{why::launch_is_no_start, t, start});
+                    return unexpected(task_graph_error{why::launch_is_no_start, t, position_of(s)});
                 g.launch.back() = start;
             }
         }
         for (vertex_t<G> p : view.predecessors(v)) {
             const task_id before = task_of[view.index(p)];
-            if (before == no_task || before == t) return unexpected(task_graph_error{why::reads_later_task, t, before});
+            if (before == no_task || before == t)
+                return unexpected(task_graph_error{why::reads_later_task, t, position_of(p)});
             g.declared.push(before);
         }
         g.declared.close_row();

@@ -189,7 +189,7 @@ private:
     }
 
     void order_after_waits(task_id t, index_lists& preds) {
-        if (g_.kind[t] != op_kind::compute && g_.kind[t] != op_kind::start) return;
+        if (g_.kind[t] == op_kind::view || g_.kind[t] == op_kind::wait) return;  // they only pass the data on
         for (value_id x : g_.operands[t]) {
             if (!in_flight_[x]) continue;
             for (value_id s : g_.storages[x]) {

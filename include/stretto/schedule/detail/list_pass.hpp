@@ -93,10 +93,12 @@ private:
                 emit(kernel);
             }
         } else if (!pending_waits_.empty()) {
-            issue_collectives(pending_waits_.front().end);
-            lane_ = pending_waits_.front().end;
-            if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
-                result_.starved.push_back(pending_waits_.front().node);
+            // What they issue may release a kernel: one that needs a collective begun only.
+            if (!issue_collectives(pending_waits_.front().end)) {
+                lane_ = pending_waits_.front().end;
+                if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
+                    result_.starved.push_back(pending_waits_.front().node);
+            }
         } else if (!issue_collectives(lane_ + 1) && !issue_collectives(INT64_MAX)) {
             STRETTO_ASSERT(memory_, "without a memory limit some task is always ready");
             const std::uint32_t n = memory_->front();
