@@ -99,6 +99,7 @@ template <class Blocking>
 }
 
 /// As above, but no collective is synchronous.
+template <class = void>
 [[nodiscard]] inline autoparallel_trace autoparallel_clock(const task_graph& g, std::span<const task_id> order,
                                                            autoparallel_clock_options options = {}) {
     return autoparallel_clock(g, order, [](task_id) { return false; }, options);

@@ -29,6 +29,7 @@ namespace detail {
 
 /// Jackson's preemptive schedule of one machine: at each moment the released job with the longest tail runs.
 /// Its maximum of completion + tail is a lower bound for the non-preemptive problem. O(n log n).
+template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
                                                 std::vector<std::uint32_t>& jobs) {
     std::sort(jobs.begin(), jobs.end(),
@@ -60,6 +61,7 @@ namespace detail {
     return best;
 }
 
+template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 64) {
     path_lengths lengths = longest_paths(c);
     std::vector<std::vector<std::uint32_t>> jobs(c.machines);
@@ -90,6 +92,7 @@ namespace detail {
 
 /// The best of load, critical path, spine and Jackson bounds (in that order where equal). Exact integers,
 /// deterministic. O(V log V + E). Valid for every order that respects the dependences of `g`, at any memory limit.
+template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g) {
     return detail::bound_below(detail::make_compact_tasks(g));
 }

@@ -34,6 +34,7 @@ struct collective_exposure {
 
 /// Explains every collective of `order`, in the order of their starts. `starved`, ascending, lists waits during which
 /// only the memory limit kept kernels back (a scheduler knows them). O(V + E).
+template <class = void>
 [[nodiscard]] inline std::vector<collective_exposure> explain_exposure(const task_graph& g,
                                                                        std::span<const task_id> order,
                                                                        const simulation& s,

@@ -31,6 +31,19 @@ struct limit_too_low {
     task_id at;  ///< where the input order reaches its peak
 };
 
+class schedule;
+
+/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
+/// forward passes in all; then the exact clock, the exact memory profile, the lower bound and the reason for whatever
+/// stays exposed. Deterministic: integers only, ties by program order.
+///
+/// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
+/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
+/// Sources: baseline-certified list scheduling and forward/backward improvement (Li & Willis 1992).
+template <class = void>
+[[nodiscard]] expected<schedule, limit_too_low> list_schedule(const task_graph& g,
+                                                              const schedule_options& options = {});
+
 /// A legal order with its certificate. Only `list_schedule` makes one.
 class schedule {
 public:
@@ -52,6 +65,7 @@ public:
 
 private:
     schedule() = default;
+    template <class>
     friend expected<schedule, limit_too_low> list_schedule(const task_graph&, const schedule_options&);
 
     std::vector<task_id> order_;
@@ -67,6 +81,7 @@ namespace detail {
 /// Tries preferences one after the other and keeps the best pass. All that varies is which ready kernel and which ready
 /// collective goes first: program order keeps memory low; the backward pass ("as late as possible") knows what is
 /// urgent; most steps want urgency on the channels and a blend of both on the lane.
+template <class = void>
 class schedule_search {
 public:
     /// `input_step`: of the order of the nodes, which fits `limit`.
@@ -126,15 +141,8 @@ private:
 
 }  // namespace detail
 
-/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
-/// forward passes in all; then the exact clock, the exact memory profile, the lower bound and the reason for whatever
-/// stays exposed. Deterministic: integers only, ties by program order.
-///
-/// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
-/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
-/// Sources: baseline-certified list scheduling and forward/backward improvement (Li & Willis 1992).
-[[nodiscard]] inline expected<schedule, limit_too_low> list_schedule(const task_graph& g,
-                                                                     const schedule_options& options = {}) {
+template <class>
+inline expected<schedule, limit_too_low> list_schedule(const task_graph& g, const schedule_options& options) {
     schedule s;
     std::vector<task_id> input(g.size());
     std::iota(input.begin(), input.end(), 0u);

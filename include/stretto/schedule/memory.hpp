@@ -18,6 +18,7 @@ struct memory_profile {
 /// A task allocates its results when it is reached; a storage is freed after the last task in `order` that reads,
 /// writes or aliases it, and what a start reads stays until its wait. Inputs are not counted and, like what the output
 /// reads, never freed. Exact; O(V + E).
+template <class = void>
 [[nodiscard]] inline memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
     std::vector<task_id> last(g.allocation.size(), no_task);
     for (task_id t : order)

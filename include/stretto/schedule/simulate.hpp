@@ -27,6 +27,7 @@ struct simulation {
 /// Executes `order` (every task once, dependences respected): a kernel occupies the lane; a start begins when the
 /// lane has reached it and its channel is free, and the lane goes on; a wait stalls the lane until its collective has
 /// ended; everything else takes no time. Exact integers; O(V).
+template <class = void>
 [[nodiscard]] inline simulation simulate(const task_graph& g, std::span<const task_id> order) {
     simulation s;
     s.begin.resize(g.size());

@@ -57,6 +57,7 @@ struct storage_use {
     bool writes;
 };
 
+template <class = void>
 [[nodiscard]] inline std::vector<std::vector<storage_use>> uses_of_written_storages(const task_graph& g) {
     std::vector<bool> written(g.allocation.size(), false);
     for (task_id t = 0; t < g.size(); ++t) for_each_written_storage(g, t, [&](value_id s) { written[s] = true; });
@@ -78,6 +79,7 @@ struct storage_use {
 /// Checks `order` against what the tasks read, write and alias, and against `limit`; returns its exact times and
 /// memory. The input order of a graph need not be legal itself: data in flight that the *input* already touches is its
 /// business, not the order's. O((V + E) log E), and for every storage written in place the number of its uses.
+template <class = void>
 [[nodiscard]] inline expected<order_figures, order_violation> verify_order(const task_graph& g,
                                                                            std::span<const task_id> order,
                                                                            bytes limit = unlimited_bytes) {

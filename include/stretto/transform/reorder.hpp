@@ -38,6 +38,7 @@ struct not_a_permutation {
 namespace detail {
 
 /// Positions in `values` of a longest strictly increasing subsequence of the values below `ceiling`. O(n log n).
+template <class = void>
 [[nodiscard]] inline std::vector<bool> longest_increasing(const std::vector<std::size_t>& values, std::size_t ceiling) {
     constexpr std::size_t none = SIZE_MAX;
     std::vector<std::size_t> last_of_length;  // position of the smallest value that ends a subsequence of length k + 1

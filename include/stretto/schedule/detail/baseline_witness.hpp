@@ -110,6 +110,7 @@ private:
 };
 
 /// Largest number of live bytes while the nodes run in `order`.
+template <class = void>
 [[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order) {
     std::vector<std::uint32_t> last(c.storage_bytes.size());
     for (std::uint32_t n : order)
@@ -133,6 +134,7 @@ struct baseline {
     std::vector<std::uint32_t> uses;       ///< positions, ascending
 };
 
+template <class = void>
 [[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::vector<std::uint32_t> order) {
     baseline b;
     b.position.resize(c.size());

@@ -40,6 +40,7 @@ struct compact_tasks {
 };
 
 /// O(V + E) time and space.
+template <class = void>
 [[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g) {
     constexpr std::uint32_t in_preamble = no_node;
     compact_tasks c;
@@ -130,6 +131,7 @@ struct compact_tasks {
 }
 
 /// The order of tasks that an order of nodes stands for.
+template <class = void>
 [[nodiscard]] inline std::vector<task_id> expand(const compact_tasks& c, std::span<const std::uint32_t> nodes) {
     std::vector<task_id> order = c.preamble;
     order.reserve(c.preamble.size() + c.size() + c.followers.items());

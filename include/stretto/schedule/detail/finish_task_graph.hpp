@@ -2,6 +2,15 @@
 #ifndef STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/core/index_lists.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
@@ -24,23 +33,51 @@ inline void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
     raw.aliases.reserve(tasks, tasks / 2);
 }
 
-/// Appends each item once per row, in order of first appearance.
+/// Rows without repetitions, in order of first appearance. Rows are short; one that is not gets a bitmap.
 class unique_rows {
 public:
-    explicit unique_rows(std::size_t universe) : seen_(universe, 0) {}
-    void add(index_lists& to, std::uint32_t item) {
-        if (seen_[item] == row_) return;
-        seen_[item] = row_;
-        to.push(item);
+    explicit unique_rows(std::size_t universe) : universe_(universe), row_(short_row) {}
+
+    void add(std::uint32_t item) {
+        if (size_ <= short_row) {
+            for (std::size_t k = 0; k < size_; ++k)
+                if (row_[k] == item) return;
+        } else if (in_row_[item]) {
+            return;
+        }
+        if (size_ >= short_row) grow(item);
+        row_[size_++] = item;
     }
     void close(index_lists& to) {
+        for (std::size_t k = 0; k < size_; ++k) to.push(row_[k]);
         to.close_row();
-        ++row_;
+        if (size_ > short_row)
+            for (std::size_t k = 0; k < size_; ++k) in_row_[row_[k]] = false;
+        size_ = 0;
     }
 
 private:
-    std::vector<std::uint32_t> seen_;
-    std::uint32_t row_ = 1;
+    static constexpr std::size_t short_row = 16;
+
+    void grow(std::uint32_t item) {
+        in_row_.resize(universe_);
+        if (size_ == short_row)
+            for (std::uint32_t k = 0; k < size_; ++k) in_row_[row_[k]] = true;
+        in_row_[item] = true;
+        if (size_ == row_.size()) row_.resize(2 * size_);
+    }
+
+    std::size_t universe_;
+    std::size_t size_ = 0;
+    std::vector<std::uint32_t> row_;  // its first size_ items
+    std::vector<bool> in_row_;        // all false but while a long row is open
+};
+
+/// What there is to know of a value, and of the storage it allocates; storages have the ids of their values.
+struct value_facts {
+    static constexpr std::uint8_t in_flight = 1;  ///< of a value: names memory that a collective may still be writing
+    static constexpr std::uint8_t kept = 2;       ///< of a storage: never freed
+    static constexpr std::uint8_t written = 4;    ///< of a storage: someone writes it in place
 };
 
 /// storages[x] = x's own, if it allocates, and those of everything it aliases.
@@ -49,37 +86,62 @@ inline index_lists derive_storages(const task_graph& g, const index_lists& alias
     storages.reserve(g.allocation.size(), g.allocation.size());
     unique_rows rows(g.allocation.size());
     for (value_id x = 0; x < g.allocation.size(); ++x) {
-        if (g.allocation[x].count > 0) rows.add(storages, x);
+        if (g.allocation[x].count > 0) rows.add(x);
         for (value_id y : aliases[x])
-            for (std::size_t k = 0; k < storages[y].size(); ++k) rows.add(storages, storages[y][k]);
+            for (value_id s : storages[y]) rows.add(s);
         rows.close(storages);
     }
     return storages;
 }
 
-/// Storages that are never freed: of inputs, and of whatever the output reads.
-inline std::vector<bool> kept_storages(const task_graph& g) {
-    std::vector<bool> kept(g.allocation.size(), false);
+/// Calls f(storage) for everything t writes: declared effects, and what a start (and so its wait) fills in place, that
+/// is, storages of its results that it did not allocate.
+template <class F>
+void for_each_storage_written(const task_graph& g, task_id t, F f) {
+    for (value_id x : g.writes[t])
+        for (value_id s : g.storages[x]) f(s);
+    const task_id start = g.kind[t] == op_kind::start ? t : g.launch[t];
+    if (start == no_task) return;
+    for (value_id x = g.first_result[start]; x < g.first_result[start + 1]; ++x)
+        for (value_id s : g.storages[x])
+            if (g.storage_owner[s] != start) f(s);
+    if (start != t)
+        for (value_id x : g.writes[start])
+            for (value_id s : g.storages[x]) f(s);
+}
+
+/// Kept: storages of inputs, and of whatever the output reads. In flight: results of starts, and views of them that did
+/// not go through its wait; a wait on nothing passes them on. (A view that only reads the shape of a start has no
+/// storage and is harmless.)
+inline std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& aliases) {
+    std::vector<std::uint8_t> facts(g.allocation.size(), 0);
+    auto keep = [&](value_id x) {
+        for (value_id s : g.storages[x]) facts[s] |= value_facts::kept;
+    };
     for (task_id t = 0; t < g.size(); ++t) {
-        if (g.kind[t] == op_kind::input)
-            for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x)
-                for (value_id s : g.storages[x]) kept[s] = true;
+        const bool starts = g.kind[t] == op_kind::start, waits = g.launch[t] != no_task;
+        for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
+            bool flies = starts;
+            if (!waits)
+                for (value_id y : aliases[x]) flies = flies || (facts[y] & value_facts::in_flight) != 0;
+            if (flies) facts[x] |= value_facts::in_flight;
+            if (g.kind[t] == op_kind::input) keep(x);
+        }
         if (g.kind[t] == op_kind::output)
-            for (value_id x : g.operands[t])
-                for (value_id s : g.storages[x]) kept[s] = true;
+            for (value_id x : g.operands[t]) keep(x);
+        for_each_storage_written(g, t, [&](value_id s) { facts[s] |= value_facts::written; });
     }
-    return kept;
+    return facts;
 }
 
 /// A storage lives until the last task that reads, writes or aliases it; what a start reads, until its wait.
-inline index_lists derive_touched(const task_graph& g) {
-    const std::vector<bool> kept = kept_storages(g);
+inline index_lists derive_touched(const task_graph& g, std::span<const std::uint8_t> facts) {
     index_lists touched;
     touched.reserve(g.size(), g.operands.items() + g.allocation.size());
     unique_rows rows(g.allocation.size());
     auto touch = [&](value_id x) {
         for (value_id s : g.storages[x])
-            if (!kept[s]) rows.add(touched, s);
+            if ((facts[s] & value_facts::kept) == 0) rows.add(s);
     };
     for (task_id t = 0; t < g.size(); ++t) {
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) touch(x);
@@ -92,21 +154,6 @@ inline index_lists derive_touched(const task_graph& g) {
     return touched;
 }
 
-/// Which values name memory that a collective may still be writing: results of starts, and views of them that did
-/// not go through its wait; a wait on nothing passes them on. (A view that only reads the shape of a start has no
-/// storage and is harmless.)
-inline std::vector<bool> values_in_flight(const task_graph& g, const index_lists& aliases) {
-    std::vector<bool> in_flight(g.allocation.size(), false);
-    for (task_id t = 0; t < g.size(); ++t)
-        for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
-            bool flies = g.kind[t] == op_kind::start;
-            if (g.launch[t] == no_task)
-                for (value_id y : aliases[x]) flies = flies || in_flight[y];
-            in_flight[x] = flies;
-        }
-    return in_flight;
-}
-
 /// All predecessors of every task: the edges of the view, and
 ///   - for every storage that anyone writes in place: read after write, write after read, write after write;
 ///   - a wait reads what its start reads and writes what its start writes: nobody overwrites the input of a
@@ -114,23 +161,26 @@ inline std::vector<bool> values_in_flight(const task_graph& g, const index_lists
 ///   - whoever reads a start's own result without naming the wait still comes after the first wait.
 class dependence_builder {
 public:
-    dependence_builder(const task_graph& g, const index_lists& aliases)
-        : g_(g), in_flight_(values_in_flight(g, aliases)), rows_(g.size()), first_wait_(g.size(), no_task) {
-        find_written_storages();
+    dependence_builder(const task_graph& g, std::span<const std::uint8_t> facts)
+        : g_(g), facts_(facts), rows_(g.size()), first_wait_(g.size(), no_task) {
+        for (value_id s = 0; s < facts_.size(); ++s)
+            if (has(s, value_facts::written)) written_.push_back(s);
+        history_.resize(written_.size());
     }
 
     index_lists run() {
-        index_lists preds;
-        preds.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
+        index_lists predecessors;
+        predecessors.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
         for (task_id t = 0; t < g_.size(); ++t) {
-            for (task_id p : g_.declared[t]) rows_.add(preds, p);
-            if (g_.launch[t] != no_task) rows_.add(preds, g_.launch[t]);
-            order_storage_uses(t, preds);
-            order_after_waits(t, preds);
-            if (g_.launch[t] != no_task && first_wait_[g_.launch[t]] == no_task) first_wait_[g_.launch[t]] = t;
-            rows_.close(preds);
+            for (task_id p : g_.declared[t]) rows_.add(p);
+            const task_id start = g_.launch[t];
+            if (start != no_task) rows_.add(start);
+            if (!written_.empty()) order_storage_uses(t);
+            order_after_waits(t);
+            if (start != no_task && first_wait_[start] == no_task) first_wait_[start] = t;
+            rows_.close(predecessors);
         }
-        return preds;
+        return predecessors;
     }
 
 private:
@@ -139,80 +189,61 @@ private:
         std::vector<task_id> readers;  // since the last writer
     };
 
-    /// Calls f(storage) for everything t writes: declared effects, and what a start (and so its wait) fills in
-    /// place, that is, storages of its results that it did not allocate.
-    template <class F>
-    void for_each_written(task_id t, F f) const {
-        for (value_id x : g_.writes[t])
-            for (value_id s : g_.storages[x]) f(s);
-        const task_id start = g_.kind[t] == op_kind::start ? t : g_.launch[t];
-        if (start == no_task) return;
-        for (value_id x = g_.first_result[start]; x < g_.first_result[start + 1]; ++x)
-            for (value_id s : g_.storages[x])
-                if (g_.storage_owner[s] != start) f(s);
-        if (start != t)
-            for (value_id x : g_.writes[start])
-                for (value_id s : g_.storages[x]) f(s);
+    [[nodiscard]] bool has(value_id x, std::uint8_t fact) const { return (facts_[x] & fact) != 0; }
+
+    [[nodiscard]] storage_history& history_of(value_id s) {
+        const auto at = std::lower_bound(written_.begin(), written_.end(), s);
+        return history_[static_cast<std::size_t>(at - written_.begin())];
     }
 
-    void find_written_storages() {
-        slot_.assign(g_.allocation.size(), no_task);
-        for (task_id t = 0; t < g_.size(); ++t)
-            for_each_written(t, [&](value_id s) {
-                if (slot_[s] != no_task) return;
-                slot_[s] = static_cast<std::uint32_t>(history_.size());
-                history_.emplace_back();
-            });
-    }
-
-    void order_storage_uses(task_id t, index_lists& preds) {
-        if (history_.empty()) return;
+    void order_storage_uses(task_id t) {
         auto read = [&](value_id x) {
             for (value_id s : g_.storages[x]) {
-                if (slot_[s] == no_task) continue;
-                storage_history& h = history_[slot_[s]];
-                if (h.last_writer != no_task && h.last_writer != t) rows_.add(preds, h.last_writer);
+                if (!has(s, value_facts::written)) continue;
+                storage_history& h = history_of(s);
+                if (h.last_writer != no_task && h.last_writer != t) rows_.add(h.last_writer);
                 if (h.readers.empty() || h.readers.back() != t) h.readers.push_back(t);
             }
         };
         for (value_id x : g_.operands[t]) read(x);
         if (g_.launch[t] != no_task)
             for (value_id x : g_.operands[g_.launch[t]]) read(x);
-        for_each_written(t, [&](value_id s) {
-            storage_history& h = history_[slot_[s]];
-            if (h.last_writer != no_task && h.last_writer != t) rows_.add(preds, h.last_writer);
+        for_each_storage_written(g_, t, [&](value_id s) {
+            storage_history& h = history_of(s);
+            if (h.last_writer != no_task && h.last_writer != t) rows_.add(h.last_writer);
             for (task_id r : h.readers)
-                if (r != t) rows_.add(preds, r);
+                if (r != t) rows_.add(r);
             h.readers.clear();
             h.last_writer = t;
         });
     }
 
-    void order_after_waits(task_id t, index_lists& preds) {
+    void order_after_waits(task_id t) {
         if (g_.kind[t] == op_kind::view || g_.kind[t] == op_kind::wait) return;  // they only pass the data on
         for (value_id x : g_.operands[t]) {
-            if (!in_flight_[x]) continue;
+            if (!has(x, value_facts::in_flight)) continue;
             for (value_id s : g_.storages[x]) {
                 const task_id start = g_.storage_owner[s];
-                if (g_.kind[start] == op_kind::start && first_wait_[start] != no_task)
-                    rows_.add(preds, first_wait_[start]);
+                if (g_.kind[start] == op_kind::start && first_wait_[start] != no_task) rows_.add(first_wait_[start]);
             }
         }
     }
 
     const task_graph& g_;
-    std::vector<bool> in_flight_;
+    std::span<const std::uint8_t> facts_;
     unique_rows rows_;
     std::vector<task_id> first_wait_;  // of a start, among the tasks seen so far
-    std::vector<std::uint32_t> slot_;  // storage -> history, only for storages that are written
+    std::vector<value_id> written_;    // storages with history_, ascending
     std::vector<storage_history> history_;
 };
 
 inline expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw) {
     task_graph& g = raw.g;
     g.storages = derive_storages(g, raw.aliases);
-    g.touched = derive_touched(g);
-    g.predecessors = dependence_builder(g, raw.aliases).run();
+    const std::vector<std::uint8_t> facts = derive_facts(g, raw.aliases);
+    raw.aliases = {};
+    g.touched = derive_touched(g, facts);
+    g.predecessors = dependence_builder(g, facts).run();
     g.successors = g.predecessors.inverse(g.size());
     return std::move(g);
 }

@@ -19,6 +19,7 @@ struct machine_orders {
 };
 
 /// The order in which a sequence of nodes visits each machine; with `reversed`, last to first.
+template <class = void>
 [[nodiscard]] inline machine_orders machine_orders_of(const compact_tasks& c, std::span<const std::uint32_t> nodes,
                                                       bool reversed = false) {
     machine_orders m;
@@ -39,6 +40,7 @@ struct machine_orders {
 
 /// The preference between two, per machine: ranks of `a` and `b` averaged with weight `toward_b` in [0, 1] on the lane;
 /// channels follow `b`. Ties by rank in `a`. O(n log n).
+template <class = void>
 [[nodiscard]] inline machine_orders blend(const machine_orders& a, const machine_orders& b, double toward_b) {
     machine_orders m = b;
     const auto lane_begin = m.node.begin() + m.first[0], lane_end = m.node.begin() + m.first[1];
@@ -60,6 +62,7 @@ struct pass_result {
 /// Event-driven list scheduling with the lane's clock. Before a kernel begins, every allowed collective whose channel
 /// falls idle before the kernel ends is issued, because behind the kernel it would begin later. A wait is issued as
 /// soon as its collective has ended; only when nothing else may run does the lane stall for the one that ends first.
+template <class = void>
 class forward_pass {
 public:
     /// `memory` is null when there is no limit.
@@ -217,6 +220,7 @@ private:
 
 /// List scheduling of the reversed graph, memory ignored: every node as late as its successors and machine allow.
 /// Returns, last to first, the order in which the nodes begin; `preference` is for the reversed graph.
+template <class = void>
 [[nodiscard]] inline pass_result backward_pass(const compact_tasks& c, const machine_orders& preference) {
     pass_result result;
     result.nodes.reserve(c.size());

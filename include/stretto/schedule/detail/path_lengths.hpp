@@ -19,11 +19,13 @@ struct path_lengths {
 };
 
 /// Whether `successor` needs the work of `n` done, or only begun.
+template <class = void>
 [[nodiscard]] inline bool needs_end(const compact_tasks& c, std::uint32_t n, std::uint32_t successor) {
     return c.kind[n] != compact_tasks::role::start || c.launch[successor] == n;
 }
 
 /// O(V + E).
+template <class = void>
 [[nodiscard]] inline path_lengths longest_paths(const compact_tasks& c) {
     path_lengths l;
     l.head.assign(c.size(), 0);

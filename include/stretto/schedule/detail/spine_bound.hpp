@@ -21,6 +21,7 @@ namespace stretto::detail {
 
 /// Raises `lengths.head` of the path's nodes where the program finds them later.
 /// O(V + E + V * window) time, O(V + L * machines) space.
+template <class = void>
 class spine_bound {
 public:
     /// `machines`: those whose work counts.
