@@ -1,0 +1,60 @@
+import re
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.files import copy, load
+from conan.tools.layout import basic_layout
+
+required_conan_version = ">=2.0"
+
+
+class StrettoConan(ConanFile):
+    name = "stretto"
+    description = "Generic dataflow-graph transforms that hide communication under computation"
+    license = "Apache-2.0 WITH LLVM-exception"
+    topics = ("dataflow", "graph", "scheduling", "distributed-training", "header-only")
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"with_capture": [True, False]}
+    default_options = {"with_capture": False}
+    exports_sources = "include/*", "LICENSE"
+    no_copy_source = True
+    test_package_folder = "packaging/conan/test_package"
+
+    def set_version(self):
+        header = load(self, f"{self.recipe_folder}/include/stretto/version.hpp")
+        self.version = re.search(r'STRETTO_VERSION "(.*)"', header).group(1)
+
+    def layout(self):
+        basic_layout(self)
+
+    def requirements(self):
+        if self.options.with_capture:
+            self.requires("simdjson/[>=3.0 <5]", transitive_headers=True, transitive_libs=True)
+            self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def package_id(self):
+        # All headers are always packaged; the option only adds a component and its requirements.
+        self.info.clear()
+
+    def package(self):
+        copy(self, "LICENSE", self.source_folder, f"{self.package_folder}/licenses")
+        copy(self, "*.hpp", f"{self.source_folder}/include", f"{self.package_folder}/include")
+
+    def package_info(self):
+        self.cpp_info.set_property("cmake_file_name", "stretto")
+        self.cpp_info.bindirs = self.cpp_info.libdirs = []
+
+        core = self.cpp_info.components["core"]
+        core.set_property("cmake_target_name", "stretto::stretto")
+        core.set_property("pkg_config_name", "stretto")
+        core.bindirs = core.libdirs = []
+
+        if self.options.with_capture:
+            capture = self.cpp_info.components["capture"]
+            capture.set_property("cmake_target_name", "stretto::capture")
+            capture.requires = ["core", "simdjson::simdjson", "zlib::zlib"]
+            capture.bindirs = capture.libdirs = []

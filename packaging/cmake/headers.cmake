@@ -1,0 +1,90 @@
+# Every header of the library by name, one list per target. tests/layering fails when a header on disk is missing here
+# or a name here has no file.
+
+# stretto::stretto: no dependencies.
+set(STRETTO_HEADERS
+    include/stretto/version.hpp
+    include/stretto/stretto.hpp
+    include/stretto/core/concepts.hpp
+    include/stretto/core/config.hpp
+    include/stretto/core/dataflow_concepts.hpp
+    include/stretto/core/expected.hpp
+    include/stretto/core/index_lists.hpp
+    include/stretto/core/iterable.hpp
+    include/stretto/core/op_model.hpp
+    include/stretto/core/rewriter_concepts.hpp
+    include/stretto/core/units.hpp
+    include/stretto/core/vertex_map.hpp
+    include/stretto/core/vertex_set.hpp
+    include/stretto/views/contracted.hpp
+    include/stretto/views/detail/adaptor.hpp
+    include/stretto/views/filtered.hpp
+    include/stretto/views/induced.hpp
+    include/stretto/views/numbered.hpp
+    include/stretto/views/reversed.hpp
+    include/stretto/views/snapshot.hpp
+    include/stretto/views/with_dependences.hpp
+    include/stretto/analysis/topological_order.hpp
+    include/stretto/transform/reorder.hpp
+    include/stretto/schedule/autoparallel_clock.hpp
+    include/stretto/schedule/bounds.hpp
+    include/stretto/schedule/cost/alpha_beta.hpp
+    include/stretto/schedule/cost/cost_model.hpp
+    include/stretto/schedule/cost/monotone_hull.hpp
+    include/stretto/schedule/cost/nccl_autoparallel.hpp
+    include/stretto/schedule/cost/nccl_autoparallel_formulas.hpp
+    include/stretto/schedule/cost/nccl_autoparallel_tables.hpp
+    include/stretto/schedule/cost/nccl_common.hpp
+    include/stretto/schedule/cost/nccl_v1.hpp
+    include/stretto/schedule/cost/nccl_v2.hpp
+    include/stretto/schedule/cost/roofline.hpp
+    include/stretto/schedule/cost/saturation.hpp
+    include/stretto/schedule/cost/table.hpp
+    include/stretto/schedule/detail/baseline_witness.hpp
+    include/stretto/schedule/detail/compact_tasks.hpp
+    include/stretto/schedule/detail/finish_task_graph.hpp
+    include/stretto/schedule/detail/list_pass.hpp
+    include/stretto/schedule/detail/path_lengths.hpp
+    include/stretto/schedule/detail/ready_set.hpp
+    include/stretto/schedule/detail/spine_bound.hpp
+    include/stretto/schedule/exposure.hpp
+    include/stretto/schedule/list_schedule.hpp
+    include/stretto/schedule/memory.hpp
+    include/stretto/schedule/plan_overlap.hpp
+    include/stretto/schedule/simulate.hpp
+    include/stretto/schedule/task_graph.hpp
+    include/stretto/schedule/verify.hpp
+    include/stretto/interop/chrome_trace.hpp
+    include/stretto/interop/detail/json_quote.hpp
+    include/stretto/interop/diagnostic.hpp
+    include/stretto/interop/plan_report.hpp
+    include/stretto/testing/archetypes.hpp
+    include/stretto/testing/check_graph.hpp
+    include/stretto/testing/detail/graph_checker.hpp
+    include/stretto/testing/finding.hpp
+)
+
+# stretto::capture: reads and writes captured steps; needs simdjson and zlib.
+set(STRETTO_CAPTURE_HEADERS
+    include/stretto/interop/capture.hpp
+    include/stretto/interop/capture_builder.hpp
+    include/stretto/interop/capture_fields.hpp
+    include/stretto/interop/capture_reader.hpp
+    include/stretto/interop/capture_view.hpp
+    include/stretto/interop/capture_writer.hpp
+    include/stretto/interop/check_plan.hpp
+    include/stretto/interop/detail/capture_check.hpp
+    include/stretto/interop/detail/capture_node_reader.hpp
+    include/stretto/interop/detail/json_members.hpp
+    include/stretto/interop/detail/json_walk.hpp
+    include/stretto/interop/detail/plan_buckets.hpp
+    include/stretto/interop/detail/plan_hazards.hpp
+    include/stretto/interop/detail/plan_match.hpp
+    include/stretto/interop/detail/plan_operations.hpp
+    include/stretto/interop/detail/plan_packs.hpp
+    include/stretto/interop/detail/plan_prices.hpp
+    include/stretto/interop/detail/plan_stand_ins.hpp
+    include/stretto/interop/gzip.hpp
+)
+list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -1,0 +1,34 @@
+# Install rules: headers, one export set per component, the package configuration and a pkg-config file. Everything is
+# independent of the architecture and relocatable.
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+set(stretto_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stretto")
+
+install(TARGETS stretto EXPORT stretto-targets FILE_SET HEADERS)
+install(EXPORT stretto-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
+
+install(TARGETS stretto_capture EXPORT stretto-capture-targets FILE_SET HEADERS)
+install(EXPORT stretto-capture-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
+
+configure_package_config_file(
+    ${CMAKE_CURRENT_LIST_DIR}/stretto-config.cmake.in stretto-config.cmake
+    INSTALL_DESTINATION ${stretto_package_dir}
+    NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(stretto-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+install(
+    FILES
+        ${CMAKE_CURRENT_BINARY_DIR}/stretto-config.cmake
+        ${CMAKE_CURRENT_BINARY_DIR}/stretto-config-version.cmake
+    DESTINATION ${stretto_package_dir})
+
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig
+    OUTPUT_VARIABLE stretto_include_from_pc)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto.pc.in stretto.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/stretto)
+
+if(TARGET stretto-plan)
+    install(TARGETS stretto-plan)
+endif()

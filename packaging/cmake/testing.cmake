@@ -1,0 +1,42 @@
+# stretto_test(<layer>/<name> [library...]): builds tests/<layer>/<name>.cpp against stretto::stretto, doctest,
+# rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>.
+
+find_package(doctest REQUIRED)
+find_package(rapidcheck REQUIRED)
+
+add_library(stretto_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
+target_link_libraries(stretto_test_main PUBLIC stretto::stretto doctest::doctest rapidcheck)
+target_include_directories(stretto_test_main PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(stretto_test_main PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
+
+# rapidcheck costs two seconds per translation unit; one precompiled copy serves all tests. It has a target of its own
+# because doctest's implementation (main.cpp) must not see the header before it says so.
+option(STRETTO_TEST_PCH "Precompile the headers of doctest and rapidcheck for the tests" OFF)
+if(STRETTO_TEST_PCH)
+    file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
+    add_library(stretto_test_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(stretto_test_headers PRIVATE stretto::stretto doctest::doctest rapidcheck)
+    target_compile_definitions(stretto_test_headers PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+    target_precompile_headers(stretto_test_headers PRIVATE <doctest/doctest.h> <rapidcheck.h>)
+endif()
+
+# The captured steps that accompany the library in a reference tree; tests that read them skip when it is not there.
+set(stretto_test_environment "STRETTO_EXAMPLE_GRAPHS=${PROJECT_SOURCE_DIR}/examples/graphs")
+cmake_path(SET stretto_reference_graphs NORMALIZE "${PROJECT_SOURCE_DIR}/../shared/graphs")
+if(IS_DIRECTORY "${stretto_reference_graphs}")
+    list(APPEND stretto_test_environment "STRETTO_REFERENCE_GRAPHS=${stretto_reference_graphs}")
+endif()
+
+set_property(GLOBAL PROPERTY STRETTO_REGISTERED_TESTS "")
+
+function(stretto_test name)
+    string(REPLACE "/" "." target "test.${name}")
+    add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
+    target_link_libraries(${target} PRIVATE stretto_test_main ${ARGN})
+    if(STRETTO_TEST_PCH)
+        target_precompile_headers(${target} REUSE_FROM stretto_test_headers)
+    endif()
+    add_test(NAME ${name} COMMAND ${target})
+    set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${stretto_test_environment}")
+    set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
+endfunction()
