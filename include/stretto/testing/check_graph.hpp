@@ -1,0 +1,132 @@
+// Does a view keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+//
+//     const auto graph = stretto::check_graph(my_view{&ir});
+//     if (!graph) FAIL(graph.error().message());
+//
+// Every rule is checked on the actual graph, the first broken one is reported with the vertices concerned and a hint.
+// Nothing that the view says is trusted: a bad index ends in a finding, not in a crash.
+#ifndef STRETTO_TESTING_CHECK_GRAPH_HPP
+#define STRETTO_TESTING_CHECK_GRAPH_HPP
+
+#include <cstddef>
+#include <utility>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/testing/detail/graph_checker.hpp"
+#include "stretto/testing/finding.hpp"
+
+namespace stretto {
+
+/// What was checked: a test of an adapter compares these with what it knows.
+struct graph_summary {
+    std::size_t vertices = 0;
+    std::size_t edges = 0;
+    std::size_t values = 0;  ///< 0 unless the view is a dataflow_graph
+    friend bool operator==(const graph_summary&, const graph_summary&) = default;
+};
+
+struct model_summary {
+    std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
+    std::size_t waits_on_nothing = 0;
+    friend bool operator==(const model_summary&, const model_summary&) = default;
+};
+
+struct check_options {
+    /// Also require that vertices() lists every vertex behind its predecessors. Most of the library does not need
+    /// it (topological_sort makes such an order), but a task graph does.
+    bool program_order_is_topological = true;
+};
+
+/// Checks every promise of dependence_graph and, if `g` models it, of dataflow_graph. Deterministic. O(V + E) without
+/// values; a value with u uses among vertices of o operands adds O(u (u + o)).
+template <dependence_graph G>
+[[nodiscard]] expected<graph_summary, finding> check_graph(G g, check_options options = {}) {
+    detail::graph_checker<G> checker(g);
+    finding f = checker.read();
+    graph_summary summary;
+    if (!*f.rule) f = checker.mirror();
+    if constexpr (dataflow_graph<G>)
+        if (!*f.rule) f = checker.values(summary.values);
+    if (!*f.rule) f = checker.acyclic();
+    if (!*f.rule && options.program_order_is_topological) f = checker.program_order();
+    if (!*f.rule) f = checker.stable();
+    if (*f.rule) return unexpected(std::move(f));
+    summary.vertices = checker.vertices().size();
+    summary.edges = checker.successors().items();
+    return summary;
+}
+
+/// Checks a model against its graph: durations and sizes are not negative, a wait waits for an earlier start or for
+/// nothing, aliases and effects name values of the graph that exist by then. Precondition: check_graph is satisfied.
+template <dependence_graph G, op_model<G> M>
+[[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
+    using V = vertex_t<G>;
+    detail::graph_checker<G> checker(g);
+    if (finding f = checker.read(); *f.rule) return unexpected(std::move(f));
+    model_summary summary;
+    std::size_t here = 0;
+    finding f;
+    const auto broken = [&](const char* rule, const char* hint, std::size_t other = finding::none) {
+        if (!*f.rule) f = {.rule = rule, .hint = hint, .vertex = here, .other = other};
+    };
+    for (const V& v : checker.vertices()) {
+        if (duration_of<G>(model, v) < nanoseconds{}) broken("duration", "duration(v) is negative");
+        if (payload_of<G>(model, v) < bytes{}) broken("payload", "payload(v) is negative");
+        switch (model.kind(v)) {
+            case op_kind::input:
+                ++summary.inputs;
+                break;
+            case op_kind::compute:
+                ++summary.computes;
+                break;
+            case op_kind::view:
+                ++summary.views;
+                break;
+            case op_kind::start:
+                ++summary.starts;
+                break;
+            case op_kind::output:
+                ++summary.outputs;
+                break;
+            case op_kind::wait: {
+                ++summary.waits;
+                const V s = launch_of<G>(g, model, v);
+                if (s == v) {
+                    ++summary.waits_on_nothing;
+                    break;
+                }
+                const std::size_t p = checker.position(s);
+                if (p == finding::none) broken("launch", "launch_of(w) is missing in vertices()");
+                else if (model.kind(s) != op_kind::start)
+                    broken("launch", "launch_of(w) is no start; of a wait that waits for nothing it is w itself", p);
+                else if (p > here) broken("launch", "a wait comes before the start that it waits for", p);
+                break;
+            }
+            default:
+                broken("kind", "kind(v) is none of the enumerators");
+        }
+        for (value_t<G> x : g.results(v)) {
+            if (allocation_of<G>(model, x) < bytes{}) broken("bytes", "bytes_of(x) of a result is negative");
+            for_each_alias<G>(model, x, [&](value_t<G> y) {
+                const std::size_t p = checker.definition(y);
+                if (p == finding::none) broken("alias", "a result aliases a value that the graph does not have");
+                else if (p > here) broken("alias", "a result aliases a value that is defined later", p);
+            });
+        }
+        for_each_effect<G>(model, v, [&](value_t<G> y) {
+            const std::size_t p = checker.definition(y);
+            if (p == finding::none) broken("effect", "an operation writes a value that the graph does not have");
+            else if (p > here) broken("effect", "an operation writes a value that is defined later", p);
+        });
+        if (*f.rule) return unexpected(std::move(f));
+        ++here;
+    }
+    return summary;
+}
+
+}  // namespace stretto
+
+#endif

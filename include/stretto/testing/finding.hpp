@@ -1,0 +1,34 @@
+// A finding: which promise of a view or a model is broken, where, and what usually causes it.
+#ifndef STRETTO_TESTING_FINDING_HPP
+#define STRETTO_TESTING_FINDING_HPP
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace stretto {
+
+/// A broken rule. Vertices are named by their position in vertices(), since their numbers may be what is wrong.
+struct finding {
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+    const char* rule = "";                ///< short and stable: "mirror", "acyclic", ...
+    const char* hint = "";                ///< one sentence: what is wrong, and what usually causes it
+    std::size_t vertex = none;            ///< where
+    std::size_t other = none;             ///< the second vertex concerned, if there is one
+    std::vector<std::size_t> cycle = {};  ///< of rule "acyclic": each depends on the one before, the first on the last
+
+    [[nodiscard]] std::string message() const {
+        std::string text = rule;
+        if (vertex != none) text += ": vertex " + std::to_string(vertex);
+        if (other != none) text += ", vertex " + std::to_string(other);
+        text += ": ";
+        text += hint;
+        for (std::size_t i = 0; i < cycle.size(); ++i) text += (i ? " -> " : ": ") + std::to_string(cycle[i]);
+        return text;
+    }
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,40 @@
+// views::induced: the subgraph that a set of vertices induces: those vertices and the edges between them.
+#ifndef STRETTO_VIEWS_INDUCED_HPP
+#define STRETTO_VIEWS_INDUCED_HPP
+
+#include <concepts>
+
+#include "stretto/core/vertex_set.hpp"
+#include "stretto/views/filtered.hpp"
+
+namespace stretto {
+namespace detail {
+
+template <indexed_graph S>
+struct is_in_set {
+    const vertex_set<S>* set;
+    bool operator()(const vertex_t<S>& v) const { return set->contains(v); }
+};
+
+}  // namespace detail
+
+/// A filtered view whose predicate is membership.
+template <graph_view G, indexed_graph S>
+using induced_view = filtered_view<G, detail::is_in_set<S>>;
+
+namespace views {
+
+/// The subgraph of `g` induced by `members`, which the view refers to and which must outlive it. Numbers are those
+/// of `g`; O(1) per neighbour met, O(V) of the base to list the vertices.
+template <graph_view G, indexed_graph S>
+    requires std::same_as<vertex_t<G>, vertex_t<S>>
+[[nodiscard]] induced_view<G, S> induced(G g, const vertex_set<S>& members) {
+    return {g, {&members}};
+}
+template <graph_view G, indexed_graph S>
+void induced(G g, const vertex_set<S>&& members) = delete;
+
+}  // namespace views
+}  // namespace stretto
+
+#endif

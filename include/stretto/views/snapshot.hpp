@@ -1,0 +1,115 @@
+// snapshot: a copy of the adjacency, and of nothing else, as 32-bit ids in program order. Ids are positions in
+// vertices(), rows are sorted, both directions are stored. Analyses that traverse often, and kernels that should be
+// compiled once rather than once per IR, work on it.
+#ifndef STRETTO_VIEWS_SNAPSHOT_HPP
+#define STRETTO_VIEWS_SNAPSHOT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/index_lists.hpp"
+
+namespace stretto {
+
+/// The integers 0 .. size-1 as a range.
+class id_range {
+public:
+    class iterator {
+    public:
+        constexpr explicit iterator(std::uint32_t id) noexcept : id_(id) {}
+        constexpr std::uint32_t operator*() const noexcept { return id_; }
+        constexpr iterator& operator++() noexcept {
+            ++id_;
+            return *this;
+        }
+        friend constexpr bool operator==(iterator, iterator) = default;
+
+    private:
+        std::uint32_t id_;
+    };
+
+    constexpr explicit id_range(std::size_t size) noexcept : size_(static_cast<std::uint32_t>(size)) {}
+    constexpr iterator begin() const noexcept { return iterator(0); }
+    constexpr iterator end() const noexcept { return iterator(size_); }
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+
+private:
+    std::uint32_t size_;
+};
+
+/// A dependence graph over rows of ids, which must outlive it: row v of `successors` and of `predecessors` lists the
+/// neighbours of v. Vertices are ids and the ids are the numbers. Not a template.
+class snapshot_view {
+public:
+    using vertex_type = std::uint32_t;
+
+    snapshot_view(const index_lists& successors, const index_lists& predecessors)
+        : successors_(&successors), predecessors_(&predecessors) {}
+    id_range vertices() const { return id_range(successors_->rows()); }
+    std::span<const std::uint32_t> successors(std::uint32_t v) const { return (*successors_)[v]; }
+    std::span<const std::uint32_t> predecessors(std::uint32_t v) const { return (*predecessors_)[v]; }
+    std::size_t index(std::uint32_t v) const { return v; }
+    std::size_t index_bound() const { return successors_->rows(); }
+    std::size_t edge_count() const { return successors_->items(); }
+
+private:
+    const index_lists* successors_;
+    const index_lists* predecessors_;
+};
+
+/// The snapshot of a graph, with the way back: `vertex(id)` and `id(v)`. Taken from vertices() and successors()
+/// alone, parallel edges included; rows ascend, whatever the order in which the view names its neighbours. O(V + E)
+/// time; 8 bytes per vertex and edge, plus a handle per vertex and 4 bytes per index. It does not follow changes.
+template <vertex_list_graph G>
+    requires adjacency_graph<G> && indexed_graph<G>
+class snapshot {
+public:
+    using vertex_type = vertex_t<G>;
+
+    /// Precondition: every successor of a listed vertex is listed.
+    explicit snapshot(G g) : graph_(g), ids_(g.index_bound(), unlisted) {
+        for (vertex_type v : g.vertices()) {
+            STRETTO_ASSERT(ids_[g.index(v)] == unlisted, "vertices() lists a vertex twice, or two with one index");
+            ids_[g.index(v)] = static_cast<std::uint32_t>(vertices_.size());
+            vertices_.push_back(v);
+        }
+        STRETTO_ASSERT(vertices_.size() < unlisted, "a snapshot has 32-bit ids");
+        index_lists unsorted;
+        for (const vertex_type& v : vertices_) {
+            for (vertex_type w : g.successors(v)) {
+                STRETTO_ASSERT(ids_[g.index(w)] != unlisted, "a successor is missing in vertices()");
+                unsorted.push(ids_[g.index(w)]);
+            }
+            unsorted.close_row();
+        }
+        predecessors_ = unsorted.inverse(vertices_.size());
+        successors_ = predecessors_.inverse(vertices_.size());
+    }
+
+    /// Valid as long as the snapshot stays where it is.
+    [[nodiscard]] snapshot_view view() const noexcept { return {successors_, predecessors_}; }
+    [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    [[nodiscard]] vertex_type vertex(std::uint32_t id) const {
+        STRETTO_ASSERT(id < vertices_.size(), "this id is not below the number of vertices of the snapshot");
+        return vertices_[id];
+    }
+    [[nodiscard]] std::uint32_t id(vertex_type v) const { return ids_[graph_.index(v)]; }
+    /// All vertices in program order: element `id` is `vertex(id)`.
+    [[nodiscard]] const std::vector<vertex_type>& vertices() const noexcept { return vertices_; }
+
+private:
+    static constexpr std::uint32_t unlisted = UINT32_MAX;
+
+    G graph_;
+    std::vector<vertex_type> vertices_;
+    std::vector<std::uint32_t> ids_;  // by index
+    index_lists successors_, predecessors_;
+};
+
+}  // namespace stretto
+
+#endif

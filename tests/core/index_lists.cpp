@@ -1,0 +1,79 @@
+#include "stretto/core/index_lists.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "support/prop.hpp"
+
+using stretto::index_lists;
+
+namespace {
+
+std::vector<std::uint32_t> row(const index_lists& lists, std::size_t r) { return {lists[r].begin(), lists[r].end()}; }
+
+index_lists lists_of(const std::vector<std::vector<std::uint8_t>>& rows) {
+    index_lists lists;
+    for (const std::vector<std::uint8_t>& r : rows) {
+        for (std::uint8_t x : r) lists.push(x);
+        lists.close_row();
+    }
+    return lists;
+}
+
+}  // namespace
+
+TEST_CASE("rows hold what was pushed before they were closed") {
+    index_lists lists;
+    CHECK(lists.rows() == 0);
+    CHECK(lists.items() == 0);
+    lists.reserve(3, 3);
+    lists.push(7);
+    lists.push(7);
+    lists.close_row();
+    lists.close_row();
+    lists.push(0);
+    lists.close_row();
+    REQUIRE(lists.rows() == 3);
+    CHECK(lists.items() == 3);
+    CHECK(row(lists, 0) == std::vector<std::uint32_t>{7, 7});
+    CHECK(lists[1].empty());
+    CHECK(row(lists, 2) == std::vector<std::uint32_t>{0});
+}
+
+TEST_CASE("equal lists have equal rows, not only equal items") {
+    CHECK(lists_of({{1}, {2}}) == lists_of({{1}, {2}}));
+    CHECK(lists_of({{1}, {2}}) != lists_of({{1, 2}, {}}));
+    CHECK(lists_of({{1}, {2}}) != lists_of({{1}, {2}, {}}));
+    CHECK(lists_of({}) == index_lists{});
+}
+
+TEST_CASE("the inverse names, ascending, the rows that hold an item") {
+    const index_lists inverse = lists_of({{2, 0}, {}, {0}, {2, 2}}).inverse(4);
+    REQUIRE(inverse.rows() == 4);
+    CHECK(row(inverse, 0) == std::vector<std::uint32_t>{0, 2});
+    CHECK(inverse[1].empty());
+    CHECK(row(inverse, 2) == std::vector<std::uint32_t>{0, 3, 3});
+    CHECK(inverse[3].empty());
+    CHECK(lists_of({}).inverse(0).rows() == 0);
+    CHECK(lists_of({}).inverse(2).rows() == 2);
+}
+
+TEST_CASE("the inverse is the same relation; twice inverted, rows come back sorted") {
+    stretto_check("inverse", 500, [](std::vector<std::vector<std::uint8_t>> rows) {
+        const index_lists lists = lists_of(rows);
+        const index_lists inverse = lists.inverse(256);
+        RC_ASSERT(inverse.items() == lists.items());
+        for (std::size_t j = 0; j < 256; ++j) {
+            std::vector<std::uint32_t> expected;
+            for (std::uint32_t r = 0; r < rows.size(); ++r)
+                for (std::uint8_t x : rows[r])
+                    if (x == j) expected.push_back(r);
+            RC_ASSERT(row(inverse, j) == expected);
+        }
+        for (std::vector<std::uint8_t>& r : rows) std::sort(r.begin(), r.end());
+        RC_ASSERT(inverse.inverse(rows.size()) == lists_of(rows));
+    });
+}
