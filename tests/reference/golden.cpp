@@ -1,0 +1,106 @@
+// The captured steps of the reference folder, through the whole chain: reader, task graph, exact clock, memory rule.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_view.hpp"
+#include "stretto/interop/check_plan.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/testing/check_graph.hpp"
+
+using namespace stretto;
+
+namespace {
+
+struct golden_step {
+    const char* file;
+    std::int64_t step, exposed, compute, peak;
+    std::size_t nodes, collectives;
+};
+
+constexpr golden_step golden[] = {
+    {"llama3_8b_fw_64_1d", 764480136, 60813464, 703666672, 34580005376, 3997, 291},
+    {"llama3_8b_fw_64_1d.pytorch", 721597640, 2761446, 718836194, 34580005376, 0, 0},
+    {"llama3_8b_bw_64_2d", 267198607, 120030745, 147167862, 4722132992, 5502, 424},
+    {"llama3_8b_bw_64_2d.pytorch", 175609509, 25060553, 150548956, 6081513472, 0, 0},
+    {"dsv3_fw_64", 236505300, 67463649, 169041651, 47713072960, 8161, 455},
+    {"dsv3_fw_64.pytorch", 200979206, 28032756, 172946450, 47713079616, 0, 0},
+    {"dsv3_bw_64", 431450523, 193573456, 237877067, 2713378528, 9879, 805},
+    {"dsv3_bw_64.pytorch", 264202898, 15398119, 248804779, 10393964992, 0, 0},
+    {"titan_moe", 22445056, 13608613, 8836443, 1285206668, 3411, 198},
+    {"titan_moe.torchtitan", 16203164, 4554028, 11649136, 1294713220, 5765, 84},
+    {"titan_16b", 2644475264, 1677208136, 967267128, 111601475828, 15020, 891},
+    {"titan_16b.torchtitan", 1556842945, 538081648, 1018761297, 111596365268, 27576, 378},
+};
+
+std::string reference_folder() {
+    const char* folder = std::getenv("STRETTO_REFERENCE_GRAPHS");
+    if (folder && std::filesystem::is_directory(folder)) return folder;
+    MESSAGE("skipped: STRETTO_REFERENCE_GRAPHS names no folder of captured steps");
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("captured steps take exactly the time and the memory that their rules say") {
+    const std::string folder = reference_folder();
+    if (folder.empty()) return;
+    for (const golden_step& due : golden) {
+        INFO(std::string(due.file));
+        const auto c = read_capture(folder + "/" + due.file + ".json.gz");
+        REQUIRE_MESSAGE(c, c.error().message());
+        const capture_view view{&*c};
+        const capture_op_model model{&*c};
+        const auto tasks = make_task_graph(view, model);
+        REQUIRE(tasks);
+        std::vector<task_id> order(tasks->size());
+        for (task_id t = 0; t < order.size(); ++t) order[t] = t;
+        const simulation times = simulate(*tasks, order);
+        CHECK(times.step == nanoseconds{due.step});
+        CHECK(times.exposed == nanoseconds{due.exposed});
+        CHECK(times.compute == nanoseconds{due.compute});
+        CHECK(profile_memory(*tasks, order).peak == bytes{due.peak});
+
+        const auto graph = check_graph(view);
+        REQUIRE_MESSAGE(graph, graph.error().message());
+        const auto kinds = check_op_model(view, model);
+        REQUIRE_MESSAGE(kinds, kinds.error().message());
+        CHECK(graph->vertices == c->size());
+        if (due.nodes == 0) continue;  // the table does not say
+        CHECK(graph->vertices == due.nodes);
+        CHECK(kinds->starts == due.collectives);
+    }
+}
+
+TEST_CASE("captured steps are legal plans for themselves, and for no other step") {
+    const std::string folder = reference_folder();
+    if (folder.empty()) return;
+    for (const golden_step& due : golden) {
+        if (std::string(due.file).find('.') != std::string::npos) continue;
+        INFO(std::string(due.file));
+        const auto step = read_capture(folder + "/" + due.file + ".json.gz");
+        REQUIRE_MESSAGE(step, step.error().message());
+        const plan_report same = check_plan(*step, *step, bytes{due.peak});
+        for (const plan_violation& v : same.violations) FAIL_CHECK(v.message());
+        CHECK(same.legal());
+        CHECK(same.after.step == nanoseconds{due.step});
+        const plan_report tight = check_plan(*step, *step, bytes{due.peak - 1});
+        REQUIRE(tight.violations.size() == 1);
+        CHECK(tight.violations[0].rule == plan_rule::exceeds_memory_limit);
+        // Systems with conventions of their own bring collectives without members.
+        for (const char* system : {".pytorch", ".torchtitan"}) {
+            const std::string path = folder + "/" + due.file + system + ".json.gz";
+            if (!std::filesystem::exists(path)) continue;
+            const auto plan = read_capture(path);
+            REQUIRE_MESSAGE(plan, plan.error().message());
+            CHECK_FALSE(check_plan(*step, *plan).legal());
+        }
+    }
+}
