@@ -1,0 +1,211 @@
+#include "arguments.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "stretto/version.hpp"
+
+namespace planner {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* description =
+    "Reads captured training steps, orders their operations so that communication runs under computation,\n"
+    "and says what that buys and how much could still be gained.";
+
+constexpr const char* footer = R"(
+STEP is a stretto-graph file (JSON, gzipped or not; "-" is standard input). The plan that -o writes is the same format;
+so are plans for --check. With several steps, every PLAN or FILE needs a "{}" in its name, which stands for the name of
+the step's file without .json and .gz, or is a directory ("out/"), where files get that name.
+
+Example: what can overlap buy for one step, with 5 % more memory, and where does the rest go?
+
+    $ stretto-plan moe.json.gz --memory-limit 1.05x --html moe.html -o moe.plan.json.gz
+    $ stretto-plan moe.json.gz --check moe.plan.json.gz --memory-limit 1.05x
+
+"exposed" is the time in which the compute lane waits for communication. The lower bound holds for every order of the
+operations, whatever memory it may use, so the gap to it is the most that any other order could gain.
+
+Exit status: 0 fine; 1 a finding: a checked plan breaks a rule, or no plan exists within the limit; 2 unusable input
+or arguments. Colours only on a terminal, and not if NO_COLOR is set.)";
+
+struct usage_error {
+    std::string message;
+};
+
+/// "a/moe.json.gz" -> "moe".
+std::string name_of_step(const std::string& path) {
+    if (path == "-") return "stdin";
+    std::string name = fs::path(path).filename().string();
+    for (std::string_view ending : {".gz", ".json"})
+        if (name.size() > ending.size() && name.ends_with(ending)) name.resize(name.size() - ending.size());
+    return name;
+}
+
+/// The file that `pattern` names for one step.
+std::string file_for(std::string pattern, const std::string& step, const char* option, const char* ending,
+                     bool several) {
+    if (pattern.empty()) return pattern;
+    std::error_code ignored;
+    if (pattern.ends_with('/') || fs::is_directory(pattern, ignored))
+        return (fs::path(pattern) / (step + ending)).string();
+    const std::size_t place = pattern.find("{}");
+    if (place != std::string::npos) return pattern.replace(place, 2, step);
+    if (several)
+        throw usage_error{std::string(option) + " " + pattern +
+                          ": one file for several steps; put {} into its name, or give a directory"};
+    return pattern;
+}
+
+/// No file is written twice, and none that is read is overwritten.
+void check_files(const std::vector<job>& jobs) {
+    std::set<fs::path> read, written;
+    const auto canonical = [](const std::string& file) {
+        std::error_code unknown;
+        const fs::path path = fs::weakly_canonical(file, unknown);
+        return unknown ? fs::path(file) : path;
+    };
+    for (const job& j : jobs)
+        for (const std::string& file : {j.step, j.check})
+            if (!file.empty() && file != "-") read.insert(canonical(file));
+    for (const job& j : jobs)
+        for (const std::string& file : {j.plan, j.trace, j.html, j.svg}) {
+            if (file.empty()) continue;
+            if (file == "-") throw usage_error{"standard output is for the report; give a file a name"};
+            if (read.contains(canonical(file))) throw usage_error{file + ": would overwrite a file that is read"};
+            if (!written.insert(canonical(file)).second) throw usage_error{file + ": would be written twice"};
+        }
+}
+
+std::size_t edits_between(const std::string& a, const std::string& b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = std::exchange(row[0], i);
+        for (std::size_t j = 1; j <= b.size(); ++j) {
+            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+            diagonal = row[j];
+            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace
+
+std::optional<std::string> similar_option(const std::string& misspelt, const std::vector<std::string>& options) {
+    std::optional<std::string> best;
+    std::size_t least = 4;  // more edits than three are another word
+    for (const std::string& option : options) {
+        const std::size_t edits = edits_between(misspelt, option);
+        if (edits < least && edits * 2 < option.size()) {
+            least = edits;
+            best = option;
+        }
+    }
+    return best;
+}
+
+std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text) {
+    if (text == "unlimited") return stretto::memory_budget(stretto::unlimited_bytes);
+    double x = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, x, std::chars_format::fixed);
+    if (error != std::errc{} || !std::isfinite(x) || x < 0) return std::nullopt;
+    const std::string unit(rest, end);
+    if (unit == "x") return stretto::memory_budget::times_input_peak(x);
+    static const std::pair<const char*, double> units[] = {
+        {"", 1},     {"B", 1},    {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}, {"TiB", 1099511627776.0},
+        {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9},     {"TB", 1e12}};
+    for (const auto& [name, size] : units) {
+        if (unit != name) continue;
+        if (x * size >= 9e18) return std::nullopt;
+        std::int64_t count = 0;
+        if (unit.empty()) {
+            // Exactly, and no fractions: whoever writes 1.05 means 1.05x.
+            if (std::from_chars(text.data(), end, count).ptr != end) return std::nullopt;
+        } else {
+            count = static_cast<std::int64_t>(x * size);
+        }
+        return stretto::memory_budget(stretto::bytes{count});
+    }
+    return std::nullopt;
+}
+
+std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv) {
+    arguments all;
+    std::vector<std::string> steps;
+    std::string limit = "1.00x", plan, trace, html, svg, check;
+
+    CLI::App app(description, "stretto-plan");
+    app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
+    app.footer(footer);
+    app.allow_extras();
+    app.add_option("STEP", steps, "Captured steps")->type_name("FILE...");
+    app.add_option(
+           "--memory-limit", limit,
+           "Peak that a plan may reach: times the peak of the input order (1.05x), an amount (40GiB, or a number of "
+           "bytes), or unlimited")
+        ->capture_default_str()
+        ->type_name("LIMIT");
+    app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
+    app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
+    app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
+    app.add_option("--html", html, "Write before and after as a page to look at and zoom into")->type_name("FILE");
+    app.add_option("--svg", svg, "Write the picture of that page alone")->type_name("FILE");
+    app.add_option("--explain", all.explain, "How many of the worst collectives to explain")
+        ->capture_default_str()
+        ->check(CLI::NonNegativeNumber)
+        ->type_name("N");
+    app.add_option("--check", check, "Verify a plan of the step, instead of making one, and show what it achieves")
+        ->type_name("PLAN");
+    try {
+        app.parse(argc, argv);
+        for (const std::string& extra : app.remaining()) {
+            std::vector<std::string> known;
+            for (const CLI::Option* o : app.get_options())
+                for (const std::string& name : o->get_lnames()) known.push_back("--" + name);
+            const std::string name = extra.substr(0, extra.find('='));
+            const std::optional<std::string> meant = similar_option(name, known);
+            throw usage_error{"unknown option " + name + (meant ? "; did you mean " + *meant + "?" : "")};
+        }
+        if (steps.empty()) throw usage_error{"no STEP given"};
+        if (std::count(steps.begin(), steps.end(), "-") > 1) throw usage_error{"standard input can be read once only"};
+        const std::optional<stretto::memory_budget> parsed = parse_memory_limit(limit);
+        if (!parsed)
+            throw usage_error{"--memory-limit " + limit +
+                              ": is no limit; write 1.05x, 40GiB, a number of bytes, or unlimited"};
+        all.limit = *parsed;
+        if (!check.empty() && !plan.empty())
+            throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
+        const bool several = steps.size() > 1;
+        for (const std::string& step : steps) {
+            const std::string name = name_of_step(step);
+            all.jobs.push_back({step, file_for(plan, name, "-o", ".plan.json.gz", several),
+                                file_for(trace, name, "--trace", ".trace.json", several),
+                                file_for(html, name, "--html", ".html", several),
+                                file_for(svg, name, "--svg", ".svg", several),
+                                file_for(check, name, "--check", ".plan.json.gz", several)});
+        }
+        check_files(all.jobs);
+    } catch (const CLI::CallForHelp&) {
+        return nothing_to_do{app.help(), 0};
+    } catch (const CLI::CallForVersion&) {
+        return nothing_to_do{app.version() + "\n", 0};
+    } catch (const CLI::Error& e) {
+        return nothing_to_do{std::string("stretto-plan: ") + e.what() + "; see stretto-plan --help\n", 2};
+    } catch (const usage_error& e) {
+        return nothing_to_do{"stretto-plan: " + e.message + "; see stretto-plan --help\n", 2};
+    }
+    return all;
+}
+
+}  // namespace planner

@@ -1,0 +1,45 @@
+// The command line of stretto-plan.
+#ifndef STRETTO_PLANNER_ARGUMENTS_HPP
+#define STRETTO_PLANNER_ARGUMENTS_HPP
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "comparison.hpp"
+
+namespace planner {
+
+/// A step and the files to write for it; empty names are not wanted.
+struct job {
+    std::string step;
+    std::string plan, trace, html, svg;
+    std::string check;  ///< a plan to verify, instead of planning
+};
+
+struct arguments {
+    std::vector<job> jobs;
+    stretto::memory_budget limit = stretto::memory_budget::times_input_peak(1);
+    std::size_t explain = 10;
+    bool json = false;
+};
+
+/// What to print and how to exit when there is nothing to do: help, version, or a mistake in the arguments.
+struct nothing_to_do {
+    std::string text;
+    int status;
+};
+
+std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv);
+
+/// "1.05x", "40GiB", "17179869184" or "unlimited"; nothing if it is none of these.
+std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text);
+
+/// The option that differs least from a misspelt one, if any is similar.
+std::optional<std::string> similar_option(const std::string& misspelt, const std::vector<std::string>& options);
+
+}  // namespace planner
+
+#endif

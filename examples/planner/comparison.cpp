@@ -1,0 +1,156 @@
+#include "comparison.hpp"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include "human_units.hpp"
+#include "stretto/interop/capture_view.hpp"
+#include "stretto/interop/check_plan.hpp"
+#include "stretto/interop/diagnostic.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/verify.hpp"
+
+namespace planner {
+namespace {
+
+using stretto::expected;
+using stretto::task_graph_error;
+using stretto::task_id;
+using stretto::unexpected;
+
+/// Captures name groups by numbers, as frameworks do, and may describe them: {"name": "69", "desc": "mesh_ep"}.
+std::vector<std::string> names_of_groups(const stretto::capture& step) {
+    std::vector<std::string> names;
+    for (const stretto::capture_group& g : step.groups()) {
+        simdjson::dom::parser parser;
+        std::string_view described;
+        const simdjson::padded_string members("{" + g.fields + "}");
+        if (parser.parse(members)["desc"].get(described) == simdjson::SUCCESS && !described.empty())
+            names.emplace_back(described);
+        else if (g.name.find_first_not_of("0123456789") == std::string::npos) names.push_back("group " + g.name);
+        else names.push_back(g.name);
+    }
+    const std::vector<std::string> plain = names;
+    for (std::size_t k = 0; k < names.size(); ++k)
+        if (std::count(plain.begin(), plain.end(), plain[k]) > 1) names[k] += " (" + step.groups()[k].name + ")";
+    return names;
+}
+
+std::string cause_of(const task_graph_error& e, const stretto::capture& step) {
+    using why = task_graph_error::reason;
+    const std::string other = e.other < step.size() ? stretto::printable(step.name(e.other)) : "a node";
+    switch (e.why) {
+        case why::reads_later_task:
+            return "reads " + other + ", which comes later";
+        case why::launch_is_no_start:
+            return "waits for " + other + ", which is no start";
+        case why::negative_duration:
+            return "takes less than no time";
+        case why::negative_bytes:
+            return "allocates less than nothing";
+        case why::overflow:
+            return "makes the step too large: times and bytes may add up to 2^62 at most";
+        case why::operand_not_in_graph:
+            break;
+    }
+    return "reads a value that no node produces";
+}
+
+unexpected<failure> refused(failure::reason why, const stretto::capture& step, const std::string& file, task_id at,
+                            std::string cause, std::string hint) {
+    stretto::diagnostic d;
+    d.file = file;
+    if (at < step.size()) {
+        d.node = at;
+        d.node_name = step.name(at);
+    }
+    d.cause = std::move(cause);
+    d.hint = std::move(hint);
+    return unexpected(failure{why, d.message()});
+}
+
+expected<std::shared_ptr<const program>, failure> make_program(stretto::capture step, const std::string& file) {
+    auto made = std::make_shared<program>(program{std::move(step), {}, {}});
+    auto graph =
+        stretto::make_task_graph(stretto::capture_view{&made->capture}, stretto::capture_op_model{&made->capture});
+    if (!graph)
+        return refused(failure::reason::unusable, made->capture, file, graph.error().task,
+                       cause_of(graph.error(), made->capture), "");
+    made->graph = *std::move(graph);
+    made->group_names = names_of_groups(made->capture);
+    return std::shared_ptr<const program>(std::move(made));
+}
+
+timeline in_program_order(std::shared_ptr<const program> p) {
+    timeline t{std::move(p), {}, {}, {}, {}};
+    t.order.resize(t.of->graph.size());
+    std::iota(t.order.begin(), t.order.end(), 0u);
+    t.times = stretto::simulate(t.of->graph, t.order);
+    t.memory = stretto::profile_memory(t.of->graph, t.order);
+    t.exposures = stretto::explain_exposure(t.of->graph, t.order, t.times);
+    return t;
+}
+
+class stopwatch {
+public:
+    [[nodiscard]] double seconds() const {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+double comparison::gap() const {
+    if (bound.value.count == 0) return 0;
+    return static_cast<double>((after.times.step - bound.value).count) / static_cast<double>(bound.value.count);
+}
+
+expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit) {
+    const stopwatch watch;
+    auto made = make_program(std::move(step), file);
+    if (!made) return unexpected(made.error());
+    const program& p = **made;
+    comparison c{std::string(p.capture.name()), in_program_order(*made), {}, {}, {}};
+    c.memory_limit = limit.limit(c.before.memory.peak);
+
+    stretto::schedule_options options;
+    options.memory_limit = c.memory_limit;
+    const auto scheduled = stretto::list_schedule(p.graph, options);
+    if (!scheduled)
+        return refused(failure::reason::finding, p.capture, file, scheduled.error().at,
+                       "the input order needs " + human(scheduled.error().input_peak) + " here, and the limit is " +
+                           human(scheduled.error().limit),
+                       "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
+    const auto verified = stretto::verify_order(p.graph, scheduled->order(), c.memory_limit);
+    if (!verified)
+        return refused(failure::reason::finding, p.capture, file, verified.error().task,
+                       "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
+    c.after = {*made, scheduled->order(), scheduled->times(), scheduled->memory(), scheduled->exposures()};
+    c.bound = scheduled->bound();
+    c.plan_seconds = watch.seconds();
+    return c;
+}
+
+expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,
+                                    const std::string& plan_file, stretto::memory_budget limit) {
+    const stopwatch watch;
+    auto before = make_program(std::move(step), file);
+    if (!before) return unexpected(before.error());
+    auto after = make_program(std::move(plan), plan_file);
+    if (!after) return unexpected(after.error());
+    comparison c{std::string((*before)->capture.name()), in_program_order(*before), in_program_order(*after), {}, {}};
+    c.memory_limit = limit.limit(c.before.memory.peak);
+    c.bound = stretto::bound_below((*after)->graph);
+    c.violations = stretto::check_plan((*before)->capture, (*after)->capture, c.memory_limit).violations;
+    c.plan_seconds = watch.seconds();
+    return c;
+}
+
+}  // namespace planner

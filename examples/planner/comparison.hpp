@@ -1,0 +1,79 @@
+// A step before and after: what every output of the tool shows. "After" is the order that the scheduler found, or, to
+// check it, a plan that somebody else made.
+#ifndef STRETTO_PLANNER_COMPARISON_HPP
+#define STRETTO_PLANNER_COMPARISON_HPP
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/interop/capture.hpp"
+#include "stretto/interop/plan_report.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace planner {
+
+/// Nodes of a capture and what they are called. Before and after share one if the plan is an order of the same nodes.
+struct program {
+    stretto::capture capture;
+    stretto::task_graph graph;
+    std::vector<std::string> group_names;  ///< what the capture calls them, told apart
+
+    [[nodiscard]] std::string_view name(stretto::task_id t) const { return capture.name(t); }
+    [[nodiscard]] std::string_view op(stretto::task_id t) const { return capture.op(t); }
+    [[nodiscard]] std::string_view group(stretto::group_id g) const { return group_names[g]; }
+};
+
+/// One order of a program and what it achieves.
+struct timeline {
+    std::shared_ptr<const program> of;
+    std::vector<stretto::task_id> order;
+    stretto::simulation times;
+    stretto::memory_profile memory;
+    std::vector<stretto::collective_exposure> exposures;
+
+    [[nodiscard]] std::size_t collectives() const { return exposures.size(); }
+};
+
+struct comparison {
+    std::string name;
+    timeline before;
+    timeline after;
+    stretto::bytes memory_limit;  ///< stretto::unlimited_bytes: none
+    stretto::lower_bound bound;   ///< of every order of the program that comes after
+    double plan_seconds = 0;      ///< from the parsed capture to the certified schedule; of a check, to its verdict
+    std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
+
+    /// How much longer the step is than its bound, at most as much as could still be gained.
+    [[nodiscard]] double gap() const;
+};
+
+/// Why there is nothing to show.
+struct failure {
+    enum class reason {
+        unusable,  ///< the file cannot be a step: exit status 2
+        finding,   ///< the step is fine, but no plan exists within the limit: exit status 1
+    };
+    reason why;
+    std::string message;  ///< one line, the way a compiler says it
+};
+
+/// Schedules a step and verifies the result by the facts of the graph, with code that the scheduler does not share.
+stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
+                                                 stretto::memory_budget limit);
+
+/// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
+stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,
+                                             const std::string& plan_file, stretto::memory_budget limit);
+
+}  // namespace planner
+
+#endif

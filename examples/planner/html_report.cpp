@@ -1,0 +1,210 @@
+#include "html_report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "html_page.hpp"
+#include "human_units.hpp"
+#include "picture.hpp"
+#include "reasons.hpp"
+#include "stretto/interop/chrome_trace.hpp"
+#include "stretto/interop/detail/json_quote.hpp"
+#include "stretto/interop/diagnostic.hpp"
+#include "stretto/version.hpp"
+
+namespace planner {
+namespace {
+
+using stretto::collective_exposure;
+using stretto::nanoseconds;
+using stretto::task_id;
+
+/// A list of numbers as JSON.
+class number_list {
+public:
+    void add(std::int64_t n) {
+        if (!text_.empty()) text_ += ',';
+        text_ += std::to_string(n);
+    }
+    [[nodiscard]] std::string json() const { return "[" + text_ + "]"; }
+
+private:
+    std::string text_;
+};
+
+/// A JSON string that may stand inside of <script>.
+void append_string(std::string& to, std::string_view text) {
+    std::string quoted;
+    stretto::detail::append_quoted(quoted, text);
+    for (char c : quoted) {
+        if (c == '<') to += "\\u003c";
+        else to += c;
+    }
+}
+
+/// The tasks that the page can name: those with a bar, and waits.
+class name_table {
+public:
+    explicit name_table(const program& p) : place_(p.graph.size(), -1) {
+        const stretto::task_graph& g = p.graph;
+        std::map<std::string_view, std::int64_t> place_of_op;
+        for (task_id t = 0; t < g.size(); ++t) {
+            if (g.kind[t] != stretto::op_kind::compute && g.kind[t] != stretto::op_kind::start &&
+                g.launch[t] == stretto::no_task)
+                continue;
+            place_[t] = count_++;
+            append(names_, p.name(t));
+            const auto [op, fresh] = place_of_op.try_emplace(p.op(t), static_cast<std::int64_t>(place_of_op.size()));
+            if (fresh) append(ops_, p.op(t));
+            op_of_name_.add(op->second);
+        }
+    }
+    [[nodiscard]] std::int64_t operator[](task_id t) const { return place_[t]; }
+    [[nodiscard]] std::string json() const {
+        return "{\"names\":[" + names_ + "],\"ops\":[" + ops_ + "],\"op\":" + op_of_name_.json() + "}";
+    }
+
+private:
+    static void append(std::string& list, std::string_view text) {
+        if (!list.empty()) list += ',';
+        append_string(list, text);
+    }
+    std::vector<std::int64_t> place_;
+    std::int64_t count_ = 0;
+    std::string names_, ops_;
+    number_list op_of_name_;
+};
+
+/// Lanes as [name, time since the bar before, duration, look, ...], memory as [time, bytes, ...] in differences, and
+/// collectives as [name, name of the wait, when it is needed, exposed, reason, ...].
+std::string side_as_json(const timeline& t, const name_table& names, std::size_t table) {
+    std::string out =
+        "{\"step\":" + std::to_string(t.times.step.count) + ",\"table\":" + std::to_string(table) + ",\"lanes\":[";
+    bool first = true;
+    for (const lane& l : lanes_of(t)) {
+        out += first ? "{\"title\":" : ",{\"title\":";
+        first = false;
+        append_string(out, l.title);
+        number_list bars;
+        nanoseconds end;
+        for (const bar& b : l.bars) {
+            bars.add(names[b.task]);
+            bars.add((b.begin - end).count);
+            bars.add((b.end - b.begin).count);
+            bars.add(static_cast<std::int64_t>(b.drawn_as));
+            end = b.end;
+        }
+        out += ",\"bars\":" + bars.json() + "}";
+    }
+    number_list memory;
+    stretto::live_amount last{};
+    for (const stretto::live_amount& m : stretto::live_over_time(t.of->graph, t.order, t.times, t.memory)) {
+        memory.add((m.since - last.since).count);
+        memory.add((m.live - last.live).count);
+        last = m;
+    }
+    number_list collectives;
+    for (const collective_exposure& e : t.exposures) {
+        collectives.add(names[e.start]);
+        collectives.add(e.wait == stretto::no_task ? -1 : names[e.wait]);
+        collectives.add(e.needed.count);
+        collectives.add(e.exposed.count);
+        collectives.add(static_cast<std::int64_t>(e.reason));
+    }
+    return out + "],\"memory\":" + memory.json() + ",\"collectives\":" + collectives.json() + "}";
+}
+
+std::string data_of(const comparison& c) {
+    const bool shared = c.before.of == c.after.of;
+    const name_table before(*c.before.of), after(*c.after.of);
+    std::string looks;
+    for (std::string_view name : look_names) looks += (looks.empty() ? "\"" : ",\"") + std::string(name) + "\"";
+    return "{\"shown\":" + std::to_string(time_shown(c).count) + ",\"looks\":[" + looks +
+           "],\"reasons\":[\"hidden\",\"dependence\",\"channel\",\"memory\"],\"tables\":[" + before.json() +
+           (shared ? "" : "," + after.json()) + "],\"sides\":[" + side_as_json(c.before, before, 0) + "," +
+           side_as_json(c.after, after, shared ? 0 : 1) + "]}";
+}
+
+std::string figure(const std::string& title, const std::string& value, const std::string& note) {
+    return "<div><h2>" + title + "</h2><p class=\"value\">" + value + "</p><p class=\"note\">" + note + "</p></div>\n";
+}
+
+/// "160.5 -> 138.0 ms": the unit once if it is the same.
+std::string from_to(std::string before, const std::string& after) {
+    const std::size_t unit = before.rfind(' ');
+    if (unit != std::string::npos && after.ends_with(before.substr(unit))) before.resize(unit);
+    return "<span>" + escaped(before) + " &rarr;</span> " + escaped(after);
+}
+
+std::string figures_of(const comparison& c) {
+    const timeline &a = c.before, &b = c.after;
+    std::string out = "<section class=\"figures\">\n";
+    out +=
+        figure("Step", from_to(human(a.times.step), human(b.times.step)), escaped(change(a.times.step, b.times.step)));
+    out += figure("Exposed communication", from_to(human(a.times.exposed), human(b.times.exposed)),
+                  escaped(change(a.times.exposed, b.times.exposed)));
+    out += figure("Lower bound", escaped(human(c.bound.value)), escaped(meaning_of(c.bound, *b.of)));
+    out += figure("Gap", escaped(percent(c.gap())),
+                  c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
+    out += figure("Peak memory", from_to(human(a.memory.peak), human(b.memory.peak)), "limit " + human(c.memory_limit));
+    out +=
+        figure("Collectives",
+               a.collectives() == b.collectives() ? with_commas(a.collectives())
+                                                  : from_to(with_commas(a.collectives()), with_commas(b.collectives())),
+               with_commas(b.of->graph.size()) + " nodes in all");
+    return out + "</section>\n";
+}
+
+std::string worst_of(const comparison& c, std::size_t count) {
+    const std::vector<collective_exposure> worst = worst_collectives(c.after, count);
+    if (worst.empty()) return "<p>Every collective is hidden under other work.</p>\n";
+    std::string out =
+        "<table><thead><tr><th>exposed</th><th>takes</th><th>collective</th><th>group</th><th>why</th></tr></thead>"
+        "<tbody>\n";
+    const program& p = *c.after.of;
+    for (const collective_exposure& e : worst)
+        out += "<tr tabindex=\"0\" data-begin=\"" + std::to_string(e.begin.count) + "\" data-end=\"" +
+               std::to_string((e.needed + e.exposed).count) + "\"><td>" + human(e.exposed) + "</td><td>" +
+               human(p.graph.duration[e.start]) + "</td><td>" + escaped(p.name(e.start)) + "</td><td>" +
+               escaped(p.group(p.graph.group[e.start])) + "</td><td>" + escaped(reason_of(c.after, e, c.memory_limit)) +
+               "</td></tr>\n";
+    return out + "</tbody></table>\n";
+}
+
+std::string violations_of(const comparison& c) {
+    if (!c.violations) return "";
+    if (c.violations->empty()) return "<p>The plan keeps every rule.</p>\n";
+    const std::size_t found = c.violations->size();
+    std::string out = "<details open><summary class=\"bad\">The plan has " + with_commas(found) +
+                      (found == 1 ? " violation" : " violations; of each kind the first") + "</summary><ul>\n";
+    for (const std::string& example : examples_of(*c.violations, 1)) out += "<li>" + escaped(example) + "</li>\n";
+    return out + "</ul></details>\n";
+}
+
+}  // namespace
+
+std::string to_html(const comparison& c, std::size_t explain) {
+    const std::string name = escaped(stretto::printable(c.name));
+    std::string page = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + name +
+                       ": before and after</title>\n<meta name=\"viewport\" content=\"width=device-width\">\n<style>";
+    page += picture_style;
+    page += page_style;
+    page += "</style></head>\n<body class=\"picture\">\n<header><h1>" + name +
+            "</h1><p>what overlap buys, by stretto " STRETTO_VERSION "</p></header>\n";
+    page += figures_of(c);
+    page += "<div id=\"view\">" + svg_element(c) + "<div id=\"tip\" hidden></div></div>\n";
+    page +=
+        "<p class=\"note\" id=\"help\" hidden>wheel or +/-: zoom &middot; drag or arrow keys: move &middot; "
+        "double click or 0: whole step &middot; <output id=\"shown\"></output></p>\n";
+    page += violations_of(c);
+    page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);
+    page += "<script type=\"application/json\" id=\"data\">" + data_of(c) + "</script>\n<script>";
+    page += page_script;
+    page += "</script>\n</body></html>\n";
+    return page;
+}
+
+}  // namespace planner

@@ -1,0 +1,117 @@
+// stretto-plan: reads captured training steps, orders their operations so that communication runs under computation,
+// and shows what that buys. All of it in five calls per step: read_capture, plan_step (which is make_task_graph,
+// list_schedule and verify_order), write_plan, and a report; or check, to verify a plan that exists.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "arguments.hpp"
+#include "comparison.hpp"
+#include "html_report.hpp"
+#include "picture.hpp"
+#include "progress.hpp"
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_writer.hpp"
+#include "stretto/interop/chrome_trace.hpp"
+#include "stretto/interop/gzip.hpp"
+#include "text_report.hpp"
+
+namespace {
+
+using stretto::expected;
+using stretto::unexpected;
+
+using planner::comparison;
+using planner::failure;
+
+enum exit_status {
+    fine = 0,
+    finding = 1,
+    unusable = 2
+};
+
+failure unusable_file(const stretto::diagnostic& d) { return {failure::reason::unusable, d.message()}; }
+
+expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit) {
+    const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
+    auto step = stretto::read_capture(j.step);
+    if (!step) return unexpected(unusable_file(step.error()));
+    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit);
+    auto plan = stretto::read_capture(j.check);
+    if (!plan) return unexpected(unusable_file(plan.error()));
+    return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit);
+}
+
+std::string trace_of(const comparison& c) {
+    stretto::chrome_trace trace;
+    for (const auto& [title, side] : {std::pair{"before", &c.before}, std::pair{"after", &c.after}})
+        trace.add(title, side->of->graph, side->order, side->times, side->memory, *side->of);
+    return std::move(trace).json();
+}
+
+/// Writes the files of a job. Nothing, or what went wrong.
+std::string write_files(const planner::job& j, const comparison& c, const planner::text_options& options) {
+    const planner::progress shown("writing files for " + j.step);
+    std::string fault;
+    const auto note = [&](const expected<std::uint64_t, stretto::diagnostic>& written) {
+        if (!written && fault.empty()) fault = written.error().message();
+    };
+    if (!j.plan.empty()) note(stretto::write_plan(c.before.of->capture, c.after.order, j.plan));
+    if (!j.trace.empty()) note(stretto::write_text(j.trace, trace_of(c)));
+    if (!j.html.empty()) note(stretto::write_text(j.html, planner::to_html(c, options.explain)));
+    if (!j.svg.empty()) note(stretto::write_text(j.svg, planner::to_svg(c)));
+    return fault;
+}
+
+bool wants_colour() {
+    const char* refused = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0') &&
+           (terminal == nullptr || std::string_view(terminal) != "dumb");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const auto parsed = planner::parse_arguments(argc, argv);
+    if (const auto* nothing = std::get_if<planner::nothing_to_do>(&parsed)) {
+        std::fputs(nothing->text.c_str(), nothing->status == fine ? stdout : stderr);
+        return nothing->status;
+    }
+    const auto& args = std::get<planner::arguments>(parsed);
+    const planner::text_options options{args.explain, !args.json && wants_colour()};
+
+    int status = fine;
+    std::string figures;  // JSON is complete or not there at all
+    for (const planner::job& j : args.jobs) {
+        const auto result = result_of(j, args.limit);
+        if (!result) {
+            std::fprintf(stderr, "%s\n", result.error().message.c_str());
+            if (result.error().why == failure::reason::unusable) return unusable;
+            status = finding;
+            continue;
+        }
+        if (result->violations && !result->violations->empty()) status = finding;
+        if (const std::string fault = write_files(j, *result, options); !fault.empty()) {
+            std::fprintf(stderr, "%s\n", fault.c_str());
+            return unusable;
+        }
+        if (args.json) {
+            figures += (figures.empty() ? "\n  " : ",\n  ") + planner::to_json(*result, options);
+        } else {
+            if (&j != &args.jobs.front()) std::fputs("\n", stdout);
+            std::fputs(planner::to_table(*result, options).c_str(), stdout);
+            std::fflush(stdout);
+        }
+    }
+    if (args.json) std::printf("[%s\n]\n", figures.c_str());
+    if (std::fflush(stdout) != 0) return unusable;
+    return status;
+}

@@ -1,0 +1,194 @@
+#include "text_report.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "human_units.hpp"
+#include "reasons.hpp"
+#include "stretto/interop/chrome_trace.hpp"
+#include "stretto/interop/detail/json_quote.hpp"
+#include "stretto/interop/diagnostic.hpp"
+
+namespace planner {
+namespace {
+
+using stretto::collective_exposure;
+using stretto::nanoseconds;
+
+constexpr std::size_t no_width = 0;
+
+std::string left(std::string_view text, std::size_t width) {
+    return std::string(text) + std::string(width > text.size() ? width - text.size() : 0, ' ');
+}
+std::string right(std::string_view text, std::size_t width) {
+    return std::string(width > text.size() ? width - text.size() : 0, ' ') + std::string(text);
+}
+
+/// Escape sequences, or nothing.
+class paint {
+public:
+    explicit paint(bool on) : on_(on) {}
+    [[nodiscard]] std::string bold(const std::string& text) const { return in("1", text); }
+    [[nodiscard]] std::string faint(const std::string& text) const { return in("2", text); }
+    [[nodiscard]] std::string good(const std::string& text) const { return in("32", text); }
+    [[nodiscard]] std::string bad(const std::string& text) const { return in("31", text); }
+
+private:
+    [[nodiscard]] std::string in(const char* code, const std::string& text) const {
+        return on_ && !text.empty() ? "\x1b[" + std::string(code) + "m" + text + "\x1b[0m" : text;
+    }
+    bool on_;
+};
+
+std::string share_of_step(nanoseconds part, nanoseconds step) {
+    if (step.count == 0) return "";
+    return percent(static_cast<double>(part.count) / static_cast<double>(step.count)) + " of the step";
+}
+
+std::string seconds(double s) { return human(nanoseconds{static_cast<std::int64_t>(s * 1e9)}); }
+
+/// What a check has found.
+std::string verdict(const std::vector<stretto::plan_violation>& violations, const paint& p) {
+    const std::size_t found = violations.size();
+    if (found == 0) return "\n  " + p.good("the plan keeps every rule") + "\n";
+    std::string out = "\n  " + p.bad(with_commas(found) + (found == 1 ? " violation" : " violations")) + "\n";
+    const std::vector<std::string> examples = examples_of(violations, 3);
+    for (const std::string& example : examples) out += "  " + example + "\n";
+    if (examples.size() < found)
+        out += "  and " + with_commas(found - examples.size()) + " more like these; --json lists all\n";
+    return out;
+}
+
+}  // namespace
+
+std::string to_table(const comparison& c, const text_options& options) {
+    const paint p(options.colour);
+    const timeline &a = c.before, &b = c.after;
+    std::string out =
+        p.bold(stretto::printable(c.name)) + p.faint("  " + with_commas(a.of->graph.size()) + " nodes") + "\n";
+    const auto row = [&](std::string_view what, const std::string& before, const std::string& after,
+                         const std::string& note) {
+        out += "  " + left(what, 14) + right(before, 12) + right(after, 14);
+        out += note.empty() ? "\n" : "   " + note + "\n";
+    };
+    const std::string changed = change(a.times.step, b.times.step);
+    const bool within = b.memory.peak <= c.memory_limit;
+    row("", "before", "after", "");
+    row("step", human(a.times.step), human(b.times.step),
+        b.times.step < a.times.step   ? p.good(changed)
+        : b.times.step > a.times.step ? p.bad(changed)
+                                      : changed);
+    row("exposed", human(a.times.exposed), human(b.times.exposed), share_of_step(b.times.exposed, b.times.step));
+    row("compute", human(a.times.compute), human(b.times.compute), "");
+    row("lower bound", "", human(c.bound.value), meaning_of(c.bound, *b.of));
+    row("gap", "", percent(c.gap()), c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
+    const std::string limit = "limit " + human(c.memory_limit);
+    row("peak memory", human(a.memory.peak), human(b.memory.peak), within ? limit : p.bad(limit + ", exceeded"));
+    row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
+    row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
+    if (c.violations) out += verdict(*c.violations, p);
+
+    const std::vector<collective_exposure> worst = worst_collectives(b, options.explain);
+    if (options.explain == 0) return out;
+    if (worst.empty()) return out + "\n  every collective is hidden\n";
+    const auto exposed = static_cast<std::size_t>(
+        std::count_if(b.exposures.begin(), b.exposures.end(), [](const auto& e) { return e.exposed.count > 0; }));
+    out += "\n  " +
+           p.bold(std::to_string(worst.size()) + " worst of " + with_commas(exposed) + " exposed collectives") + "\n";
+    std::size_t width = no_width;
+    std::vector<std::string> called;
+    for (const collective_exposure& e : worst) {
+        const stretto::task_graph& g = b.of->graph;
+        called.push_back(stretto::printable(b.of->name(e.start), 60) + " (" +
+                         stretto::printable(b.of->group(g.group[e.start]), 40) + ", " + human(g.duration[e.start]) +
+                         ")");
+        width = std::max(width, called.back().size());
+    }
+    for (std::size_t i = 0; i < worst.size(); ++i)
+        out += "  " + left(called[i], width) + "  exposed " + right(human(worst[i].exposed), 9) + ": " +
+               reason_of(b, worst[i], c.memory_limit) + "\n";
+    return out;
+}
+
+namespace {
+
+/// Members of one JSON object, in the order in which they are added.
+class json_object {
+public:
+    void add(std::string_view key, std::int64_t n) { raw(key, std::to_string(n)); }
+    void add(std::string_view key, std::size_t n) { raw(key, std::to_string(n)); }
+    void add(std::string_view key, double x) {
+        char digits[40];
+        raw(key, std::string(digits, std::to_chars(digits, digits + sizeof digits, x).ptr));
+    }
+    void add(std::string_view key, std::string_view text) {
+        std::string quoted;
+        stretto::detail::append_quoted(quoted, text);
+        raw(key, quoted);
+    }
+    void raw(std::string_view key, std::string_view json) { stretto::detail::append_member(members_, key, json); }
+    [[nodiscard]] std::string text() const { return "{" + members_ + "}"; }
+
+private:
+    std::string members_;
+};
+
+std::string to_json(const timeline& t, const collective_exposure& e, stretto::bytes limit) {
+    const stretto::task_graph& g = t.of->graph;
+    json_object o;
+    o.add("name", t.of->name(e.start));
+    o.add("collective", stretto::name_of(g.collective[e.start]));
+    o.add("group", t.of->group(g.group[e.start]));
+    o.add("payload_bytes", g.payload[e.start].count);
+    o.add("duration_ns", g.duration[e.start].count);
+    o.add("begin_ns", e.begin.count);
+    o.add("exposed_ns", e.exposed.count);
+    o.add("wait", t.of->name(e.wait));
+    o.add("reason", name_of(e.reason));
+    const stretto::task_id culprit = culprit_of(t, e);
+    if (culprit == stretto::no_task) o.raw("culprit", "null");
+    else o.add("culprit", t.of->name(culprit));
+    o.add("explanation", reason_of(t, e, limit));
+    return o.text();
+}
+
+}  // namespace
+
+std::string to_json(const comparison& c, const text_options& options) {
+    json_object o;
+    o.add("name", std::string_view(c.name));
+    o.add("nodes", c.before.of->graph.size());
+    o.add("collectives_before", c.before.collectives());
+    o.add("collectives_after", c.after.collectives());
+    o.add("step_before_ns", c.before.times.step.count);
+    o.add("step_after_ns", c.after.times.step.count);
+    o.add("compute_ns", c.before.times.compute.count);
+    o.add("compute_after_ns", c.after.times.compute.count);
+    o.add("lower_bound_ns", c.bound.value.count);
+    o.add("lower_bound_kind", name_of(c.bound.kind));
+    o.add("gap", c.gap());
+    o.add("exposed_before_ns", c.before.times.exposed.count);
+    o.add("exposed_after_ns", c.after.times.exposed.count);
+    o.add("peak_before_bytes", c.before.memory.peak.count);
+    o.add("peak_after_bytes", c.after.memory.peak.count);
+    if (c.memory_limit == stretto::unlimited_bytes) o.raw("memory_limit_bytes", "null");
+    else o.add("memory_limit_bytes", c.memory_limit.count);
+    o.add("plan_seconds", c.plan_seconds);
+    if (c.violations) {
+        std::string list;
+        for (const stretto::plan_violation& v : *c.violations) {
+            if (!list.empty()) list += ',';
+            stretto::detail::append_quoted(list, v.message());
+        }
+        o.raw("violations", "[" + list + "]");
+    }
+    std::string worst;
+    for (const collective_exposure& e : worst_collectives(c.after, options.explain))
+        worst += (worst.empty() ? "\n    " : ",\n    ") + to_json(c.after, e, c.memory_limit);
+    o.raw("worst", "[" + worst + "]");
+    return o.text();
+}
+
+}  // namespace planner

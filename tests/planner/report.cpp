@@ -1,0 +1,420 @@
+// The parts of stretto-plan: what it reads from the command line, and what it says about a plan.
+#include <doctest/doctest.h>
+#include <simdjson.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "comparison.hpp"
+#include "html_report.hpp"
+#include "human_units.hpp"
+#include "picture.hpp"
+#include "reasons.hpp"
+#include "stretto/interop/capture_builder.hpp"
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/chrome_trace.hpp"
+#include "text_report.hpp"
+
+using namespace planner;
+using stretto::bytes;
+using stretto::nanoseconds;
+using stretto::op_kind;
+
+namespace {
+
+/// A step in program order, written down node by node.
+class step_writer {
+public:
+    step_writer() : made_("a </script><b>\"step\"") {
+        made_.add_group({"0", 8, "\"desc\":\"fsdp\""});
+        made_.add_group({"1", 8, "\"desc\":\"mesh\""});
+        made_.add_group({"2", 8, "\"desc\":\"mesh\""});
+        made_.add_group({"3", 8, ""});
+    }
+    std::uint32_t input() { return add("input", op_kind::input, {}, 0, 8); }
+    std::uint32_t kernel(const std::string& name, std::vector<std::uint32_t> reads, std::int64_t ns,
+                         std::int64_t size = 0) {
+        return add(name, op_kind::compute, std::move(reads), ns, size);
+    }
+    std::uint32_t view(const std::string& name, std::uint32_t of) { return add(name, op_kind::view, {of}, 0, 0); }
+    std::uint32_t start(const std::string& name, std::uint32_t of, std::int64_t ns, stretto::group_id group = 0,
+                        std::int64_t size = 0) {
+        stretto::capture_node n = node(name, op_kind::start, {of}, ns, size);
+        n.collective = stretto::collective_kind::all_gather;
+        n.group = group;
+        n.payload = bytes{64};
+        return made_.append(n);
+    }
+    std::uint32_t wait(std::uint32_t start, const std::string& name) {
+        stretto::capture_node n = node(name, op_kind::wait, {start}, 0, 0);
+        n.aliases = {start};
+        return made_.append(n);
+    }
+    stretto::capture done(std::vector<std::uint32_t> results) {
+        add("output", op_kind::output, std::move(results), 0, 0);
+        auto built = std::move(made_).build();
+        REQUIRE(built.has_value());
+        return *std::move(built);
+    }
+
+private:
+    static stretto::capture_node node(std::string_view name, op_kind kind, std::vector<std::uint32_t> reads,
+                                      std::int64_t ns, std::int64_t size) {
+        stretto::capture_node n;
+        n.name = name;
+        n.op = "op";
+        n.kind = kind;
+        n.inputs = std::move(reads);
+        n.duration = nanoseconds{ns};
+        n.allocation = bytes{size};
+        return n;
+    }
+    std::uint32_t add(std::string_view name, op_kind kind, std::vector<std::uint32_t> reads, std::int64_t ns,
+                      std::int64_t size) {
+        return made_.append(node(name, kind, std::move(reads), ns, size));
+    }
+    stretto::capture_builder made_;
+};
+
+comparison planned(stretto::capture step, stretto::memory_budget limit = stretto::memory_budget::times_input_peak(1)) {
+    auto c = plan_step(std::move(step), "step.json", limit);
+    REQUIRE_MESSAGE(c.has_value(), c.error().message);
+    return *std::move(c);
+}
+
+/// The only order is: source (1 ms), gather (3 ms) over other (1 ms), wait, sink (1 ms).
+stretto::capture exposed_by_dependence() {
+    step_writer s;
+    const auto in = s.input();
+    const auto source = s.kernel("source", {in}, 1'000'000, 10);
+    const auto gather = s.start("gather", s.view("seen", source), 3'000'000, 0, 100);
+    const auto other = s.kernel("other", {source}, 1'000'000, 10);
+    const auto waited = s.wait(gather, "waited");
+    return s.done({s.kernel("sink", {waited, other}, 1'000'000, 10)});
+}
+
+/// The most exposed collective of the plan, in words.
+std::string worst_reason(const comparison& c) {
+    const auto worst = worst_collectives(c.after, 1);
+    REQUIRE(worst.size() == 1);
+    return std::string(c.after.of->name(worst[0].start)) + ": " + reason_of(c.after, worst[0], c.memory_limit);
+}
+
+simdjson::dom::element parsed(simdjson::dom::parser& parser, const std::string& json) {
+    simdjson::dom::element root;
+    REQUIRE(parser.parse(simdjson::padded_string(json)).get(root) == simdjson::SUCCESS);
+    return root;
+}
+
+std::vector<std::int64_t> numbers(simdjson::dom::element list) {
+    std::vector<std::int64_t> all;
+    for (simdjson::dom::element e : list.get_array().value()) all.push_back(e.get_int64().value());
+    return all;
+}
+
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+    const std::size_t from = text.find(begin);
+    REQUIRE(from != std::string::npos);
+    const std::size_t to = text.find(end, from + begin.size());
+    REQUIRE(to != std::string::npos);
+    return text.substr(from + begin.size(), to - from - begin.size());
+}
+
+}  // namespace
+
+TEST_CASE("times and amounts for people") {
+    CHECK(human(nanoseconds{0}) == "0 ns");
+    CHECK(human(nanoseconds{999}) == "999 ns");
+    CHECK(human(nanoseconds{41'500}) == "41.50 us");
+    CHECK(human(nanoseconds{999'499}) == "999.5 us");
+    CHECK(human(nanoseconds{999'500}) == "1.00 ms");
+    CHECK(human(nanoseconds{1'170'000}) == "1.17 ms");
+    CHECK(human(nanoseconds{613'740'000}) == "613.7 ms");
+    CHECK(human(nanoseconds{2'644'475'264}) == "2644 ms");
+    CHECK(human(nanoseconds{12'000'000'000}) == "12.00 s");
+    CHECK(human(nanoseconds{-5}) == "-5 ns");
+    CHECK(human(bytes{1023}) == "1023 B");
+    CHECK(human(bytes{1536}) == "1.50 KiB");
+    CHECK(human(bytes{4'722'132'992}) == "4.40 GiB");
+    CHECK(human(stretto::unlimited_bytes) == "unlimited");
+    CHECK(with_commas(7) == "7");
+    CHECK(with_commas(999) == "999");
+    CHECK(with_commas(27'576) == "27,576");
+    CHECK(with_commas(1'000'000) == "1,000,000");
+    CHECK(change(nanoseconds{200}, nanoseconds{150}) == "-25.0 %");
+    CHECK(change(nanoseconds{200}, nanoseconds{201}) == "+0.50 %");
+    CHECK(change(nanoseconds{200}, nanoseconds{200}) == "unchanged");
+    CHECK(change(nanoseconds{0}, nanoseconds{200}) == "");
+    CHECK(percent(0) == "0 %");
+    CHECK(percent(0.00001) == "0.00 %");
+}
+
+TEST_CASE("memory limits") {
+    CHECK(parse_memory_limit("1.00x")->limit(bytes{1000}) == bytes{1000});
+    CHECK(parse_memory_limit("1.05x")->limit(bytes{1000}) == bytes{1050});
+    CHECK(parse_memory_limit("0.5x")->limit(bytes{1001}) == bytes{500});
+    CHECK(parse_memory_limit("2GiB")->limit(bytes{1}) == bytes{2'147'483'648});
+    CHECK(parse_memory_limit("1.5KB")->limit(bytes{1}) == bytes{1500});
+    CHECK(parse_memory_limit("9007199254740993")->limit(bytes{1}) == bytes{9'007'199'254'740'993});
+    CHECK(parse_memory_limit("unlimited")->limit(bytes{1}) == stretto::unlimited_bytes);
+    for (const char* wrong : {"", "x", "1.05", "-1", "-1x", "nan", "inf", "1e3x", "1 GiB", "1gib", "1.0xx",
+                              "99999999999999999999", "9999999999TiB"})
+        CHECK_MESSAGE(!parse_memory_limit(wrong), wrong);
+}
+
+TEST_CASE("a misspelt option has a neighbour, another word has none") {
+    const std::vector<std::string> options = {"--json", "--trace", "--html", "--memory-limit", "--check"};
+    CHECK(similar_option("--jsno", options) == "--json");
+    CHECK(similar_option("--memmory-limt", options) == "--memory-limit");
+    CHECK(similar_option("--memory_limit", options) == "--memory-limit");
+    CHECK(!similar_option("--prefetch", options));
+    CHECK(!similar_option("-q", options));
+}
+
+TEST_CASE("groups are called what the capture calls them, and told apart") {
+    const comparison c = planned(exposed_by_dependence());
+    CHECK(c.after.of->group_names == std::vector<std::string>{"fsdp", "mesh (1)", "mesh (2)", "group 3"});
+}
+
+TEST_CASE("a reason names what a collective depends on, through views") {
+    const comparison c = planned(exposed_by_dependence());
+    CHECK(c.before.times.step == nanoseconds{5'000'000});
+    CHECK(c.gap() == 0);
+    CHECK(worst_reason(c) ==
+          "gather: depends on source, which ends at 1.00 ms; only 1.00 ms of other work was left before waited needed "
+          "it");
+}
+
+TEST_CASE("a reason says when nothing was left, and when nothing is read") {
+    step_writer s;
+    const auto waited = s.wait(s.start("gather", s.input(), 2000), "waited");
+    CHECK(worst_reason(planned(s.done({s.kernel("sink", {waited}, 5)}))) ==
+          "gather: reads nothing that is computed; no other work was left before waited needed it");
+}
+
+TEST_CASE("a reason names the collective in front on the channel") {
+    step_writer s;
+    const auto in = s.input();
+    const auto source = s.kernel("source", {in}, 1000);
+    const auto first = s.start("first", source, 8000);
+    const auto second = s.start("second", source, 1000);
+    const auto w1 = s.wait(first, "w1"), k1 = s.kernel("k1", {w1}, 100);
+    const auto w2 = s.wait(second, "w2");
+    auto c = check(s.done({s.kernel("k2", {w2, k1}, 100)}), "step", exposed_by_dependence(), "plan",
+                   stretto::unlimited_bytes);
+    REQUIRE(c.has_value());
+    const auto& e = c->before.exposures;
+    REQUIRE(e.size() == 2);
+    CHECK(reason_of(c->before, e[0], bytes{1}).starts_with("depends on source, which ends at 1.00 us; no other work"));
+    CHECK(e[1].reason == stretto::exposure_reason::channel);
+    CHECK(reason_of(c->before, e[1], bytes{1}) == "queued 8.00 us behind first on fsdp");
+    CHECK(c->before.of->name(culprit_of(c->before, e[1])) == "first");
+    CHECK(c->before.of->name(culprit_of(c->before, e[0])) == "source");
+}
+
+TEST_CASE("a reason says how late a collective was launched") {
+    step_writer s;
+    const auto in = s.input();
+    const auto source = s.kernel("source", {in}, 1000);
+    const auto other = s.kernel("other", {in}, 9000);
+    const auto waited = s.wait(s.start("gather", source, 5000), "waited");
+    auto c = check(s.done({s.kernel("sink", {waited, other}, 100)}), "step", exposed_by_dependence(), "plan",
+                   stretto::unlimited_bytes);
+    REQUIRE(c.has_value());
+    CHECK(reason_of(c->before, c->before.exposures[0], bytes{1}) ==
+          "depends on source, which ends at 1.00 us, and was launched 9.00 us later; no other work was left before "
+          "waited "
+          "needed it");
+}
+
+TEST_CASE("a reason counts the kernels that the memory limit kept back") {
+    // Behind the wait, two kernels need nothing of it; the sink reads what they make.
+    step_writer s;
+    const auto in = s.input();
+    const auto source = s.kernel("source", {in}, 1000, 100);
+    const auto waited = s.wait(s.start("gather", source, 5000, 0, 100), "waited");
+    const auto small = s.kernel("small", {waited, source}, 100, 1);
+    const auto a = s.kernel("a", {in}, 2000, 190), b = s.kernel("b", {in}, 2000, 5);
+    auto c = planned(s.done({small, s.kernel("sink", {a, b}, 100, 0)}));
+    REQUIRE(c.after.exposures.size() == 1);
+    stretto::collective_exposure e = c.before.exposures[0];
+    e.reason = stretto::exposure_reason::memory;
+    CHECK(reason_of(c.before, e, bytes{1024}) ==
+          "2 kernels were ready, but would have exceeded the memory limit of 1.00 KiB");
+}
+
+TEST_CASE("worst first, ties in issue order, hidden ones never") {
+    timeline t{planned(exposed_by_dependence()).after.of, {}, {}, {}, {}};
+    for (const auto& [start, ns] : {std::pair{2u, 5}, {3u, 9}, {4u, 0}, {5u, 9}})
+        t.exposures.push_back({start, 0, nanoseconds{ns}, {}, {}, {}, stretto::exposure_reason::dependence, 0});
+    const auto order = [&](std::size_t count) {
+        std::vector<stretto::task_id> starts;
+        for (const auto& e : worst_collectives(t, count)) starts.push_back(e.start);
+        return starts;
+    };
+    CHECK(order(10) == std::vector<stretto::task_id>{3, 5, 2});
+    CHECK(order(2) == std::vector<stretto::task_id>{3, 5});
+    CHECK(order(0).empty());
+}
+
+TEST_CASE("the JSON object holds the figures under their stable names") {
+    const comparison c = planned(exposed_by_dependence(), stretto::unlimited_bytes);
+    simdjson::dom::parser parser;
+    const auto o = parsed(parser, to_json(c, {}));
+    const std::pair<const char*, std::int64_t> figures[] = {
+        {"nodes", 8},
+        {"collectives_before", 1},
+        {"collectives_after", 1},
+        {"step_before_ns", 5'000'000},
+        {"step_after_ns", 5'000'000},
+        {"compute_ns", 3'000'000},
+        {"lower_bound_ns", 5'000'000},
+        {"exposed_before_ns", 2'000'000},
+        {"exposed_after_ns", 2'000'000},
+        {"peak_before_bytes", c.before.memory.peak.count},
+        {"peak_after_bytes", c.after.memory.peak.count},
+    };
+    for (const auto& [key, figure] : figures) {
+        std::int64_t n = -1;
+        CHECK_MESSAGE(o[key].get(n) == simdjson::SUCCESS, key);
+        CHECK_MESSAGE(n == figure, key);
+    }
+    CHECK(o["memory_limit_bytes"].is_null());
+    CHECK(o["name"].get_string().value() == "a </script><b>\"step\"");
+    CHECK(o["lower_bound_kind"].get_string().value() == "critical_path");
+    CHECK(o["plan_seconds"].get_double().value() >= 0);
+    CHECK(o["worst"].get_array().value().size() == 1);
+    CHECK(o["worst"].at(0)["culprit"].get_string().value() == "source");
+    CHECK(o["violations"].error() == simdjson::NO_SUCH_FIELD);
+}
+
+TEST_CASE("lanes hold everything that takes time, once, and nothing overlaps") {
+    const comparison c = planned(exposed_by_dependence());
+    const std::vector<lane> lanes = lanes_of(c.after);
+    REQUIRE(lanes.size() == 2);
+    CHECK(lanes[0].title == "compute");
+    CHECK(lanes[1].title == "fsdp");
+    std::string seen;
+    for (const bar& b : lanes[0].bars) seen += std::string(c.after.of->name(b.task)) + " ";
+    CHECK(seen == "source other waited sink ");
+    CHECK(lanes[0].bars[2].drawn_as == look::stall);
+    CHECK(lanes[1].bars.front().drawn_as == look::all_gather);
+}
+
+TEST_CASE("the page needs nothing but itself, and its data are the timelines") {
+    const comparison c = planned(exposed_by_dependence());
+    const std::string page = to_html(c, 10);
+    CHECK(page.find("<b>\"step\"") == std::string::npos);
+    CHECK(page.find("a &lt;/script&gt;") != std::string::npos);
+    CHECK(page.find("depends on source") != std::string::npos);
+    CHECK(page.find("src=") == std::string::npos);
+    CHECK(page.find("href=") == std::string::npos);
+    CHECK(page.find("@import") == std::string::npos);
+    CHECK(page.find("fetch(") == std::string::npos);
+    std::string rest = page;
+    const std::string name_space = "http://www.w3.org/2000/svg";
+    for (std::size_t at; (at = rest.find(name_space)) != std::string::npos;) rest.erase(at, name_space.size());
+    CHECK(rest.find("://") == std::string::npos);
+
+    simdjson::dom::parser parser;
+    const auto data = parsed(parser, between(page, "id=\"data\">", "</script>"));
+    CHECK(data["shown"].get_int64().value() == 5'000'000);
+    for (const auto& [s, side] : {std::pair{std::size_t{0}, &c.before}, {std::size_t{1}, &c.after}}) {
+        const auto told = data["sides"].at(s);
+        const auto table = data["tables"].at(static_cast<std::size_t>(told["table"].get_int64().value()));
+        const std::vector<lane> lanes = lanes_of(*side);
+        REQUIRE(told["lanes"].get_array().value().size() == lanes.size());
+        for (std::size_t k = 0; k < lanes.size(); ++k) {
+            const std::vector<std::int64_t> bars = numbers(told["lanes"].at(k)["bars"].value());
+            REQUIRE(bars.size() == lanes[k].bars.size() * 4);
+            nanoseconds at;
+            for (std::size_t i = 0; i < lanes[k].bars.size(); ++i) {
+                const bar& b = lanes[k].bars[i];
+                CHECK(table["names"].at(static_cast<std::size_t>(bars[4 * i])).get_string().value() ==
+                      side->of->name(b.task));
+                CHECK(at + nanoseconds{bars[4 * i + 1]} == b.begin);
+                at = b.begin + nanoseconds{bars[4 * i + 2]};
+                CHECK(at == b.end);
+                CHECK(bars[4 * i + 3] == static_cast<std::int64_t>(b.drawn_as));
+            }
+        }
+        std::int64_t live = 0, most = 0;
+        const std::vector<std::int64_t> memory = numbers(told["memory"].value());
+        for (std::size_t i = 1; i < memory.size(); i += 2) most = std::max(most, live += memory[i]);
+        CHECK(most == side->memory.peak.count);
+    }
+}
+
+TEST_CASE("the picture is well formed and names its parts") {
+    const std::string svg = to_svg(planned(exposed_by_dependence()));
+    CHECK(svg.starts_with("<svg "));
+    CHECK(svg.ends_with("</svg>\n"));
+    for (const char* id : {"lane0-0", "lane0-1", "lane1-0", "lane1-1", "memory0", "memory1", "end0", "end1", "axis"})
+        CHECK_MESSAGE(svg.find("id=\"" + std::string(id) + "\"") != std::string::npos, id);
+    std::size_t open = 0;
+    for (std::size_t at = 0; (at = svg.find("<g", at)) != std::string::npos; ++at) ++open;
+    for (std::size_t at = 0; (at = svg.find("</g>", at)) != std::string::npos; ++at) --open;
+    std::size_t closed_at_once = 0;
+    for (std::size_t at = 0; (at = svg.find("<g id=\"scale", at)) != std::string::npos; ++at) ++closed_at_once;
+    CHECK(open == closed_at_once);
+    CHECK(svg.find("nan") == std::string::npos);
+    CHECK(svg.find("inf") == std::string::npos);
+}
+
+TEST_CASE("a step without time, memory or collectives has a report as well") {
+    step_writer s;
+    const comparison c = planned(s.done({s.input()}));
+    CHECK(c.gap() == 0);
+    CHECK(to_table(c, {}).find("every collective is hidden") != std::string::npos);
+    CHECK(to_html(c, 10).find("nan") == std::string::npos);
+    CHECK(to_svg(c).find("nan") == std::string::npos);
+    simdjson::dom::parser parser;
+    CHECK(parsed(parser, to_json(c, {}))["step_after_ns"].get_int64().value() == 0);
+}
+
+TEST_CASE("no plan below the peak of the input: where it is, and what to do") {
+    const auto c = plan_step(exposed_by_dependence(), "step.json", bytes{100});
+    REQUIRE(!c.has_value());
+    CHECK(c.error().why == failure::reason::finding);
+    CHECK(c.error().message.starts_with("step.json: node "));
+    CHECK(c.error().message.find("--memory-limit") != std::string::npos);
+}
+
+TEST_CASE("a plan of another step is shown and found wrong") {
+    step_writer s;
+    const auto c = check(exposed_by_dependence(), "step.json", s.done({s.kernel("alien", {s.input()}, 1)}), "plan.json",
+                         stretto::unlimited_bytes);
+    REQUIRE(c.has_value());
+    REQUIRE(c->violations.has_value());
+    CHECK(!c->violations->empty());
+    CHECK(to_table(*c, {}).find("violation") != std::string::npos);
+    const std::string page = to_html(*c, 10);
+    CHECK(page.find("alien") != std::string::npos);
+    simdjson::dom::parser parser;
+    CHECK(parsed(parser, between(page, "id=\"data\">", "</script>"))["tables"].get_array().value().size() == 2);
+    CHECK(parsed(parser, to_json(*c, {}))["violations"].get_array().value().size() == c->violations->size());
+}
+
+TEST_CASE("captured steps: pictures and pages stay small") {
+    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
+    if (graphs == nullptr) {
+        MESSAGE("skipped: STRETTO_EXAMPLE_GRAPHS is not set");
+        return;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(graphs)) {
+        const std::string file = entry.path().string();
+        if (!file.ends_with(".json.gz")) continue;
+        CAPTURE(file);
+        auto step = stretto::read_capture(file);
+        REQUIRE(step.has_value());
+        const comparison c = planned(*std::move(step));
+        CHECK(to_svg(c).size() < 100'000);
+        CHECK(to_html(c, 10).size() < 1'000'000);
+    }
+}
