@@ -95,7 +95,8 @@ function above(list, x) {
   while (low < high) { const middle = (low + high) >> 1; if (list[middle] > x) high = middle; else low = middle + 1; }
   return low;
 }
-const rectangle = (x, y, w, h) => `M${x.toFixed(1)} ${y.toFixed(1)}h${w.toFixed(1)}v${h.toFixed(1)}h${(-w).toFixed(1)}z`;
+const rounded = x => Math.round(x * 10) / 10;
+const rectangle = (x, y, w, h) => `M${rounded(x)} ${rounded(y)}h${rounded(w)}v${h}h${rounded(-w)}z`;
 
 const toX = t => (t - from) * width / (to - from);
 
@@ -132,11 +133,13 @@ function drawLane(lane, side) {
   const filled = new Float64Array(width + 1);
   columns.forEach((shares, look) => {
     if (!shares) return;
-    for (let i = 0; i <= width; ++i) {
-      const h = Math.round(Math.min(shares[i] / Math.max(1 - covered[i], 0.01), 1) * height);
-      if (h === 0) continue;
-      paths[look] += rectangle(i, look === STALL ? 0 : height - filled[i] - h, 1, h);
-      if (look !== STALL) filled[i] += h;
+    const heightAt = i => Math.round(Math.min(shares[i] / Math.max(1 - covered[i], 0.01), 1) * height);
+    for (let i = 0; i <= width;) {
+      const h = heightAt(i), below = look === STALL ? 0 : filled[i];
+      let end = i + 1;
+      while (end <= width && (look === STALL || filled[end] === below) && heightAt(end) === h) ++end;
+      if (h > 0) paths[look] += rectangle(i, look === STALL ? 0 : height - below - h, end - i, h);
+      for (; i < end; ++i) if (look !== STALL) filled[i] += h;
     }
   });
   lane.group.innerHTML = paths.map((d, look) => d && `<path class="${data.looks[look]}" d="${d}"/>`).join('') + labels.join('');

@@ -30,6 +30,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/bounds.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
     include/stretto/schedule/cost/cost_model.hpp
+    include/stretto/schedule/cost/cost_point.hpp
     include/stretto/schedule/cost/monotone_hull.hpp
     include/stretto/schedule/cost/nccl_autoparallel.hpp
     include/stretto/schedule/cost/nccl_autoparallel_formulas.hpp

@@ -225,7 +225,7 @@ TEST_CASE("groups, symbols and costs are checked as well") {
         "ascend; points are [payload bytes, ns], from small payloads to large";
     CHECK(costs([](capture_costs& c) { c.collectives[0].points[1].payload = bytes{0}; }) == points);
     CHECK(costs([](capture_costs& c) { c.collectives[0].points[0].payload = bytes{-1}; }) == points);
-    CHECK(costs([](capture_costs& c) { c.collectives[0].points[1].duration = nanoseconds{-1}; }) == points);
+    CHECK(costs([](capture_costs& c) { c.collectives[0].points[1].time = nanoseconds{-1}; }) == points);
     CHECK(costs([](capture_costs& c) { c.collectives[1].points.clear(); }) ==
           "costs.collectives: the table of group \"dp\" has a collective without points; the first point is the "
           "latency of an empty message");

@@ -114,7 +114,8 @@ simdjson::dom::element parsed(simdjson::dom::parser& parser, const std::string& 
 
 std::vector<std::int64_t> numbers(simdjson::dom::element list) {
     std::vector<std::int64_t> all;
-    for (simdjson::dom::element e : list.get_array().value()) all.push_back(e.get_int64().value());
+    const simdjson::dom::array array = list.get_array().value();
+    for (simdjson::dom::element e : array) all.push_back(e.get_int64().value());
     return all;
 }
 

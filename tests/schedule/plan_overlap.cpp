@@ -56,6 +56,18 @@ TEST_CASE_TEMPLATE("independent work runs under the gather, and the certificate 
     CHECK(plan->order == expected_order);
 }
 
+TEST_CASE("the output ends the program, however early its operands are there") {
+    support::toy_program p = gather_and_independent_work();
+    p.ops[5].operands = {{3, 0}};
+    std::swap(p.ops[3], p.ops[4]);  // the use of the gather comes last and is what the output does not read
+    p.ops[5].operands = {{3, 0}};
+    support::soa_ir ir(p);
+    const auto plan = plan_overlap(ir.view(), ir.model(), {.memory_limit = unlimited_bytes});
+    REQUIRE(plan);
+    CHECK(plan->certificate.step().count == 130);
+    CHECK(plan->order.back() == plan->vertices.back());
+}
+
 TEST_CASE("a limit below what program order needs has no plan; the error names the peak and where it is") {
     support::soa_ir ir(gather_and_independent_work());
     const auto plan = plan_overlap(ir.view(), ir.model(), {.memory_limit = bytes{10}});

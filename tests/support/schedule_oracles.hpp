@@ -111,7 +111,7 @@ inline stretto::task_graph graph_of(const toy_program& p) {
 }
 
 /// Which memory every operation reads, writes and returns. Storages are numbered by value; a value has one of its own
-/// if it allocates anything.
+/// if it allocates anything or aliases nothing.
 struct storage_facts {
     using set = std::vector<std::uint32_t>;   // ascending
     std::vector<set> reads, writes, results;  // by operation
@@ -139,7 +139,7 @@ inline storage_facts facts_of(const toy_program& p) {
         storage_facts::set results;
         for (const toy_result& r : p.ops[v].results) {
             storage_facts::set own;
-            if (r.size.count > 0) own.push_back(static_cast<std::uint32_t>(f.of_value.size()));
+            if (r.size.count > 0 || r.aliases.empty()) own.push_back(static_cast<std::uint32_t>(f.of_value.size()));
             for (toy_value y : r.aliases) unite(own, of(y));
             f.size.push_back(r.size.count);
             f.owner.push_back(v);

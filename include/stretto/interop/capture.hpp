@@ -22,6 +22,7 @@
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/cost/cost_point.hpp"
 
 namespace stretto {
 
@@ -38,13 +39,6 @@ struct capture_group {
     std::int64_t size = 1;  ///< number of ranks
     std::string fields;     ///< further members of its JSON object, such as `"desc":"mesh_ep"`, or empty
     friend bool operator==(const capture_group&, const capture_group&) = default;
-};
-
-/// What a collective of a payload takes; between two points of a table, durations are linear.
-struct cost_point {
-    bytes payload;
-    nanoseconds duration;
-    friend bool operator==(const cost_point&, const cost_point&) = default;
 };
 
 /// The durations of one collective on the group of that name; payloads ascend strictly. Not empty.

@@ -96,7 +96,7 @@ private:
                 out_ += '[';
                 print_number(p.payload.count);
                 out_ += ',';
-                print_number(p.duration.count);
+                print_number(p.time.count);
                 out_ += ']';
                 open = ',';
             }

@@ -24,7 +24,7 @@ namespace stretto {
 struct file_limits {
     std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< of the text, decompressed
     /// Decompressed to compressed size, counted beyond the first 64 MiB: captures reach 15, a bomb 1,000.
-    std::uint64_t max_expansion = 200;
+    std::uint64_t max_expansion = 50;
 };
 
 namespace detail {

@@ -162,7 +162,7 @@ inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
             return fault_of_step("costs.collectives", table + "has a collective without points",
                                  "the first point is the latency of an empty message");
         for (std::size_t k = 0; k < t.points.size(); ++k)
-            if (t.points[k].payload.count < 0 || t.points[k].duration.count < 0 ||
+            if (t.points[k].payload.count < 0 || t.points[k].time.count < 0 ||
                 (k > 0 && t.points[k].payload.count <= t.points[k - 1].payload.count))
                 return fault_of_step("costs.collectives", table + "has points that are negative or do not ascend",
                                      "points are [payload bytes, ns], from small payloads to large");

@@ -55,13 +55,13 @@ inline std::optional<double> price_of_collective(const capture& step, group_id g
         if (table.group != name || table.collective != collective) continue;
         const auto& points = table.points;
         if (payload <= points.front().payload || points.size() == 1)
-            return static_cast<double>(points.front().duration.count);
+            return static_cast<double>(points.front().time.count);
         std::size_t above = 1;
         while (above + 1 < points.size() && points[above].payload < payload) ++above;
         const auto &a = points[above - 1], &b = points[above];
-        const double rise = static_cast<double>((b.duration - a.duration).count);
+        const double rise = static_cast<double>((b.time - a.time).count);
         const double run = static_cast<double>((b.payload - a.payload).count);
-        return static_cast<double>(a.duration.count) + rise * static_cast<double>((payload - a.payload).count) / run;
+        return static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
     }
     return std::nullopt;
 }

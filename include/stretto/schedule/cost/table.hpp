@@ -14,15 +14,9 @@
 #include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/cost/cost_model.hpp"
+#include "stretto/schedule/cost/cost_point.hpp"
 
 namespace stretto {
-
-/// A payload (bytes of one rank's input) and how long its collective takes.
-struct cost_point {
-    bytes payload;
-    nanoseconds time;
-    friend constexpr bool operator==(const cost_point&, const cost_point&) = default;
-};
 
 /// The measured curve of one collective on one group, points ascending in payload.
 struct cost_curve {

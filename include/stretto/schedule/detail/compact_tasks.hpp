@@ -34,6 +34,7 @@ struct compact_tasks {
     std::uint32_t machines = 1;
 
     std::vector<task_id> preamble;  ///< weightless tasks that depend on inputs only
+    std::vector<task_id> epilogue;  ///< outputs: they end the program, though what they read may be there early
     index_lists followers;          ///< node -> weightless tasks folded into it, in program order
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }
@@ -56,6 +57,10 @@ template <class = void>
             for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) allocates += g.allocation[x].count;
         const bool has_machine = g.kind[t] == op_kind::compute || g.kind[t] == op_kind::start;
         const bool weightless = !has_machine && g.launch[t] == no_task && allocates == 0;
+        if (g.kind[t] == op_kind::output && weightless && g.successors[t].empty()) {
+            c.epilogue.push_back(t);
+            continue;
+        }
         if (weightless) {
             std::uint32_t only = in_preamble;
             bool several = false;
@@ -139,6 +144,7 @@ template <class = void>
         order.push_back(c.task[n]);
         order.insert(order.end(), c.followers[n].begin(), c.followers[n].end());
     }
+    order.insert(order.end(), c.epilogue.begin(), c.epilogue.end());
     return order;
 }
 

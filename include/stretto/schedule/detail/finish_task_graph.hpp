@@ -80,13 +80,14 @@ struct value_facts {
     static constexpr std::uint8_t written = 4;    ///< of a storage: someone writes it in place
 };
 
-/// storages[x] = x's own, if it allocates, and those of everything it aliases.
+/// storages[x] = those of everything it aliases, and its own if it allocates or aliases nothing: a model that knows no
+/// sizes still has memory that can be written in place.
 inline index_lists derive_storages(const task_graph& g, const index_lists& aliases) {
     index_lists storages;
     storages.reserve(g.allocation.size(), g.allocation.size());
     unique_rows rows(g.allocation.size());
     for (value_id x = 0; x < g.allocation.size(); ++x) {
-        if (g.allocation[x].count > 0) rows.add(x);
+        if (g.allocation[x].count > 0 || aliases[x].empty()) rows.add(x);
         for (value_id y : aliases[x])
             for (value_id s : storages[y]) rows.add(s);
         rows.close(storages);
@@ -141,7 +142,7 @@ inline index_lists derive_touched(const task_graph& g, std::span<const std::uint
     unique_rows rows(g.allocation.size());
     auto touch = [&](value_id x) {
         for (value_id s : g.storages[x])
-            if ((facts[s] & value_facts::kept) == 0) rows.add(s);
+            if ((facts[s] & value_facts::kept) == 0 && g.allocation[s].count > 0) rows.add(s);
     };
     for (task_id t = 0; t < g.size(); ++t) {
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) touch(x);
