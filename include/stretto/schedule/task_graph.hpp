@@ -77,8 +77,10 @@ struct raw_task_graph {
     index_lists aliases;  // value -> values
 };
 
-inline void reserve_tasks(raw_task_graph& raw, std::size_t tasks);
-inline expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw);
+template <class = void>
+void reserve_tasks(raw_task_graph& raw, std::size_t tasks);
+template <class = void>
+expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw);
 
 }  // namespace detail
 

@@ -59,7 +59,7 @@ struct storage_use {
 
 template <class = void>
 [[nodiscard]] inline std::vector<std::vector<storage_use>> uses_of_written_storages(const task_graph& g) {
-    std::vector<bool> written(g.allocation.size(), false);
+    std::vector<char> written(g.allocation.size(), false);
     for (task_id t = 0; t < g.size(); ++t) for_each_written_storage(g, t, [&](value_id s) { written[s] = true; });
     std::vector<std::vector<storage_use>> uses(g.allocation.size());
     for (task_id t = 0; t < g.size(); ++t) {

@@ -39,7 +39,7 @@ namespace detail {
 
 /// Positions in `values` of a longest strictly increasing subsequence of the values below `ceiling`. O(n log n).
 template <class = void>
-[[nodiscard]] inline std::vector<bool> longest_increasing(const std::vector<std::size_t>& values, std::size_t ceiling) {
+[[nodiscard]] inline std::vector<char> longest_increasing(const std::vector<std::size_t>& values, std::size_t ceiling) {
     constexpr std::size_t none = SIZE_MAX;
     std::vector<std::size_t> last_of_length;  // position of the smallest value that ends a subsequence of length k + 1
     std::vector<std::size_t> before(values.size(), none);
@@ -51,7 +51,7 @@ template <class = void>
         if (longer == last_of_length.end()) last_of_length.push_back(i);
         else *longer = i;
     }
-    std::vector<bool> member(values.size(), false);
+    std::vector<char> member(values.size(), false);
     for (std::size_t i = last_of_length.empty() ? none : last_of_length.back(); i != none; i = before[i])
         member[i] = true;
     return member;
@@ -81,7 +81,7 @@ template <vertex_list_graph G>
 
     reorder_plan<vertex_t<G>> plan;
     if (count == 0) return plan;
-    std::vector<bool> stays = detail::longest_increasing(now, now.back());
+    std::vector<char> stays = detail::longest_increasing(now, now.back());
     stays.back() = true;
     // Whatever moves goes before the next that stays; in order, so those before the same one keep theirs.
     std::vector<std::size_t> anchor(count);

@@ -16,7 +16,8 @@
 namespace stretto::detail {
 
 /// Room for a usual step: one result and one or two operands a task.
-inline void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
+template <class>
+void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
     task_graph& g = raw.g;
     g.kind.reserve(tasks);
     g.duration.reserve(tasks);
@@ -70,7 +71,7 @@ private:
     std::size_t universe_;
     std::size_t size_ = 0;
     std::vector<std::uint32_t> row_;  // its first size_ items
-    std::vector<bool> in_row_;        // all false but while a long row is open
+    std::vector<char> in_row_;        // all false but while a long row is open
 };
 
 /// What there is to know of a value, and of the storage it allocates; storages have the ids of their values.
@@ -82,7 +83,8 @@ struct value_facts {
 
 /// storages[x] = those of everything it aliases, and its own if it allocates or aliases nothing: a model that knows no
 /// sizes still has memory that can be written in place.
-inline index_lists derive_storages(const task_graph& g, const index_lists& aliases) {
+template <class = void>
+index_lists derive_storages(const task_graph& g, const index_lists& aliases) {
     index_lists storages;
     storages.reserve(g.allocation.size(), g.allocation.size());
     unique_rows rows(g.allocation.size());
@@ -114,7 +116,8 @@ void for_each_storage_written(const task_graph& g, task_id t, F f) {
 /// Kept: storages of inputs, and of whatever the output reads. In flight: results of starts, and views of them that did
 /// not go through its wait; a wait on nothing passes them on. (A view that only reads the shape of a start has no
 /// storage and is harmless.)
-inline std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& aliases) {
+template <class = void>
+std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& aliases) {
     std::vector<std::uint8_t> facts(g.allocation.size(), 0);
     auto keep = [&](value_id x) {
         for (value_id s : g.storages[x]) facts[s] |= value_facts::kept;
@@ -136,7 +139,8 @@ inline std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_l
 }
 
 /// A storage lives until the last task that reads, writes or aliases it; what a start reads, until its wait.
-inline index_lists derive_touched(const task_graph& g, std::span<const std::uint8_t> facts) {
+template <class = void>
+index_lists derive_touched(const task_graph& g, std::span<const std::uint8_t> facts) {
     index_lists touched;
     touched.reserve(g.size(), g.operands.items() + g.allocation.size());
     unique_rows rows(g.allocation.size());
@@ -160,6 +164,7 @@ inline index_lists derive_touched(const task_graph& g, std::span<const std::uint
 ///   - a wait reads what its start reads and writes what its start writes: nobody overwrites the input of a
 ///     collective before its wait, nor reads a buffer that it fills in place;
 ///   - whoever reads a start's own result without naming the wait still comes after the first wait.
+template <class = void>
 class dependence_builder {
 public:
     dependence_builder(const task_graph& g, std::span<const std::uint8_t> facts)
@@ -238,7 +243,8 @@ private:
     std::vector<storage_history> history_;
 };
 
-inline expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw) {
+template <class>
+expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw) {
     task_graph& g = raw.g;
     g.storages = derive_storages(g, raw.aliases);
     const std::vector<std::uint8_t> facts = derive_facts(g, raw.aliases);

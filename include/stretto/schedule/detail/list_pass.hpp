@@ -73,6 +73,7 @@ public:
         unmet_.resize(c_.size());
         end_.assign(c_.size(), 0);
         channel_free_.assign(c_.machines, 0);
+        ready_count_.assign(c_.machines, 0);
         result_.nodes.reserve(c_.size());
         for (std::uint32_t n = 0; n < c_.size(); ++n) unmet_[n] = static_cast<std::uint32_t>(c_.predecessors[n].size());
         for (std::uint32_t n = 0; n < c_.size(); ++n)
@@ -130,7 +131,7 @@ private:
     bool issue_collectives(std::int64_t horizon) {
         bool any = false;
         for (std::uint32_t m = 1; m < c_.machines; ++m)
-            while (channel_free_[m] < horizon) {
+            while (ready_count_[m] != 0 && channel_free_[m] < horizon) {
                 const std::uint32_t n = candidate(m);
                 if (n == no_node) break;
                 issue(n);
@@ -149,6 +150,7 @@ private:
 
     void take(std::uint32_t n) {
         ready_.erase(prefer_.rank[n]);
+        --ready_count_[c_.machine[n]];
         if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
     }
 
@@ -163,10 +165,10 @@ private:
         switch (c_.kind[n]) {
             case compact_tasks::role::compute:
                 if (memory_) ready_kernels_.insert(memory_->position(n));
-                ready_.insert(prefer_.rank[n]);
-                break;
+                [[fallthrough]];
             case compact_tasks::role::start:
                 ready_.insert(prefer_.rank[n]);
+                ++ready_count_[c_.machine[n]];
                 break;
             case compact_tasks::role::wait:
                 pending_waits_.push_back({end_[c_.launch[n]], n});
@@ -212,6 +214,7 @@ private:
     std::vector<std::uint32_t> unmet_;
     std::vector<std::int64_t> end_;
     std::vector<std::int64_t> channel_free_;
+    std::vector<std::uint32_t> ready_count_;  // per machine
     std::vector<pending> pending_waits_;
     std::vector<std::uint32_t> at_once_;
     std::int64_t lane_ = 0;

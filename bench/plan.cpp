@@ -1,0 +1,163 @@
+// What planning a captured step costs, and what it achieves: make_task_graph and list_schedule, certificate included,
+// in the peak of the input order, in 1.1 times that, and with unlimited memory. Reading the file is not part of it
+// (see parse.cpp). Times are processor time of this thread, the least of several runs on a warm cache.
+//
+// The floor is what the machine needs to touch such a graph at all: one longest-path sweep over its dependences, and
+// one copy of the task graph. Both are printed beside the figures, because they vary with the machine and its load as
+// the figures do.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_view.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "support/floor.hpp"
+#include "support/measure.hpp"
+
+namespace {
+
+/// Quoted, not measured here: PyTorch 2.15, `schedule_overlap_bucketing` with these costs, as published with the
+/// captured steps. Seconds of its pass (on another machine of this class), and the step that it makes.
+struct quoted_result {
+    std::string_view name;
+    double pass_seconds;
+    double step_ms;
+};
+constexpr quoted_result pytorch[] = {
+    {"llama3_8b_fw_64_1d", 3.0, 721.597640},
+    {"llama3_8b_bw_64_2d", 3.9, 175.609509},
+    {"dsv3_fw_64", 9.1, 200.979206},
+    {"dsv3_bw_64", 8.8, 264.202898},
+};
+
+const quoted_result* quoted(std::string_view name) {
+    for (const quoted_result& r : pytorch)
+        if (r.name == name) return &r;
+    return nullptr;
+}
+
+const char* name_of(stretto::bound_kind kind) {
+    switch (kind) {
+        case stretto::bound_kind::load:
+            return "load";
+        case stretto::bound_kind::critical_path:
+            return "critical";
+        case stretto::bound_kind::jackson:
+            return "jackson";
+        case stretto::bound_kind::spine:
+            return "spine";
+    }
+    return "?";
+}
+
+double milliseconds(stretto::nanoseconds t) { return static_cast<double>(t.count) * 1e-6; }
+double ratio(stretto::bytes a, stretto::bytes b) {
+    return b.count == 0 ? 0 : static_cast<double>(a.count) / static_cast<double>(b.count);
+}
+
+struct settings {
+    int runs = 7;
+    double seconds = 0.1;  // spend at least that long on every figure
+};
+
+bool report(const std::string& path, const settings& effort) {
+    const auto step = stretto::read_capture(path);
+    if (!step) {
+        std::fprintf(stderr, "%s\n", step.error().message().c_str());
+        return false;
+    }
+    const auto least = [&](auto work) { return bench::least_seconds(work, effort.runs, effort.seconds); };
+    const auto make = [&] {
+        return stretto::make_task_graph(stretto::capture_view{&*step}, stretto::capture_op_model{&*step});
+    };
+    const auto g = make();
+    if (!g) {
+        std::fprintf(stderr, "%s: task %u makes no task graph\n", path.c_str(), g.error().task);
+        return false;
+    }
+    std::vector<stretto::task_id> input(g->size());
+    std::iota(input.begin(), input.end(), 0u);
+    const stretto::nanoseconds input_step = stretto::simulate(*g, input).step;
+    const stretto::bytes input_peak = stretto::profile_memory(*g, input).peak;
+
+    const double build = least([&] { bench::keep(make()); });
+    const double sweep = least([&] { bench::keep(bench::longest_path(*g)); });
+    const double copy = least([&] { bench::keep(stretto::task_graph(*g)); });
+    const double per_node = 1e9 / static_cast<double>(g->size());
+    std::printf("\n%.*s: %zu nodes, input order %.2f ms; floor: sweep %.1f + copy %.1f ns/node\n",
+                static_cast<int>(step->name().size()), step->name().data(), g->size(), milliseconds(input_step),
+                sweep * per_node, copy * per_node);
+
+    const quoted_result* reference = quoted(step->name());
+    struct {
+        const char* title;
+        stretto::memory_budget budget;
+    } const limits[] = {{"1.00x", stretto::memory_budget::times_input_peak(1.0)},
+                        {"1.10x", stretto::memory_budget::times_input_peak(1.1)},
+                        {"unlimited", stretto::unlimited_bytes}};
+    for (const auto& limit : limits) {
+        const stretto::schedule_options options{.memory_limit = limit.budget};
+        const double schedule = least([&] { bench::keep(stretto::list_schedule(*g, options)); });
+        const auto plan = stretto::list_schedule(*g, options);
+        if (!plan) std::abort();  // no limit here is below the peak of the input order
+        const double total = build + schedule;
+        std::printf("  %-9s %6.0f %8.0f %8.0f %7.0f %9.2f %-8s %6.2f%% %6.3f", limit.title, build * per_node,
+                    schedule * per_node, total * per_node, total / (sweep + copy), milliseconds(plan->step()),
+                    name_of(plan->bound().kind), 100 * plan->gap(), ratio(plan->memory().peak, input_peak));
+        if (reference)
+            std::printf("   %8.2f %6.1f %7.0fx", reference->step_ms, reference->pass_seconds,
+                        reference->pass_seconds / total);
+        std::printf("\n");
+        std::fflush(stdout);
+    }
+    return true;
+}
+
+/// The steps in `folder`, but not what other systems made of them; by name.
+void add_steps(const std::filesystem::path& folder, std::vector<std::string>& paths) {
+    std::error_code ignored;
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (name.ends_with(".json.gz") && std::ranges::count(name, '.') == 2) found.push_back(entry.path().string());
+    }
+    std::ranges::sort(found);
+    paths.insert(paths.end(), found.begin(), found.end());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    settings effort;
+    bool smoke = false;
+    std::vector<std::string> paths;
+    for (int k = 1; k < argc; ++k) {
+        if (std::strcmp(argv[k], "--smoke") == 0) smoke = true;
+        else if (argv[k][0] == '-') {
+            std::fputs("usage: plan [--smoke] [STEP.json.gz...]\n", stderr);
+            return 2;
+        } else paths.emplace_back(argv[k]);
+    }
+    if (smoke) effort = {1, 0};
+    if (paths.empty()) {
+        const std::filesystem::path source = STRETTO_SOURCE_DIR;
+        add_steps(source / "examples/graphs", paths);
+        if (!smoke) add_steps(source.parent_path() / "shared/graphs", paths);
+    }
+    std::printf(
+        "ns per node (least processor time); step, what bounds it, how far it is above the bound at most; peak "
+        "over that of the input order.\nPyTorch's step and seconds are quoted, not measured.\n\n");
+    std::printf("  %-9s %6s %8s %8s %7s %9s %-8s %7s %6s   %8s %6s %8s\n", "limit", "graph", "schedule", "total",
+                "x floor", "step ms", "bound", "gap", "peak", "PyTorch", "pass s", "ratio");
+    bool fine = true;
+    for (const std::string& path : paths) fine = report(path, effort) && fine;
+    return fine ? 0 : 1;
+}

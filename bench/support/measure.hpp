@@ -1,0 +1,69 @@
+// What a piece of work costs: processor time of this thread, and memory of this process.
+#ifndef STRETTO_BENCH_SUPPORT_MEASURE_HPP
+#define STRETTO_BENCH_SUPPORT_MEASURE_HPP
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace bench {
+
+/// Seconds this thread has computed, page faults included. On a machine that others use as well, wall time measures
+/// them; this does not, except for the caches they share.
+[[nodiscard]] inline double thread_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// The least of several runs of `work`, in seconds: noise only ever adds. At least `runs`, and at least `seconds` long.
+template <class Work>
+[[nodiscard]] double least_seconds(Work work, int runs = 5, double seconds = 0.05) {
+    double least = 1e300, total = 0;
+    for (int run = 0; run < runs || total < seconds; ++run) {
+        const double before = thread_seconds();
+        work();
+        const double taken = thread_seconds() - before;
+        least = std::min(least, taken);
+        total += taken;
+    }
+    return least;
+}
+
+/// Keeps the compiler from dropping a result that nobody reads.
+template <class T>
+void keep(const T& value) {
+    asm volatile("" : : "r"(&value) : "memory");
+}
+
+/// Resident memory of this process in bytes, now and at its peak since `reset_peak`.
+struct resident_memory {
+    double now = 0, peak = 0;
+};
+
+[[nodiscard]] inline resident_memory measure_resident_memory() {
+    resident_memory m;
+    if (std::FILE* status = std::fopen("/proc/self/status", "r")) {
+        char line[256];
+        while (std::fgets(line, sizeof line, status)) {
+            double kib = 0;
+            if (std::sscanf(line, "VmRSS: %lf", &kib) == 1) m.now = kib * 1024;
+            if (std::sscanf(line, "VmHWM: %lf", &kib) == 1) m.peak = kib * 1024;
+        }
+        std::fclose(status);
+    }
+    return m;
+}
+
+/// Lets the peak begin at what is resident now. (Where /proc forbids it, the peak of the whole process remains.)
+inline void reset_peak_memory() {
+    if (std::FILE* clear = std::fopen("/proc/self/clear_refs", "w")) {
+        std::fputs("5", clear);
+        std::fclose(clear);
+    }
+}
+
+}  // namespace bench
+
+#endif
