@@ -31,23 +31,31 @@ namespace detail {
 /// Its maximum of completion + tail is a lower bound for the non-preemptive problem. O(n log n).
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
-                                                std::vector<std::uint32_t>& jobs) {
-    std::sort(jobs.begin(), jobs.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return l.head[a] != l.head[b] ? l.head[a] < l.head[b] : a < b; });
+                                                const std::vector<std::uint32_t>& jobs) {
+    struct arrival {
+        std::int64_t head;
+        std::uint32_t node;
+    };
+    std::vector<arrival> arrivals;  // sorted with their keys beside them: looking heads up would miss the cache
+    arrivals.reserve(jobs.size());
+    for (std::uint32_t n : jobs) arrivals.push_back({l.head[n], n});
+    std::sort(arrivals.begin(), arrivals.end(),
+              [](const arrival& a, const arrival& b) { return a.head != b.head ? a.head < b.head : a.node < b.node; });
     struct job {
         std::int64_t tail, left;
     };
     auto shorter_tail = [](const job& a, const job& b) { return a.tail < b.tail; };
     std::vector<job> released;
     std::int64_t now = 0, best = 0;
-    for (std::size_t next = 0; next < jobs.size() || !released.empty();) {
-        if (released.empty()) now = std::max(now, l.head[jobs[next]]);
-        for (; next < jobs.size() && l.head[jobs[next]] <= now; ++next) {
-            released.push_back({l.tail[jobs[next]], c.duration[jobs[next]]});
+    for (std::size_t next = 0; next < arrivals.size() || !released.empty();) {
+        if (released.empty()) now = std::max(now, arrivals[next].head);
+        for (; next < arrivals.size() && arrivals[next].head <= now; ++next) {
+            const std::uint32_t n = arrivals[next].node;
+            released.push_back({l.tail[n], c.duration[n]});
             std::push_heap(released.begin(), released.end(), shorter_tail);
         }
         job& longest = released.front();
-        const std::int64_t until = next < jobs.size() ? l.head[jobs[next]] : INT64_MAX;
+        const std::int64_t until = next < arrivals.size() ? arrivals[next].head : INT64_MAX;
         if (longest.left > until - now) {
             longest.left -= until - now;
             now = until;

@@ -34,8 +34,8 @@ struct limit_too_low {
 class schedule;
 
 /// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
-/// forward passes in all; then the exact clock, the exact memory profile, the lower bound and the reason for whatever
-/// stays exposed. Deterministic: integers only, ties by program order.
+/// forward passes in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
+/// the lower bound and the reason for whatever stays exposed. Deterministic: integers only, ties by program order.
 ///
 /// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
 /// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
@@ -99,7 +99,7 @@ public:
         const pass_result first = attempt(program_order_);
         if (best_.step <= enough) return std::move(best_);
         const pass_result urgent_first = attempt(urgency_after(first));
-        if (best_.step <= enough) return std::move(best_);
+        if (best_.step <= enough || c_.size() > many_nodes) return std::move(best_);
         // A second round from where the first has led: what is urgent now?
         const machine_orders urgency = urgency_after(urgent_first);
         for (double toward_urgency : {0.0, 0.75}) {
@@ -110,6 +110,9 @@ public:
     }
 
 private:
+    /// Beyond this, blends cost more time than they have ever gained.
+    static constexpr std::uint32_t many_nodes = 200'000;
+
     [[nodiscard]] machine_orders urgency_after(const pass_result& r) const {
         const pass_result late = backward_pass(c_, machine_orders_of(c_, r.nodes, true));
         return machine_orders_of(c_, late.nodes, true);
