@@ -1,6 +1,6 @@
 // Core, views, analysis, transform and schedule in one line, for a first look; a library that ships includes the
-// headers it uses. By name only: what needs a third party (interop), and the clocks and cost models of other systems
-// (schedule/autoparallel_clock.hpp, schedule/cost/nccl_*.hpp).
+// headers it uses. By name only: what needs a third party (interop), cost models (schedule/cost/), and the clock of
+// another simulator (schedule/autoparallel_clock.hpp).
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
@@ -14,10 +14,6 @@
 #include "stretto/core/vertex_map.hpp"
 #include "stretto/core/vertex_set.hpp"
 #include "stretto/schedule/bounds.hpp"
-#include "stretto/schedule/cost/alpha_beta.hpp"
-#include "stretto/schedule/cost/cost_model.hpp"
-#include "stretto/schedule/cost/roofline.hpp"
-#include "stretto/schedule/cost/table.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
