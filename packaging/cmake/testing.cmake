@@ -4,20 +4,28 @@
 find_package(doctest REQUIRED)
 find_package(rapidcheck REQUIRED)
 
-add_library(stretto_test_main OBJECT ${PROJECT_SOURCE_DIR}/tests/main.cpp)
-target_link_libraries(stretto_test_main PUBLIC stretto::stretto doctest::doctest rapidcheck)
-target_include_directories(stretto_test_main PUBLIC ${PROJECT_SOURCE_DIR}/tests)
-target_compile_definitions(stretto_test_main PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
+# What every test links: doctest's main() and whatever the tests share that need not be a template. A static library, so
+# that a test contains only the parts it calls: schedule_oracles.cpp is compiled with assertions that throw.
+add_library(stretto_test_support STATIC
+    ${PROJECT_SOURCE_DIR}/tests/main.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/edge_graph.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/legality.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/prop.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/random_program.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/schedule_oracles.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/spine_program.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/toy_irs.cpp
+    ${PROJECT_SOURCE_DIR}/tests/support/toy_program.cpp)
+target_link_libraries(stretto_test_support PUBLIC stretto::stretto doctest::doctest rapidcheck)
+target_include_directories(stretto_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+target_compile_definitions(stretto_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
 
-# rapidcheck costs two seconds per translation unit; one precompiled copy serves all tests. It has a target of its own
-# because doctest's implementation (main.cpp) must not see the header before it says so.
+# rapidcheck costs two seconds per translation unit; one precompiled copy serves all tests. Only doctest's implementation
+# must not see the header before it says so.
 option(STRETTO_TEST_PCH "Precompile the headers of doctest and rapidcheck for the tests" OFF)
 if(STRETTO_TEST_PCH)
-    file(CONFIGURE OUTPUT precompiled.cpp CONTENT "")
-    add_library(stretto_test_headers OBJECT ${CMAKE_CURRENT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(stretto_test_headers PRIVATE stretto::stretto doctest::doctest rapidcheck)
-    target_compile_definitions(stretto_test_headers PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
-    target_precompile_headers(stretto_test_headers PRIVATE <doctest/doctest.h> <rapidcheck.h>)
+    target_precompile_headers(stretto_test_support PRIVATE <doctest/doctest.h> <rapidcheck.h>)
+    set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
 # The captured steps that accompany the library in a reference tree; tests that read them skip when it is not there.
@@ -32,9 +40,9 @@ set_property(GLOBAL PROPERTY STRETTO_REGISTERED_TESTS "")
 function(stretto_test name)
     string(REPLACE "/" "." target "test.${name}")
     add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
-    target_link_libraries(${target} PRIVATE stretto_test_main ${ARGN})
+    target_link_libraries(${target} PRIVATE stretto_test_support ${ARGN})
     if(STRETTO_TEST_PCH)
-        target_precompile_headers(${target} REUSE_FROM stretto_test_headers)
+        target_precompile_headers(${target} REUSE_FROM stretto_test_support)
     endif()
     add_test(NAME ${name} COMMAND ${target})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${stretto_test_environment}")

@@ -12,6 +12,7 @@
 #include "support/edge_graph.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
+#include "support/shuffle.hpp"
 #include "support/toy_irs.hpp"
 
 using namespace stretto;

@@ -10,6 +10,7 @@
 #include "support/legality.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
+#include "support/shuffle.hpp"
 #include "support/toy_irs.hpp"
 
 using namespace stretto;

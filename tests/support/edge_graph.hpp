@@ -8,12 +8,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <ostream>
+#include <iosfwd>
 #include <utility>
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
-#include "support/shuffle.hpp"
 
 namespace support {
 
@@ -22,13 +21,7 @@ struct edge_graph {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     std::vector<std::uint32_t> order;  ///< vertices in program order
 
-    friend std::ostream& operator<<(std::ostream& out, const edge_graph& g) {
-        out << g.size << " vertices, listed as";
-        for (std::uint32_t v : g.order) out << ' ' << v;
-        out << "; edges";
-        for (auto [u, v] : g.edges) out << ' ' << u << "->" << v;
-        return out;
-    }
+    friend std::ostream& operator<<(std::ostream& out, const edge_graph& g);
 };
 
 struct edge_graph_view {
@@ -54,24 +47,7 @@ struct edge_graph_view {
 static_assert(stretto::dependence_graph<edge_graph_view>);
 
 /// Up to 30 vertices in a random order. Acyclic ones need not be listed in topological order either.
-inline rc::Gen<edge_graph> random_edge_graphs(bool acyclic) {
-    return rc::gen::exec([acyclic] {
-        edge_graph g;
-        g.size = *rc::gen::inRange<std::uint32_t>(0, 31);
-        if (g.size > 0) {
-            const auto end = rc::gen::inRange<std::uint32_t>(0, g.size);
-            g.edges =
-                *rc::gen::container<std::vector<std::pair<std::uint32_t, std::uint32_t>>>(rc::gen::pair(end, end));
-        }
-        if (acyclic) {
-            std::erase_if(g.edges, [](auto e) { return e.first == e.second; });
-            for (auto& [u, v] : g.edges)
-                if (u > v) std::swap(u, v);
-        }
-        g.order = shuffled(g.size, *rc::gen::inRange<std::uint64_t>(0, 100));
-        return g;
-    });
-}
+rc::Gen<edge_graph> random_edge_graphs(bool acyclic);
 
 using index_pairs = std::vector<std::pair<std::size_t, std::size_t>>;
 
@@ -94,5 +70,8 @@ std::vector<std::size_t> indices_of(G g) {
 }
 
 }  // namespace support
+
+// Drawing from a generator instantiates much of rapidcheck; once is enough.
+extern template class rc::Gen<support::edge_graph>;
 
 #endif

@@ -11,7 +11,6 @@
 
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/views/numbered.hpp"
-#include "support/shuffle.hpp"
 #include "support/toy_program.hpp"
 
 namespace support::linked {
@@ -198,34 +197,7 @@ public:
     void changed() { numbers_.renumber(linked::block_view{&block_}); }
 
 private:
-    linked::block_view fill(const toy_program& p, std::uint64_t allocation_seed) {
-        block_.groups = p.groups;
-        std::vector<linked::op*> ops(p.ops.size());
-        for (std::uint32_t i : shuffled(p.ops.size(), allocation_seed)) ops[i] = new linked::op;
-        const auto at = [&](toy_value x) { return &ops[x.op]->results[x.result]; };
-        for (std::size_t i = 0; i < ops.size(); ++i) {
-            linked::op& o = *ops[i];
-            const toy_op& t = p.ops[i];
-            o.kind = t.kind;
-            o.collective = t.collective;
-            o.group = t.group;
-            o.duration = t.duration;
-            o.payload = t.payload;
-            for (toy_value x : t.operands) {
-                o.operands.push_back(at(x));
-                at(x)->users.push_back(&o);
-            }
-            o.results.resize(t.results.size());
-            for (std::size_t k = 0; k < t.results.size(); ++k) {
-                o.results[k].def = &o;
-                o.results[k].size = t.results[k].size;
-                for (toy_value x : t.results[k].aliases) o.results[k].aliases.push_back(at(x));
-            }
-            for (toy_value x : t.effects) o.effects.push_back(at(x));
-            block_.insert_before(&o, &block_.head);
-        }
-        return linked::block_view{&block_};
-    }
+    linked::block_view fill(const toy_program& p, std::uint64_t allocation_seed);
 
     linked::block block_;
     stretto::numbering<linked::op*> numbers_;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "stretto/core/dataflow_concepts.hpp"
-#include "support/shuffle.hpp"
 #include "support/toy_program.hpp"
 
 namespace support::matrix {
@@ -123,24 +122,7 @@ namespace support {
 
 class matrix_ir {
 public:
-    explicit matrix_ir(const toy_program& p, std::uint64_t allocation_seed = 0) {
-        const std::size_t n = p.ops.size();
-        const std::vector<std::uint32_t> row = shuffled(n, allocation_seed);
-        table_.reads.assign(n, std::vector<int>(n, 0));
-        table_.ops.resize(n);
-        const auto rename = [&](std::vector<toy_value>& values) {
-            for (toy_value& x : values) x.op = row[x.op];
-        };
-        for (std::size_t i = 0; i < n; ++i) {
-            toy_op op = p.ops[i];
-            rename(op.operands);
-            rename(op.effects);
-            for (toy_result& r : op.results) rename(r.aliases);
-            for (toy_value x : op.operands) ++table_.reads[x.op][row[i]];
-            table_.order.push_back(static_cast<int>(row[i]));
-            table_.ops[row[i]] = std::move(op);
-        }
-    }
+    explicit matrix_ir(const toy_program& p, std::uint64_t allocation_seed = 0);
 
     matrix::table_view view() const { return {&table_}; }
     matrix::table_model model() const { return {&table_}; }

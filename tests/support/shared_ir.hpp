@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "stretto/core/rewriter_concepts.hpp"
-#include "support/shuffle.hpp"
 #include "support/toy_program.hpp"
 
 namespace support::shared {
@@ -193,34 +192,7 @@ namespace support {
 
 class shared_ir {
 public:
-    explicit shared_ir(const toy_program& p, std::uint64_t allocation_seed = 0) {
-        graph_.groups = p.groups;
-        graph_.next_id = p.ops.size();
-        std::vector<std::shared_ptr<shared::node>> nodes(p.ops.size());
-        for (std::uint32_t i : shuffled(p.ops.size(), allocation_seed)) nodes[i] = std::make_shared<shared::node>();
-        const auto at = [&](toy_value x) { return shared::output{nodes[x.op].get(), x.result}; };
-        for (std::size_t i = 0; i < nodes.size(); ++i) {
-            shared::node& n = *nodes[i];
-            const toy_op& t = p.ops[i];
-            n.id = i;
-            n.kind = t.kind;
-            n.collective = t.collective;
-            n.group = t.group;
-            n.duration = t.duration;
-            n.payload = t.payload;
-            for (toy_value x : t.operands) {
-                n.inputs.push_back({nodes[x.op], x.result});
-                nodes[x.op]->uses.push_back({nodes[i], x.result});
-            }
-            for (const toy_result& r : t.results) {
-                n.outputs.push_back({r.size, {}});
-                for (toy_value x : r.aliases) n.outputs.back().aliases.push_back(at(x));
-            }
-            for (toy_value x : t.effects) n.writes.push_back(at(x));
-            if (n.kind == stretto::op_kind::wait) shared::graph_rewriter::relaunch(n);
-            graph_.nodes.push_back(nodes[i]);
-        }
-    }
+    explicit shared_ir(const toy_program& p, std::uint64_t allocation_seed = 0);
     shared_ir(const shared_ir&) = delete;
     shared_ir& operator=(const shared_ir&) = delete;
     ~shared_ir() {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "stretto/core/rewriter_concepts.hpp"
-#include "support/shuffle.hpp"
 #include "support/toy_program.hpp"
 
 namespace support::soa {
@@ -91,48 +90,7 @@ namespace support {
 
 class soa_ir {
 public:
-    explicit soa_ir(const toy_program& p, std::uint64_t allocation_seed = 0) {
-        const std::size_t n = p.ops.size();
-        const std::vector<std::uint32_t> id = shuffled(n, allocation_seed);
-        step_.groups = p.groups;
-        step_.kind.resize(n);
-        step_.collective.resize(n);
-        step_.group.resize(n);
-        step_.nanoseconds.resize(n);
-        step_.payload.resize(n);
-        step_.operands.resize(n);
-        step_.results.resize(n);
-        step_.effects.resize(n);
-        step_.successors.resize(n);
-        step_.predecessors.resize(n);
-        const auto at = [&](toy_value x) { return step_.results[id[x.op]][x.result]; };
-        for (std::size_t i = 0; i < n; ++i) {
-            const toy_op& t = p.ops[i];
-            const std::size_t o = id[i];
-            const auto op = static_cast<soa::op_id>(o);
-            step_.order.push_back(op);
-            step_.kind[o] = t.kind;
-            step_.collective[o] = t.collective;
-            step_.group[o] = t.group;
-            step_.nanoseconds[o] = t.duration.count;
-            step_.payload[o] = t.payload.count;
-            for (toy_value x : t.operands) {
-                step_.operands[o].push_back(at(x));
-                step_.consumers[soa::at(at(x))].push_back(op);
-                step_.predecessors[o].push_back(static_cast<soa::op_id>(id[x.op]));
-                step_.successors[id[x.op]].push_back(op);
-            }
-            for (const toy_result& r : t.results) {
-                step_.results[o].push_back(static_cast<soa::value_id>(step_.producer.size()));
-                step_.producer.push_back(op);
-                step_.consumers.emplace_back();
-                step_.bytes.push_back(r.size.count);
-                step_.aliases.emplace_back();
-                for (toy_value x : r.aliases) step_.aliases.back().push_back(at(x));
-            }
-            for (toy_value x : t.effects) step_.effects[o].push_back(at(x));
-        }
-    }
+    explicit soa_ir(const toy_program& p, std::uint64_t allocation_seed = 0);
 
     soa::step_view view() const { return {&step_}; }
     soa::step_model model() const { return {&step_}; }

@@ -1,0 +1,41 @@
+#include "support/prop.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/detail/TestListenerAdapter.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+
+namespace support {
+
+int scaled_cases(int cases) {
+    const char* factor = std::getenv("STRETTO_CASES");
+    return std::max(1, static_cast<int>((factor ? std::strtod(factor, nullptr) : 1.0) * cases));
+}
+
+void check_property(const char* name, int cases, const rc::detail::Property& property) {
+    rc::detail::TestMetadata metadata;
+    metadata.id = name;
+    metadata.description = name;
+    rc::detail::TestParams params;
+    params.seed = 20260607;
+    params.maxSuccess = scaled_cases(cases);
+    rc::detail::TestListenerAdapter silent;
+    const std::unordered_map<std::string, rc::detail::Reproduce> reproduce;
+    const auto result = rc::detail::checkProperty(property, metadata, params, silent, reproduce);
+    std::ostringstream report;
+    rc::detail::printResultMessage(result, report);
+    const std::string text = name + (": " + report.str());
+    INFO(text);
+    CHECK(result.is<rc::detail::SuccessResult>());
+}
+
+template rc::detail::Property property_of(std::function<void()>);
+template rc::detail::Property property_of(std::function<void(std::uint32_t)>);
+template rc::detail::Property property_of(std::function<void(const std::vector<std::uint8_t>&)>);
+
+}  // namespace support
