@@ -20,6 +20,11 @@ target_link_libraries(stretto_test_support PUBLIC stretto::stretto doctest::doct
 target_include_directories(stretto_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(stretto_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
 
+# The same for the tests of captures, in a library of its own because of its dependencies.
+add_library(stretto_capture_test_support STATIC ${PROJECT_SOURCE_DIR}/tests/support/read_step.cpp)
+target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture)
+target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
+
 # rapidcheck costs two seconds per translation unit; one precompiled copy serves all tests. Only doctest's implementation
 # must not see the header before it says so.
 option(STRETTO_TEST_PCH "Precompile the headers of doctest and rapidcheck for the tests" OFF)

@@ -11,10 +11,11 @@
 
 #include "interop/tiny_step.hpp"
 #include "stretto/interop/capture_builder.hpp"
-#include "stretto/interop/capture_reader.hpp"
+#include "support/read_step.hpp"
 
 using namespace stretto;
 using support::edited;
+using support::parse_capture;
 using support::tiny_step;
 
 namespace {

@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_reader.hpp"
 #include "stretto/interop/capture_writer.hpp"
+#include "support/read_step.hpp"
 
 using namespace stretto;
 using support::complaint;
+using support::parse_capture;
 
 namespace {
 

@@ -8,11 +8,14 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_builder.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "support/read_step.hpp"
 
 using namespace stretto;
 using support::complaint;
+using support::parse_capture;
+using support::read_capture;
 
 namespace {
 

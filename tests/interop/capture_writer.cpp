@@ -11,12 +11,14 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_reader.hpp"
 #include "support/prop.hpp"
+#include "support/read_step.hpp"
 
 using namespace stretto;
 using support::complaint;
 using support::edited;
+using support::parse_capture;
+using support::read_capture;
 using support::tiny_step;
 
 namespace {

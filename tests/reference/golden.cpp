@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
-#include "stretto/interop/capture_reader.hpp"
 #include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/check_plan.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "support/read_step.hpp"
 
 using namespace stretto;
+using support::read_capture;
 
 namespace {
 

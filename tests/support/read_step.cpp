@@ -1,0 +1,19 @@
+#include "support/read_step.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/interop/capture_reader.hpp"
+
+namespace support {
+
+stretto::expected<stretto::capture, stretto::diagnostic> parse_capture(std::string text, std::string_view file_name) {
+    return stretto::parse_capture(std::move(text), file_name);
+}
+
+stretto::expected<stretto::capture, stretto::diagnostic> read_capture(const std::string& path) {
+    return stretto::read_capture(path);
+}
+
+}  // namespace support
