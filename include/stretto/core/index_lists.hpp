@@ -27,6 +27,11 @@ public:
         items_.reserve(items);
     }
     void push(Index item) { items_.push_back(item); }
+    /// A whole row at once; none may be open.
+    void push_row(std::span<const Index> row) {
+        items_.insert(items_.end(), row.begin(), row.end());
+        close_row();
+    }
     void close_row() { first_.push_back(static_cast<Index>(items_.size())); }
 
     /// The same relation seen from the other side: row j of the result lists, ascending, the rows that contain j.

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "stretto/schedule/detail/path_lengths.hpp"
+#include "stretto/schedule/detail/ready_set.hpp"
+#include "stretto/schedule/detail/sorted_by_key.hpp"
 #include "stretto/schedule/detail/spine_bound.hpp"
 
 namespace stretto {
@@ -32,39 +34,41 @@ namespace detail {
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
                                                 const std::vector<std::uint32_t>& jobs) {
-    struct arrival {
-        std::int64_t head;
-        std::uint32_t node;
-    };
-    std::vector<arrival> arrivals;  // sorted with their keys beside them: looking heads up would miss the cache
-    arrivals.reserve(jobs.size());
-    for (std::uint32_t n : jobs) arrivals.push_back({l.head[n], n});
-    std::sort(arrivals.begin(), arrivals.end(),
-              [](const arrival& a, const arrival& b) { return a.head != b.head ? a.head < b.head : a.node < b.node; });
-    struct job {
-        std::int64_t tail, left;
-    };
-    auto shorter_tail = [](const job& a, const job& b) { return a.tail < b.tail; };
-    std::vector<job> released;
+    std::vector<std::int64_t> head, negated_tail, left;
+    head.reserve(jobs.size());
+    negated_tail.reserve(jobs.size());
+    left.reserve(jobs.size());
+    for (std::uint32_t n : jobs) {
+        head.push_back(l.head[n]);
+        negated_tail.push_back(-l.tail[n]);
+        left.push_back(c.duration[n]);
+    }
+    const std::vector<std::uint32_t> arrivals = sorted_by_key(head), by_tail = sorted_by_key(negated_tail);
+    std::vector<std::uint32_t> rank(jobs.size());
+    for (std::uint32_t r = 0; r < by_tail.size(); ++r) rank[by_tail[r]] = r;
+
+    ready_set released(static_cast<std::uint32_t>(jobs.size()));  // ranks: the longest tail comes first
     std::int64_t now = 0, best = 0;
-    for (std::size_t next = 0; next < arrivals.size() || !released.empty();) {
-        if (released.empty()) now = std::max(now, arrivals[next].head);
-        for (; next < arrivals.size() && arrivals[next].head <= now; ++next) {
-            const std::uint32_t n = arrivals[next].node;
-            released.push_back({l.tail[n], c.duration[n]});
-            std::push_heap(released.begin(), released.end(), shorter_tail);
+    for (std::size_t next = 0;;) {
+        std::uint32_t longest = released.next(0);
+        if (longest == UINT32_MAX) {
+            if (next == arrivals.size()) break;
+            now = std::max(now, head[arrivals[next]]);
         }
-        job& longest = released.front();
-        const std::int64_t until = next < arrivals.size() ? arrivals[next].head : INT64_MAX;
-        if (longest.left > until - now) {
-            longest.left -= until - now;
+        for (; next < arrivals.size() && head[arrivals[next]] <= now; ++next) {
+            released.insert(rank[arrivals[next]]);
+            longest = std::min(longest, rank[arrivals[next]]);
+        }
+        const std::uint32_t job = by_tail[longest];
+        const std::int64_t until = next < arrivals.size() ? head[arrivals[next]] : INT64_MAX;
+        if (left[job] > until - now) {
+            left[job] -= until - now;
             now = until;
             continue;
         }
-        now += longest.left;
-        best = std::max(best, now + longest.tail);
-        std::pop_heap(released.begin(), released.end(), shorter_tail);
-        released.pop_back();
+        now += left[job];
+        best = std::max(best, now - negated_tail[job]);
+        released.erase(longest);
     }
     return best;
 }
@@ -73,6 +77,7 @@ template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 64) {
     path_lengths lengths = longest_paths(c);
     std::vector<std::vector<std::uint32_t>> jobs(c.machines);
+    for (std::vector<std::uint32_t>& of_machine : jobs) of_machine.reserve(c.size());
     std::vector<std::int64_t> load(c.machines, 0);
     for (std::uint32_t n = 0; n < c.size(); ++n)
         if (c.machine[n] < c.machines && c.duration[n] > 0) {

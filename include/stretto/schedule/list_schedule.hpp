@@ -34,7 +34,7 @@ struct limit_too_low {
 class schedule;
 
 /// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
-/// forward passes in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
+/// preferences in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
 /// the lower bound and the reason for whatever stays exposed. Deterministic: integers only, ties by program order.
 ///
 /// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
@@ -96,10 +96,13 @@ public:
 
     /// The best order found, once it is no longer than `enough` or nothing is left to try.
     [[nodiscard]] pass_result run(std::int64_t enough) {
-        const pass_result first = attempt(program_order_);
+        const bool many = c_.size() > many_nodes;
+        const std::int64_t input_step = best_.step;
+        const pass_result first = attempt(program_order_, !many);
         if (best_.step <= enough) return std::move(best_);
         const pass_result urgent_first = attempt(urgency_after(first));
-        if (best_.step <= enough || c_.size() > many_nodes) return std::move(best_);
+        if (many && best_.step == input_step) attempt(program_order_);
+        if (best_.step <= enough || many) return std::move(best_);
         // A second round from where the first has led: what is urgent now?
         const machine_orders urgency = urgency_after(urgent_first);
         for (double toward_urgency : {0.0, 0.75}) {
@@ -110,7 +113,8 @@ public:
     }
 
 private:
-    /// Beyond this, blends cost more time than they have ever gained.
+    /// Beyond this, blends cost more time than they have ever gained, and where memory binds, so does a pass in
+    /// program order: what it would make urgent, a pass without memory tells as well.
     static constexpr std::uint32_t many_nodes = 200'000;
 
     [[nodiscard]] machine_orders urgency_after(const pass_result& r) const {
@@ -118,12 +122,17 @@ private:
         return machine_orders_of(c_, late.nodes, true);
     }
 
-    pass_result attempt(const machine_orders& preference) {
+    /// One pass, a candidate for the best if it keeps the limit. One that does not is repeated with the witness, unless
+    /// `insist` says that any order will do.
+    pass_result attempt(const machine_orders& preference, bool insist = true) {
         pass_result r;
         if (!memory_binds_) {
             r = forward_pass(c_, preference, nullptr).run();
             memory_binds_ = limit_ != unlimited_bytes.count && peak_of(c_, r.nodes) > limit_;
-            if (memory_binds_) baseline_ = make_baseline(c_, std::move(input_));
+            if (memory_binds_) {
+                baseline_ = make_baseline(c_, std::move(input_));
+                if (!insist) return r;
+            }
         }
         if (memory_binds_) {
             baseline_witness memory(c_, baseline_, limit_);
@@ -149,19 +158,22 @@ inline expected<schedule, limit_too_low> list_schedule(const task_graph& g, cons
     schedule s;
     std::vector<task_id> input(g.size());
     std::iota(input.begin(), input.end(), 0u);
-    const simulation input_times = simulate(g, input);
-    const memory_profile input_memory = profile_memory(g, input);
-    s.limit_ = options.memory_limit.limit(input_memory.peak);
-    if (input_memory.peak > s.limit_)
-        return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
+    // What the passes need room for is not held meanwhile.
+    const nanoseconds input_step = simulate(g, input).step;
+    {
+        const memory_profile input_memory = profile_memory(g, input);
+        s.limit_ = options.memory_limit.limit(input_memory.peak);
+        if (input_memory.peak > s.limit_)
+            return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
+    }
 
     const detail::compact_tasks c = detail::make_compact_tasks(g);
     s.bound_ = detail::bound_below(c);
     const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
-    detail::schedule_search search(c, s.limit_, input_times.step);
+    detail::schedule_search search(c, s.limit_, input_step);
     const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
 
-    s.order_ = best.step < input_times.step.count ? detail::expand(c, best.nodes) : std::move(input);
+    s.order_ = best.step < input_step.count ? detail::expand(c, best.nodes) : std::move(input);
     s.times_ = simulate(g, s.order_);
     s.memory_ = profile_memory(g, s.order_);
     std::vector<task_id> starved;

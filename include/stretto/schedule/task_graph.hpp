@@ -78,9 +78,9 @@ struct raw_task_graph {
 };
 
 template <class = void>
-void reserve_tasks(raw_task_graph& raw, std::size_t tasks);
+void make_room(raw_task_graph& raw, std::size_t tasks);
 template <class = void>
-expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw);
+expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std::size_t tasks);
 
 }  // namespace detail
 
@@ -105,7 +105,7 @@ template <dependence_graph G, op_model<G> M>
         }
         return no_task;
     };
-    detail::reserve_tasks(raw, view.index_bound());
+    detail::make_room(raw, view.index_bound());
     // Where a vertex that has not been reached stands in program order; no_task if nowhere.
     auto position_of = [&](vertex_t<G> wanted) -> task_id {
         task_id at = 0;
@@ -118,32 +118,33 @@ template <dependence_graph G, op_model<G> M>
     std::int64_t total_time = 0, total_bytes = 0;
     constexpr std::int64_t ceiling = std::int64_t{1} << 62;
     g.first_result.push_back(0);
+    std::size_t position = 0;
     for (vertex_t<G> v : view.vertices()) {
-        const std::size_t position = g.kind.size();
         const task_id t = static_cast<task_id>(position);
         if (position >= no_task - 1) return unexpected(task_graph_error{why::overflow, t, no_task});
+        ++position;
         task_of[view.index(v)] = t;
         const op_kind kind = model.kind(v);
-        g.kind.push_back(kind);
+        g.kind[t] = kind;
         const nanoseconds duration = duration_of<G>(model, v);
         if (duration.count < 0) return unexpected(task_graph_error{why::negative_duration, t, no_task});
         if (duration.count > ceiling - total_time) return unexpected(task_graph_error{why::overflow, t, no_task});
         total_time += duration.count;
-        g.duration.push_back(duration);
-        const bool is_start = kind == op_kind::start;
-        g.collective.push_back(is_start ? collective_of<G>(model, v) : collective_kind::other);
-        g.group.push_back(is_start ? group_of<G>(model, v) : 0);
-        g.payload.push_back(is_start ? payload_of<G>(model, v) : bytes{});
-        if (g.payload.back().count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
-        if (is_start && g.group.back() >= g.groups) g.groups = std::size_t{g.group.back()} + 1;
-        g.launch.push_back(no_task);
+        g.duration[t] = duration;
+        if (kind == op_kind::start) {
+            g.collective[t] = collective_of<G>(model, v);
+            g.group[t] = group_of<G>(model, v);
+            g.payload[t] = payload_of<G>(model, v);
+            if (g.payload[t].count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
+            if (g.group[t] >= g.groups) g.groups = std::size_t{g.group[t]} + 1;
+        }
         if (kind == op_kind::wait) {
             const vertex_t<G> s = launch_of<G>(view, model, v);
             if (!(s == v)) {
                 const task_id start = task_of[view.index(s)];
                 if (start == no_task || g.kind[start] != op_kind::start)
                     return unexpected(task_graph_error{why::launch_is_no_start, t, position_of(s)});
-                g.launch.back() = start;
+                g.launch[t] = start;
             }
         }
         for (vertex_t<G> p : view.predecessors(v)) {
@@ -189,7 +190,7 @@ template <dependence_graph G, op_model<G> M>
         g.writes.close_row();
         if (!known) return unexpected(task_graph_error{why::operand_not_in_graph, t, no_task});
     }
-    return detail::finish_task_graph(std::move(raw));
+    return detail::finish_task_graph(std::move(raw), position);
 }
 
 }  // namespace stretto

@@ -56,7 +56,7 @@ TEST_CASE("range_profile: maxima and additions over ranges; executed positions d
 
 TEST_CASE("range_profile is a vector of numbers") {
     stretto_check("against a vector", 1500, [] {
-        const auto size = *rc::gen::element<std::uint32_t>(1, 31, 32, 33, 100, 1023, 1024, 1025, 2500);
+        const auto size = *rc::gen::element<std::uint32_t>(1, 31, 32, 33, 100, 1023, 1024, 1025, 2500, 33'000);
         const auto position = rc::gen::inRange<std::uint32_t>(0, size + 1);
         const auto operations = *rc::gen::container<std::vector<std::tuple<int, std::uint32_t, std::uint32_t, int>>>(
             rc::gen::tuple(rc::gen::inRange(0, 4), position, position, rc::gen::inRange(-1000, 1000)));

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "stretto/schedule/detail/unique_rows.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
@@ -48,8 +49,17 @@ template <class = void>
     c.machines = static_cast<std::uint32_t>(1 + g.groups);
     std::vector<std::uint32_t> node_of(g.size());
     std::vector<std::uint32_t> dense_storage(g.allocation.size(), no_node);
-    std::vector<std::uint32_t> node_seen, storage_seen;
     std::vector<task_id> folded;  // pairs (node, task) are needed per node: collected here, listed at the end
+    // Room for the worst case costs nothing: pages nobody writes are never made.
+    c.kind.reserve(g.size());
+    c.duration.reserve(g.size());
+    c.allocation.reserve(g.size());
+    c.machine.reserve(g.size());
+    c.launch.reserve(g.size());
+    c.task.reserve(g.size());
+    c.preamble.reserve(g.size());
+    c.storage_bytes.reserve(g.allocation.size());
+    folded.reserve(g.size());
 
     for (task_id t = 0; t < g.size(); ++t) {
         std::int64_t allocates = 0;
@@ -99,37 +109,31 @@ template <class = void>
     std::vector<task_id> by_node(folded.size());
     for (task_id t : folded) by_node[first[node_of[t]]++] = t;
 
-    node_seen.assign(c.size(), no_node);
-    storage_seen.assign(g.allocation.size(), no_node);
+    unique_rows before(c.size()), storages(g.allocation.size());
     c.predecessors.reserve(c.size(), g.predecessors.items());
     c.touched.reserve(c.size(), g.touched.items());
+    c.followers.reserve(c.size(), folded.size());
     std::uint32_t next_folded = 0;
     for (std::uint32_t n = 0; n < c.size(); ++n) {
         auto absorb = [&](task_id t) {
             for (task_id p : g.predecessors[t]) {
                 const std::uint32_t m = node_of[p];
-                if (m == n || m == in_preamble || node_seen[m] == n) continue;
-                node_seen[m] = n;
-                c.predecessors.push(m);
+                if (m != n && m != in_preamble) before.add(m);
             }
             for (value_id s : g.touched[t]) {
-                if (storage_seen[s] == n) continue;
-                storage_seen[s] = n;
                 if (dense_storage[s] == no_node) {
                     dense_storage[s] = static_cast<std::uint32_t>(c.storage_bytes.size());
                     c.storage_bytes.push_back(g.allocation[s].count);
                 }
-                c.touched.push(dense_storage[s]);
+                storages.add(dense_storage[s]);
             }
         };
         absorb(c.task[n]);
-        for (; next_folded < first[n]; ++next_folded) {
-            absorb(by_node[next_folded]);
-            c.followers.push(by_node[next_folded]);
-        }
-        c.predecessors.close_row();
-        c.touched.close_row();
-        c.followers.close_row();
+        const std::uint32_t own = next_folded;
+        for (; next_folded < first[n]; ++next_folded) absorb(by_node[next_folded]);
+        before.close(c.predecessors);
+        storages.close(c.touched);
+        c.followers.push_row({by_node.data() + own, by_node.data() + next_folded});
     }
     c.successors = c.predecessors.inverse(c.size());
     return c;

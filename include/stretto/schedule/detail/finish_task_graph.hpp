@@ -11,20 +11,22 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
+#include "stretto/schedule/detail/unique_rows.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
 
-/// Room for a usual step: one result and one or two operands a task.
+/// What is to be known of at most so many tasks. Room in the lists for a usual step: one result and one or two operands
+/// a task.
 template <class>
-void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
+void make_room(raw_task_graph& raw, std::size_t tasks) {
     task_graph& g = raw.g;
-    g.kind.reserve(tasks);
-    g.duration.reserve(tasks);
-    g.collective.reserve(tasks);
-    g.group.reserve(tasks);
-    g.payload.reserve(tasks);
-    g.launch.reserve(tasks);
+    g.kind.resize(tasks);
+    g.duration.resize(tasks);
+    g.collective.resize(tasks, collective_kind::other);
+    g.group.resize(tasks, 0);
+    g.payload.resize(tasks);
+    g.launch.resize(tasks, no_task);
     g.first_result.reserve(tasks + 1);
     g.allocation.reserve(tasks);
     g.storage_owner.reserve(tasks);
@@ -33,46 +35,6 @@ void reserve_tasks(raw_task_graph& raw, std::size_t tasks) {
     g.writes.reserve(tasks, 0);
     raw.aliases.reserve(tasks, tasks / 2);
 }
-
-/// Rows without repetitions, in order of first appearance. Rows are short; one that is not gets a bitmap.
-class unique_rows {
-public:
-    explicit unique_rows(std::size_t universe) : universe_(universe), row_(short_row) {}
-
-    void add(std::uint32_t item) {
-        if (size_ <= short_row) {
-            for (std::size_t k = 0; k < size_; ++k)
-                if (row_[k] == item) return;
-        } else if (in_row_[item]) {
-            return;
-        }
-        if (size_ >= short_row) grow(item);
-        row_[size_++] = item;
-    }
-    void close(index_lists& to) {
-        for (std::size_t k = 0; k < size_; ++k) to.push(row_[k]);
-        to.close_row();
-        if (size_ > short_row)
-            for (std::size_t k = 0; k < size_; ++k) in_row_[row_[k]] = false;
-        size_ = 0;
-    }
-
-private:
-    static constexpr std::size_t short_row = 16;
-
-    void grow(std::uint32_t item) {
-        in_row_.resize(universe_);
-        if (size_ == short_row)
-            for (std::uint32_t k = 0; k < size_; ++k) in_row_[row_[k]] = true;
-        in_row_[item] = true;
-        if (size_ == row_.size()) row_.resize(2 * size_);
-    }
-
-    std::size_t universe_;
-    std::size_t size_ = 0;
-    std::vector<std::uint32_t> row_;  // its first size_ items
-    std::vector<char> in_row_;        // all false but while a long row is open
-};
 
 /// What there is to know of a value, and of the storage it allocates; storages have the ids of their values.
 struct value_facts {
@@ -244,8 +206,14 @@ private:
 };
 
 template <class>
-expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw) {
+expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std::size_t tasks) {
     task_graph& g = raw.g;
+    g.kind.resize(tasks);  // a view may list fewer vertices than it has indices for
+    g.duration.resize(tasks);
+    g.collective.resize(tasks);
+    g.group.resize(tasks);
+    g.payload.resize(tasks);
+    g.launch.resize(tasks);
     g.storages = derive_storages(g, raw.aliases);
     const std::vector<std::uint8_t> facts = derive_facts(g, raw.aliases);
     raw.aliases = {};
