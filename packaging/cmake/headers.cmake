@@ -24,6 +24,8 @@ set(STRETTO_HEADERS
     include/stretto/views/reversed.hpp
     include/stretto/views/snapshot.hpp
     include/stretto/views/with_dependences.hpp
+    include/stretto/analysis/detail/storage_rules.hpp
+    include/stretto/analysis/detail/unique_rows.hpp
     include/stretto/analysis/topological_order.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/schedule/autoparallel_clock.hpp
@@ -49,7 +51,6 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/ready_set.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
-    include/stretto/schedule/detail/unique_rows.hpp
     include/stretto/schedule/exposure.hpp
     include/stretto/schedule/list_schedule.hpp
     include/stretto/schedule/memory.hpp

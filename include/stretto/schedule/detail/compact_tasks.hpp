@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stretto/schedule/detail/unique_rows.hpp"
+#include "stretto/analysis/detail/unique_rows.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {

@@ -9,9 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/detail/storage_rules.hpp"
+#include "stretto/analysis/detail/unique_rows.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
-#include "stretto/schedule/detail/unique_rows.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
@@ -43,22 +44,6 @@ struct value_facts {
     static constexpr std::uint8_t written = 4;    ///< of a storage: someone writes it in place
 };
 
-/// storages[x] = those of everything it aliases, and its own if it allocates or aliases nothing: a model that knows no
-/// sizes still has memory that can be written in place.
-template <class = void>
-index_lists derive_storages(const task_graph& g, const index_lists& aliases) {
-    index_lists storages;
-    storages.reserve(g.allocation.size(), g.allocation.size());
-    unique_rows rows(g.allocation.size());
-    for (value_id x = 0; x < g.allocation.size(); ++x) {
-        if (g.allocation[x].count > 0 || aliases[x].empty()) rows.add(x);
-        for (value_id y : aliases[x])
-            for (value_id s : storages[y]) rows.add(s);
-        rows.close(storages);
-    }
-    return storages;
-}
-
 /// Calls f(storage) for everything t writes: declared effects, and what a start (and so its wait) fills in place, that
 /// is, storages of its results that it did not allocate.
 template <class F>
@@ -81,9 +66,6 @@ void for_each_storage_written(const task_graph& g, task_id t, F f) {
 template <class = void>
 std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& aliases) {
     std::vector<std::uint8_t> facts(g.allocation.size(), 0);
-    auto keep = [&](value_id x) {
-        for (value_id s : g.storages[x]) facts[s] |= value_facts::kept;
-    };
     for (task_id t = 0; t < g.size(); ++t) {
         const bool starts = g.kind[t] == op_kind::start, waits = g.launch[t] != no_task;
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
@@ -91,34 +73,13 @@ std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& a
             if (!waits)
                 for (value_id y : aliases[x]) flies = flies || (facts[y] & value_facts::in_flight) != 0;
             if (flies) facts[x] |= value_facts::in_flight;
-            if (g.kind[t] == op_kind::input) keep(x);
         }
-        if (g.kind[t] == op_kind::output)
-            for (value_id x : g.operands[t]) keep(x);
+        for_each_value_kept(g, t, [&](value_id x) {
+            for (value_id s : g.storages[x]) facts[s] |= value_facts::kept;
+        });
         for_each_storage_written(g, t, [&](value_id s) { facts[s] |= value_facts::written; });
     }
     return facts;
-}
-
-/// A storage lives until the last task that reads, writes or aliases it; what a start reads, until its wait.
-template <class = void>
-index_lists derive_touched(const task_graph& g, std::span<const std::uint8_t> facts) {
-    index_lists touched;
-    touched.reserve(g.size(), g.operands.items() + g.allocation.size());
-    unique_rows rows(g.allocation.size());
-    auto touch = [&](value_id x) {
-        for (value_id s : g.storages[x])
-            if ((facts[s] & value_facts::kept) == 0 && g.allocation[s].count > 0) rows.add(s);
-    };
-    for (task_id t = 0; t < g.size(); ++t) {
-        for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) touch(x);
-        for (value_id x : g.operands[t]) touch(x);
-        for (value_id x : g.writes[t]) touch(x);
-        if (g.launch[t] != no_task)
-            for (value_id x : g.operands[g.launch[t]]) touch(x);
-        rows.close(touched);
-    }
-    return touched;
 }
 
 /// All predecessors of every task: the edges of the view, and
@@ -214,10 +175,17 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
     g.group.resize(tasks);
     g.payload.resize(tasks);
     g.launch.resize(tasks);
-    g.storages = derive_storages(g, raw.aliases);
+    const std::size_t values = g.allocation.size();
+    // Storages have the ids of their values. What allocates nothing has one nevertheless unless it aliases something: a
+    // model that knows no sizes still has memory that can be written in place.
+    g.storages = derive_storages(raw.aliases, values, [&](value_id x) {
+        return g.allocation[x].count > 0 || raw.aliases[x].empty() ? x : nothing;
+    });
     const std::vector<std::uint8_t> facts = derive_facts(g, raw.aliases);
     raw.aliases = {};
-    g.touched = derive_touched(g, facts);
+    g.touched = derive_touched(g, g.storages, values, [&](value_id s) {
+        return (facts[s] & value_facts::kept) == 0 && g.allocation[s].count > 0;
+    });
     g.predecessors = dependence_builder(g, facts).run();
     g.successors = g.predecessors.inverse(g.size());
     return std::move(g);

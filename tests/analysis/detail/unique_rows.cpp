@@ -1,4 +1,4 @@
-#include "stretto/schedule/detail/unique_rows.hpp"
+#include "stretto/analysis/detail/unique_rows.hpp"
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>

@@ -1,6 +1,6 @@
 // Collects one row of an index_lists at a time and leaves out what it has already.
-#ifndef STRETTO_SCHEDULE_DETAIL_UNIQUE_ROWS_HPP
-#define STRETTO_SCHEDULE_DETAIL_UNIQUE_ROWS_HPP
+#ifndef STRETTO_ANALYSIS_DETAIL_UNIQUE_ROWS_HPP
+#define STRETTO_ANALYSIS_DETAIL_UNIQUE_ROWS_HPP
 
 #include <cstddef>
 #include <cstdint>

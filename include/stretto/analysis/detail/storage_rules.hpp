@@ -1,0 +1,71 @@
+// Which storages a value lives in, which of them an operation needs, and which are never freed: the rules that liveness
+// and the task graph share. They read structures of arrays with the members `kind`, `launch`, `first_result`,
+// `operands` and `writes`, as in task_graph: operations numbered in an order that is topological, values in order of
+// theirs.
+#ifndef STRETTO_ANALYSIS_DETAIL_STORAGE_RULES_HPP
+#define STRETTO_ANALYSIS_DETAIL_STORAGE_RULES_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/analysis/detail/unique_rows.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+
+namespace stretto::detail {
+
+/// No storage, no operation.
+inline constexpr std::uint32_t nothing = UINT32_MAX;
+
+/// Row x: the storages of value x, that is, its own, whose id is `own(x)` unless that is `nothing`, and those of
+/// everything it aliases. Ids are below `bound`; aliases name lower values.
+template <class Own>
+[[nodiscard]] index_lists derive_storages(const index_lists& aliases, std::size_t bound, Own own) {
+    index_lists storages;
+    storages.reserve(aliases.rows(), aliases.rows());
+    unique_rows rows(bound);
+    for (std::uint32_t x = 0; x < aliases.rows(); ++x) {
+        if (const std::uint32_t s = own(x); s != nothing) rows.add(s);
+        for (std::uint32_t y : aliases[x])
+            for (std::uint32_t s : storages[y]) rows.add(s);
+        rows.close(storages);
+    }
+    return storages;
+}
+
+/// Calls f(value) for what is never freed because of operation t: an input's results, and what the output reads.
+template <class Program, class F>
+void for_each_value_kept(const Program& p, std::uint32_t t, F f) {
+    if (p.kind[t] == op_kind::input)
+        for (std::uint32_t x = p.first_result[t]; x < p.first_result[t + 1]; ++x) f(x);
+    if (p.kind[t] == op_kind::output)
+        for (std::uint32_t x : p.operands[t]) f(x);
+}
+
+/// Row t: the storages that must be there until operation t has run: those of what it returns, reads or writes in place
+/// and, if it waits for a collective, of what that reads. Only those that are `wanted(storage)`.
+template <class Program, class Wanted>
+[[nodiscard]] index_lists derive_touched(const Program& p, const index_lists& storages, std::size_t bound,
+                                         Wanted wanted) {
+    const std::size_t operations = p.operands.rows();
+    index_lists touched;
+    touched.reserve(operations, p.operands.items() + storages.rows());
+    unique_rows rows(bound);
+    const auto touch = [&](std::uint32_t x) {
+        for (std::uint32_t s : storages[x])
+            if (wanted(s)) rows.add(s);
+    };
+    for (std::uint32_t t = 0; t < operations; ++t) {
+        for (std::uint32_t x = p.first_result[t]; x < p.first_result[t + 1]; ++x) touch(x);
+        for (std::uint32_t x : p.operands[t]) touch(x);
+        for (std::uint32_t x : p.writes[t]) touch(x);
+        if (p.launch[t] != nothing)
+            for (std::uint32_t x : p.operands[p.launch[t]]) touch(x);
+        rows.close(touched);
+    }
+    return touched;
+}
+
+}  // namespace stretto::detail
+
+#endif
