@@ -5,6 +5,7 @@
 set(STRETTO_HEADERS
     include/stretto/version.hpp
     include/stretto/stretto.hpp
+    include/stretto/core/chunk_model.hpp
     include/stretto/core/concepts.hpp
     include/stretto/core/config.hpp
     include/stretto/core/dataflow_concepts.hpp
@@ -13,6 +14,7 @@ set(STRETTO_HEADERS
     include/stretto/core/iterable.hpp
     include/stretto/core/op_model.hpp
     include/stretto/core/rewriter_concepts.hpp
+    include/stretto/core/tensor_model.hpp
     include/stretto/core/units.hpp
     include/stretto/core/vertex_map.hpp
     include/stretto/core/vertex_set.hpp
@@ -74,6 +76,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture_builder.hpp
     include/stretto/interop/capture_fields.hpp
     include/stretto/interop/capture_reader.hpp
+    include/stretto/interop/capture_tensors.hpp
     include/stretto/interop/capture_view.hpp
     include/stretto/interop/capture_writer.hpp
     include/stretto/interop/check_plan.hpp
@@ -90,5 +93,18 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/plan_stand_ins.hpp
     include/stretto/interop/gzip.hpp
 )
+
+# stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.
+set(STRETTO_BOOST_GRAPH_HEADERS
+    include/stretto/interop/boost_graph.hpp
+    include/stretto/interop/boost_view.hpp
+)
+
+# stretto::range_v3: ranges of ours in range-v3 pipelines.
+set(STRETTO_RANGE_V3_HEADERS
+    include/stretto/interop/range_v3.hpp
+)
 list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

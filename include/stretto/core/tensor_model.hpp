@@ -1,0 +1,102 @@
+// What an operation on tensors says about itself: its name, its arguments as the program writes them, and the shapes of
+// what it produces. A tensor_model is to tensor programs what an op_model is to time and memory: a small struct beside
+// the view, which chunking and the interpreter ask. A graph that is only ordered or bucketed needs none.
+#ifndef STRETTO_CORE_TENSOR_MODEL_HPP
+#define STRETTO_CORE_TENSOR_MODEL_HPP
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "stretto/core/dataflow_concepts.hpp"
+
+namespace stretto {
+
+/// What the elements of a tensor are.
+enum class element_type : std::uint8_t {
+    f16,
+    bf16,
+    f32,
+    f64,
+    i8,
+    u8,
+    i16,
+    i32,
+    i64,
+    boolean,
+    c64,   ///< complex of two f32
+    c128,  ///< complex of two f64
+    other
+};
+
+/// Bytes of one element; 0 for `other`.
+[[nodiscard]] constexpr std::int64_t size_of(element_type e) noexcept {
+    switch (e) {
+        case element_type::i8:
+        case element_type::u8:
+        case element_type::boolean:
+            return 1;
+        case element_type::f16:
+        case element_type::bf16:
+        case element_type::i16:
+            return 2;
+        case element_type::f32:
+        case element_type::i32:
+            return 4;
+        case element_type::f64:
+        case element_type::i64:
+        case element_type::c64:
+            return 8;
+        case element_type::c128:
+            return 16;
+        case element_type::other:
+            break;
+    }
+    return 0;
+}
+
+/// Extents, outermost first (none: a single element), and the type of the elements.
+struct tensor_type {
+    std::span<const std::int64_t> shape;
+    element_type element = element_type::other;
+};
+
+/// One argument of an operation. Spans and texts live as long as the program they are from.
+struct tensor_argument {
+    enum class form : std::uint8_t {
+        none,     ///< left out, or "None"
+        truth,    ///< `integer` is 0 or 1
+        integer,  ///< `integer`
+        real,     ///< `real`
+        text,     ///< `text`: an element type, a reduction, the name of a group
+        operand,  ///< position `integer` among the operands of the vertex
+        list,     ///< `items`
+        other     ///< something that no operator on tensors reads (a dictionary of options)
+    };
+    form what = form::none;
+    std::int64_t integer = 0;
+    double real = 0;
+    std::string_view text;
+    std::span<const tensor_argument> items;
+};
+
+struct named_tensor_argument {
+    std::string_view name;
+    tensor_argument value;
+};
+
+/// `operation(v)`: the name of the operator ("aten.mm.default"). `arguments(v)`: its positional arguments; an operation
+/// whose program does not spell them has its operands, in order. `named_arguments(v)`: the others. `components(x)`: the
+/// tensors that value x consists of: one as a rule, several for a tuple, none for a number.
+template <class M, class G>
+concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
+    { m.operation(v) } -> std::convertible_to<std::string_view>;
+    { m.arguments(v) } -> std::convertible_to<std::span<const tensor_argument>>;
+    { m.named_arguments(v) } -> std::convertible_to<std::span<const named_tensor_argument>>;
+    { m.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
+};
+
+}  // namespace stretto
+
+#endif
