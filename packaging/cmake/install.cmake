@@ -8,8 +8,10 @@ set(stretto_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stretto")
 install(TARGETS stretto EXPORT stretto-targets FILE_SET HEADERS)
 install(EXPORT stretto-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 
-install(TARGETS stretto_capture EXPORT stretto-capture-targets FILE_SET HEADERS)
-install(EXPORT stretto-capture-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
+foreach(component IN ITEMS capture boost_graph range_v3)
+    install(TARGETS stretto_${component} EXPORT stretto-${component}-targets FILE_SET HEADERS)
+    install(EXPORT stretto-${component}-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
+endforeach()
 
 configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/stretto-config.cmake.in stretto-config.cmake

@@ -11,24 +11,9 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/interop/capture.hpp"
+#include "stretto/views/snapshot.hpp"
 
 namespace stretto {
-
-/// The numbers from 0 up to `count`, for a range-for.
-struct node_range {
-    struct iterator {
-        std::uint32_t at = 0;
-        constexpr std::uint32_t operator*() const noexcept { return at; }
-        constexpr iterator& operator++() noexcept {
-            ++at;
-            return *this;
-        }
-        friend constexpr bool operator==(iterator, iterator) = default;
-    };
-    std::uint32_t count = 0;
-    [[nodiscard]] constexpr iterator begin() const noexcept { return {0}; }
-    [[nodiscard]] constexpr iterator end() const noexcept { return {count}; }
-};
 
 /// Nodes as vertices, numbered by position; value x is all that node x produces, so values have the numbers of their
 /// producers. Edges are `inputs` and nothing else: what `alias` and `mutates` order is told by capture_op_model.
@@ -39,7 +24,7 @@ struct capture_view {
 
     const capture* step;
 
-    [[nodiscard]] node_range vertices() const noexcept { return {static_cast<std::uint32_t>(step->size())}; }
+    [[nodiscard]] id_range vertices() const noexcept { return id_range(step->size()); }
     [[nodiscard]] std::span<const vertex_type> successors(vertex_type v) const noexcept { return step->readers(v); }
     [[nodiscard]] std::span<const vertex_type> predecessors(vertex_type v) const noexcept { return step->inputs(v); }
     [[nodiscard]] std::size_t index(vertex_type v) const noexcept { return v; }

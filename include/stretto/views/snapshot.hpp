@@ -18,18 +18,24 @@ namespace stretto {
 /// The integers 0 .. size-1 as a range.
 class id_range {
 public:
+    /// All that a C++20 forward iterator must be, so that ids flow through the pipelines of range libraries.
     class iterator {
     public:
+        using value_type = std::uint32_t;
+        using difference_type = std::ptrdiff_t;
+
+        constexpr iterator() noexcept = default;
         constexpr explicit iterator(std::uint32_t id) noexcept : id_(id) {}
         constexpr std::uint32_t operator*() const noexcept { return id_; }
         constexpr iterator& operator++() noexcept {
             ++id_;
             return *this;
         }
+        constexpr iterator operator++(int) noexcept { return iterator(id_++); }
         friend constexpr bool operator==(iterator, iterator) = default;
 
     private:
-        std::uint32_t id_;
+        std::uint32_t id_ = 0;
     };
 
     constexpr explicit id_range(std::size_t size) noexcept : size_(static_cast<std::uint32_t>(size)) {}

@@ -1,0 +1,94 @@
+// Our ranges in range-v3 pipelines. Most flow as they are: rows of a snapshot and of a capture are std::span, orders
+// and lists are named vectors. What this header adds: the vertices of a snapshot, of a Boost graph and their
+// neighbours may be piped without a name, and as_range makes a range of whatever works in a range-for.
+//
+//     const std::size_t leaves = ranges::distance(
+//         copy.view().vertices() | ranges::views::filter([&](auto v) { return copy.view().successors(v).empty(); }));
+//
+// Not for .cu files: nvcc 13.0 cannot compile range-v3.
+#ifndef STRETTO_INTEROP_RANGE_V3_HPP
+#define STRETTO_INTEROP_RANGE_V3_HPP
+
+#include <range/v3/range/concepts.hpp>
+#include <range/v3/view/facade.hpp>
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/core/iterable.hpp"
+#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto {
+namespace detail {
+
+// Defined in boost_view.hpp; their iterators, too, refer to the graph and not to the range.
+template <class Iterator>
+struct boost_range;
+template <class Graph, bool forward>
+struct boost_neighbours;
+
+/// An input view over `R`, which it keeps (a range returned by value) or refers to.
+template <class R>
+class weak_range : public ranges::view_facade<weak_range<R>, ranges::unknown> {
+    friend ranges::range_access;
+    using range = std::remove_reference_t<R>;
+    // Shared, because a view is copied in constant time and iterators may point into the range.
+    using holder = std::conditional_t<std::is_reference_v<R>, range*, std::shared_ptr<range>>;
+    using element = decltype(*std::declval<begin_t<R>&>());
+
+    class cursor {
+    public:
+        using value_type = std::remove_cvref_t<element>;
+        using single_pass = std::true_type;
+
+        cursor() = default;
+        explicit cursor(range& r) : at_(begin_of(r)), end_(end_of(r)) {}
+        element read() const { return **at_; }
+        void next() { ++*at_; }
+        bool equal(ranges::default_sentinel_t) const { return !(*at_ != *end_); }
+
+    private:
+        // Iterators need not be default constructible, and some are read by members that are not const.
+        mutable std::optional<begin_t<R>> at_;
+        mutable std::optional<end_t<R>> end_;
+    };
+
+    cursor begin_cursor() const { return cursor(*range_); }
+
+    holder range_{};
+
+public:
+    weak_range() = default;
+    explicit weak_range(holder r) : range_(std::move(r)) {}
+};
+
+}  // namespace detail
+
+/// Whatever a view returns, as an input view of range-v3: `as_range(g.successors(v)) | ranges::views::filter(...)`.
+/// Needed for ranges that merely work in a range-for, and for containers returned by value, which are kept alive
+/// (one allocation). A range returned by reference must outlive the view. Iterators must be copyable.
+template <class R>
+    requires std::copyable<detail::begin_t<R>> && std::copyable<detail::end_t<R>>
+[[nodiscard]] detail::weak_range<R> as_range(R&& r) {
+    if constexpr (std::is_reference_v<R>) return detail::weak_range<R>(std::addressof(r));
+    else return detail::weak_range<R>(std::make_shared<R>(std::move(r)));
+}
+
+}  // namespace stretto
+
+namespace ranges {
+
+template <>
+inline constexpr bool enable_borrowed_range<stretto::id_range> = true;
+template <class Iterator>
+inline constexpr bool enable_borrowed_range<stretto::detail::boost_range<Iterator>> = true;
+template <class Graph, bool forward>
+inline constexpr bool enable_borrowed_range<stretto::detail::boost_neighbours<Graph, forward>> = true;
+
+}  // namespace ranges
+
+#endif
