@@ -28,6 +28,9 @@ set(STRETTO_HEADERS
     include/stretto/views/with_dependences.hpp
     include/stretto/analysis/detail/storage_rules.hpp
     include/stretto/analysis/detail/unique_rows.hpp
+    include/stretto/analysis/antichain.hpp
+    include/stretto/analysis/detail/chain_flow.hpp
+    include/stretto/analysis/dominators.hpp
     include/stretto/analysis/levels.hpp
     include/stretto/analysis/topological_order.hpp
     include/stretto/transform/reorder.hpp

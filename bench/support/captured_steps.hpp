@@ -1,0 +1,51 @@
+// The captured steps beside the checkout, as plain graphs.
+#ifndef STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
+#define STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_view.hpp"
+#include "support/graph_families.hpp"
+
+namespace bench {
+
+struct named_graph {
+    std::string name;
+    plain_graph graph;
+};
+
+/// The steps in `examples/graphs`, and in `../shared/graphs` beside the checkout if that exists; not what other systems
+/// made of them. By folder and name. A file that cannot be read ends the program.
+[[nodiscard]] inline std::vector<named_graph> captured_steps(const std::filesystem::path& checkout) {
+    std::vector<named_graph> steps;
+    for (const auto& folder : {checkout / "examples/graphs", checkout / "../shared/graphs"}) {
+        std::error_code ignored;
+        std::vector<std::filesystem::path> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+            const std::string name = entry.path().filename().string();
+            if (name.ends_with(".json.gz") && std::count(name.begin(), name.end(), '.') == 2)
+                files.push_back(entry.path());
+        }
+        std::sort(files.begin(), files.end());
+        for (const auto& file : files) {
+            const auto step = stretto::read_capture(file.string());
+            if (!step) {
+                std::fprintf(stderr, "%s\n", step.error().message().c_str());
+                std::exit(1);
+            }
+            steps.push_back({std::string(step->name()), plain_graph_of(stretto::capture_view{&*step})});
+        }
+    }
+    return steps;
+}
+
+}  // namespace bench
+
+#endif

@@ -1,0 +1,137 @@
+// Width: the largest antichain of an acyclic graph, that is, how many vertices can be in progress at once if nothing
+// but dependences holds them back; and the proof that there is no larger one, a cover of the graph with as many chains.
+// Source: R. P. Dilworth, A decomposition theorem for partially ordered sets, Annals of Mathematics 51, 1950.
+#ifndef STRETTO_ANALYSIS_ANTICHAIN_HPP
+#define STRETTO_ANALYSIS_ANTICHAIN_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/detail/chain_flow.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/index_lists.hpp"
+
+namespace stretto {
+namespace detail {
+struct antichain_maker;
+}
+
+/// Vertices none of which depends on another, each once. A witness type: only the functions that find one make one.
+/// Says nothing about a graph that has changed since.
+template <handle V>
+class antichain {
+public:
+    using value_type = V;
+
+    [[nodiscard]] const V* begin() const noexcept { return vertices_.data(); }
+    [[nodiscard]] const V* end() const noexcept { return vertices_.data() + vertices_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    [[nodiscard]] const V& operator[](std::size_t i) const { return vertices_[i]; }
+    friend bool operator==(const antichain&, const antichain&) = default;
+
+private:
+    explicit antichain(std::vector<V> vertices) : vertices_(std::move(vertices)) {}
+    friend struct detail::antichain_maker;
+
+    std::vector<V> vertices_;
+};
+
+/// All vertices, each in exactly one chain. Within a chain each vertex reaches the next, not necessarily by an edge.
+/// Made by maximum_antichain alone.
+template <handle V>
+class chain_cover {
+public:
+    /// The number of chains.
+    [[nodiscard]] std::size_t size() const noexcept { return chains_.rows(); }
+    [[nodiscard]] std::span<const V> operator[](std::size_t chain) const {
+        const std::span<const std::uint32_t> row = chains_[chain];
+        return {vertices_.data() + (row.data() - chains_[0].data()), row.size()};
+    }
+    friend bool operator==(const chain_cover&, const chain_cover&) = default;
+
+private:
+    chain_cover(index_lists chains, std::vector<V> vertices)
+        : chains_(std::move(chains)), vertices_(std::move(vertices)) {}
+    friend struct detail::antichain_maker;
+
+    index_lists chains_;       // positions in the order
+    std::vector<V> vertices_;  // chain after chain
+};
+
+/// Two witnesses that prove each other: no antichain is larger than a chain cover has chains, since each chain holds
+/// at most one of its vertices; and these two are equally large.
+template <handle V>
+struct width_certificate {
+    antichain<V> widest;
+    chain_cover<V> chains;
+
+    /// The size of the largest antichain, and the least number of chains that hold all vertices.
+    [[nodiscard]] std::size_t width() const noexcept { return widest.size(); }
+};
+
+namespace detail {
+
+struct antichain_maker {
+    template <handle V>
+    static antichain<V> make(std::vector<V> vertices) {
+        return antichain<V>(std::move(vertices));
+    }
+    template <handle V>
+    static chain_cover<V> make(index_lists chains, std::vector<V> vertices) {
+        return chain_cover<V>(std::move(chains), std::move(vertices));
+    }
+};
+
+/// Row i: the positions, in the order, of the predecessors of the vertex at position i, each once.
+template <dependence_graph G>
+[[nodiscard]] index_lists distinct_predecessors(const G& g, const topological_order<vertex_t<G>>& order) {
+    STRETTO_ASSERT(order.size() < UINT32_MAX, "positions are 32-bit numbers");
+    std::vector<std::uint32_t> position(g.index_bound(), 0), seen_by(order.size(), UINT32_MAX);
+    index_lists predecessors;
+    predecessors.reserve(order.size(), 2 * order.size());
+    std::uint32_t at = 0;
+    for (const vertex_t<G>& v : order) {
+        position[g.index(v)] = at;
+        for (vertex_t<G> u : g.predecessors(v)) {
+            const std::uint32_t p = position[g.index(u)];
+            if (seen_by[p] == at) continue;
+            seen_by[p] = at;
+            predecessors.push(p);
+        }
+        predecessors.close_row();
+        ++at;
+    }
+    return predecessors;
+}
+
+}  // namespace detail
+
+/// A largest antichain of `g`, with the chain cover that proves it largest. Among several largest antichains the
+/// latest: each vertex of any other is in it or leads to it; so the result does not depend on which topological order
+/// is given. Vertices are listed in the order given, chains in order of their first vertex.
+///
+/// A maximum flow over the graph itself; the closure is never formed. O(V + E) for the greedy part, and for each
+/// blocking flow that it leaves over; milliseconds for training steps of 10^4 vertices. At worst O(V (V + E)) time.
+/// Space about 60 bytes per vertex and 24 per edge.
+template <dependence_graph G>
+[[nodiscard]] width_certificate<vertex_t<G>> maximum_antichain(G g, const topological_order<vertex_t<G>>& order) {
+    using V = vertex_t<G>;
+    const detail::chain_flow flow(detail::distinct_predecessors(g, order));
+    std::vector<V> widest, members;
+    for (std::uint32_t at : flow.antichain()) widest.push_back(order[at]);
+    index_lists chains = flow.chains();
+    members.reserve(order.size());
+    for (std::size_t chain = 0; chain < chains.rows(); ++chain)
+        for (std::uint32_t at : chains[chain]) members.push_back(order[at]);
+    return {detail::antichain_maker::make(std::move(widest)),
+            detail::antichain_maker::make(std::move(chains), std::move(members))};
+}
+
+}  // namespace stretto
+
+#endif
