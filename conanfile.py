@@ -15,8 +15,8 @@ class StrettoConan(ConanFile):
     topics = ("dataflow", "graph", "scheduling", "distributed-training", "header-only")
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_capture": [True, False]}
-    default_options = {"with_capture": False}
+    options = {"with_capture": [True, False], "with_boost_graph": [True, False], "with_range_v3": [True, False]}
+    default_options = {"with_capture": False, "with_boost_graph": False, "with_range_v3": False}
     exports_sources = "include/*", "LICENSE"
     no_copy_source = True
     test_package_folder = "packaging/conan/test_package"
@@ -32,12 +32,16 @@ class StrettoConan(ConanFile):
         if self.options.with_capture:
             self.requires("simdjson/[>=3.0 <5]", transitive_headers=True, transitive_libs=True)
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
+        if self.options.with_boost_graph:
+            self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+        if self.options.with_range_v3:
+            self.requires("range-v3/[>=0.12 <1]", transitive_headers=True)
 
     def validate(self):
         check_min_cppstd(self, 20)
 
     def package_id(self):
-        # All headers are always packaged; the option only adds a component and its requirements.
+        # All headers are always packaged; an option only adds a component and its requirements.
         self.info.clear()
 
     def package(self):
@@ -58,3 +62,15 @@ class StrettoConan(ConanFile):
             capture.set_property("cmake_target_name", "stretto::capture")
             capture.requires = ["core", "simdjson::simdjson", "zlib::zlib"]
             capture.bindirs = capture.libdirs = []
+
+        if self.options.with_boost_graph:
+            boost_graph = self.cpp_info.components["boost_graph"]
+            boost_graph.set_property("cmake_target_name", "stretto::boost_graph")
+            boost_graph.requires = ["core", "boost::headers"]
+            boost_graph.bindirs = boost_graph.libdirs = []
+
+        if self.options.with_range_v3:
+            range_v3 = self.cpp_info.components["range_v3"]
+            range_v3.set_property("cmake_target_name", "stretto::range_v3")
+            range_v3.requires = ["core", "range-v3::range-v3"]
+            range_v3.bindirs = range_v3.libdirs = []

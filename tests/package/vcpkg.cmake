@@ -82,7 +82,8 @@ foreach(dir IN ITEMS lib bin debug share/doc share/cmake)
     endif()
 endforeach()
 
-# A consumer with exactly the features' components.
+# A consumer with exactly the features' components. (A feature has no underscore, a component no hyphen.)
+string(REPLACE "-" "_" components "${FEATURES}")
 run(${CMAKE_COMMAND} -S ${SOURCE}/tests/package/consumer -B ${WORK}/consumer -DHOW=find_package
-    -DCMAKE_PREFIX_PATH=${CURRENT_PACKAGES_DIR} -DCOMPONENTS=${FEATURES})
+    -DCMAKE_PREFIX_PATH=${CURRENT_PACKAGES_DIR} -DCOMPONENTS=${components})
 run(${CMAKE_COMMAND} --build ${WORK}/consumer)

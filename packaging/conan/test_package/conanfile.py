@@ -21,16 +21,16 @@ class StrettoTestConan(ConanFile):
         toolchain.generate()
 
     @property
-    def programs(self):
-        with_capture = self.dependencies["stretto"].options.with_capture
-        return ["consumer", "capture_consumer"] if with_capture else ["consumer"]
+    def components(self):
+        options = self.dependencies["stretto"].options
+        return [name for name in ("capture", "boost_graph", "range_v3") if options.get_safe(f"with_{name}")]
 
     def build(self):
         cmake = CMake(self)
-        cmake.configure(variables={"WITH_CAPTURE": "capture_consumer" in self.programs})
+        cmake.configure(variables={"COMPONENTS": ";".join(self.components)})
         cmake.build()
 
     def test(self):
         if can_run(self):
-            for program in self.programs:
+            for program in ["consumer"] + [f"{name}_consumer" for name in self.components]:
                 self.run(os.path.join(self.cpp.build.bindir, program), env="conanrun")
