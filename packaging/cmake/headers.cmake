@@ -26,12 +26,29 @@ set(STRETTO_HEADERS
     include/stretto/views/reversed.hpp
     include/stretto/views/snapshot.hpp
     include/stretto/views/with_dependences.hpp
-    include/stretto/analysis/detail/storage_rules.hpp
-    include/stretto/analysis/detail/unique_rows.hpp
     include/stretto/analysis/antichain.hpp
+    include/stretto/analysis/boundary.hpp
+    include/stretto/analysis/cone.hpp
+    include/stretto/analysis/convexity.hpp
     include/stretto/analysis/detail/chain_flow.hpp
+    include/stretto/analysis/detail/greedy_paths.hpp
+    include/stretto/analysis/detail/heap_sort.hpp
+    include/stretto/analysis/detail/hub_labels.hpp
+    include/stretto/analysis/detail/order_positions.hpp
+    include/stretto/analysis/detail/position_graph.hpp
+    include/stretto/analysis/detail/pruned_search.hpp
+    include/stretto/analysis/detail/reach_verdict.hpp
+    include/stretto/analysis/detail/spine_labels.hpp
+    include/stretto/analysis/detail/storage_rules.hpp
+    include/stretto/analysis/detail/support_labels.hpp
+    include/stretto/analysis/detail/unique_rows.hpp
     include/stretto/analysis/dominators.hpp
+    include/stretto/analysis/influence.hpp
     include/stretto/analysis/levels.hpp
+    include/stretto/analysis/liveness.hpp
+    include/stretto/analysis/reachability.hpp
+    include/stretto/analysis/symbol_set.hpp
+    include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/schedule/autoparallel_clock.hpp

@@ -1,0 +1,55 @@
+// A graph as 32-bit ids that are positions in a topological order: what indices are built from that pass over it often.
+#ifndef STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
+#define STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto::detail {
+
+/// A copy, unless the view is a snapshot whose ids are in topological order already. What it refers to must outlive it.
+template <dependence_graph G>
+class position_graph {
+public:
+    position_graph(G g, const topological_order<vertex_t<G>>& order) : position_(g.index_bound(), UINT32_MAX) {
+        bool identical = true;
+        for (std::size_t p = 0; p < order.size(); ++p) {
+            identical = identical && g.index(order[p]) == p;
+            position_[g.index(order[p])] = static_cast<std::uint32_t>(p);
+        }
+        if constexpr (std::is_same_v<G, snapshot_view>) {
+            if (identical) {
+                view_ = g;
+                return;
+            }
+        }
+        for (const vertex_t<G>& v : order) {
+            for (vertex_t<G> u : g.predecessors(v)) predecessors_.push(position_[g.index(u)]);
+            predecessors_.close_row();
+        }
+        successors_ = predecessors_.inverse(order.size());
+    }
+    position_graph(const position_graph&) = delete;
+    position_graph& operator=(const position_graph&) = delete;
+
+    [[nodiscard]] snapshot_view view() const noexcept { return view_; }
+    /// By index; UINT32_MAX for a vertex that is not in the order.
+    [[nodiscard]] const std::vector<std::uint32_t>& positions() const noexcept { return position_; }
+    [[nodiscard]] std::vector<std::uint32_t>& positions() noexcept { return position_; }
+
+private:
+    std::vector<std::uint32_t> position_;
+    index_lists predecessors_, successors_;
+    snapshot_view view_{successors_, predecessors_};
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,228 @@
+// Does u reach v? An exact index for any acyclic graph, built once, asked often.
+//
+// Labels of constant size answer most questions by comparison, and prune the search that answers the others. Three
+// kinds of them trade memory for generality; the index measures, by counting steps of searches and never by timing,
+// which is the first that is good enough for the graph at hand, and says so.
+#ifndef STRETTO_ANALYSIS_REACHABILITY_HPP
+#define STRETTO_ANALYSIS_REACHABILITY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/detail/hub_labels.hpp"
+#include "stretto/analysis/detail/position_graph.hpp"
+#include "stretto/analysis/detail/pruned_search.hpp"
+#include "stretto/analysis/detail/spine_labels.hpp"
+#include "stretto/analysis/detail/support_labels.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+
+namespace stretto {
+
+/// How reachability is stored.
+enum class reachability_kind : std::uint8_t {
+    spine_labels,    ///< 16 bytes per vertex: for one long graph, as training steps are
+    support_labels,  ///< 32 bytes per vertex: for several long parts side by side, as micro-batches are
+    hub_labels       ///< some 100 bytes per vertex: questions never lead to a search
+};
+
+/// Why an index is of its kind.
+enum class reachability_reason : std::uint8_t {
+    demanded,      ///< by the caller
+    few_steps,     ///< the first kind whose searches are short
+    no_search,     ///< searches are long with both other kinds
+    fewest_steps,  ///< searches are long, and hub labels would be too many: the better of the two other kinds
+};
+
+/// What a kind of index did on a sample of questions. Uniformly random pairs in topological order, always the same.
+struct reachability_trial {
+    std::uint32_t pairs = 0;  ///< questions asked; 0 if this kind was not tried, or never searches
+    std::uint64_t steps = 0;  ///< edges that searches followed in total; the trial ends early when there are too many
+    std::size_t bytes = 0;    ///< of the index; 0 if it was not built to its end
+    [[nodiscard]] double mean_steps() const {
+        return pairs == 0 ? 0 : static_cast<double>(steps) / static_cast<double>(pairs);
+    }
+    friend bool operator==(const reachability_trial&, const reachability_trial&) = default;
+};
+
+/// The same on every machine, for the same graph, order, and order in which the view names neighbours.
+struct reachability_choice {
+    reachability_kind kind = reachability_kind::spine_labels;
+    reachability_reason reason = reachability_reason::few_steps;
+    reachability_trial trials[3];  ///< by kind
+
+    [[nodiscard]] const reachability_trial& trial(reachability_kind k) const {
+        return trials[static_cast<std::size_t>(k)];
+    }
+    /// Of the index, without workspaces.
+    [[nodiscard]] std::size_t bytes() const { return trial(kind).bytes; }
+    friend bool operator==(const reachability_choice&, const reachability_choice&) = default;
+};
+
+/// Exact reachability on the graph that `order` is an order of. What the view refers to must outlive the index and stay
+/// as it is. Building: O(V + E) time and no scratch to speak of for spine labels; about 24 passes and 80 bytes per
+/// vertex and 8 per edge of scratch for support labels; O(V L (L + E/V)) time for hub labels, L of them per vertex.
+/// No recursion, no hashing. Deterministic.
+/// Sources: the documentation of detail/spine_labels.hpp, support_labels.hpp and hub_labels.hpp.
+template <dependence_graph G>
+class reachability {
+public:
+    using vertex_type = vertex_t<G>;
+
+    /// What a question needs to remember while it is answered: one per thread. A bit per vertex, and what the longest
+    /// search so far has needed; nothing is allocated until a search is longer than all before.
+    class workspace {
+    public:
+        explicit workspace(const reachability& index) : search_(index.graph_.index_bound()) {}
+
+    private:
+        friend class reachability;
+        detail::pruned_search<G> search_;
+    };
+
+    /// Chooses the kind: the first whose searches take no more than 8 steps per question on average over at most 1,000
+    /// sample questions. Hub labels are given up at 40 per vertex.
+    reachability(G g, const topological_order<vertex_type>& order) : graph_(g), own_(*this) {
+        make_spine(order);
+        choice_.trials[0] = try_kind(spine_, order);
+        if (good_enough(choice_.trials[0])) return;
+
+        detail::position_graph<G> positions(g, order);
+        make_supports(positions, order);
+        choice_.trials[1] = try_kind(supports_, order);
+        choice_.kind = reachability_kind::support_labels;
+        if (!good_enough(choice_.trials[1])) {
+            choice_.kind = reachability_kind::hub_labels;
+            choice_.reason = reachability_reason::no_search;
+            if (!make_hubs(positions, most_hubs * order.size())) {
+                const bool supports_help = 2 * choice_.trials[1].mean_steps() < choice_.trials[0].mean_steps();
+                choice_.kind = supports_help ? reachability_kind::support_labels : reachability_kind::spine_labels;
+                choice_.reason = reachability_reason::fewest_steps;
+            }
+        }
+        if (choice_.kind != reachability_kind::spine_labels) spine_ = {};
+        if (choice_.kind != reachability_kind::support_labels) supports_ = {};
+    }
+
+    /// Of the given kind, whatever it costs.
+    reachability(G g, const topological_order<vertex_type>& order, reachability_kind kind) : graph_(g), own_(*this) {
+        choice_.kind = kind;
+        choice_.reason = reachability_reason::demanded;
+        if (kind == reachability_kind::hub_labels) {
+            detail::position_graph<G> positions(g, order);
+            make_hubs(positions, UINT64_MAX);
+            return;
+        }
+        make_spine(order);
+        if (kind == reachability_kind::support_labels) {
+            make_supports(detail::position_graph<G>(g, order), order);
+            spine_ = {};
+            choice_.trials[1] = try_kind(supports_, order);
+        } else {
+            choice_.trials[0] = try_kind(spine_, order);
+        }
+    }
+
+    /// Whether there is a path from `u` to `v`; every vertex reaches itself. Both must be in the order.
+    /// O(1) where labels decide; else a search in the part of the graph that they leave open, at most O(V + E).
+    [[nodiscard]] bool reaches(vertex_type u, vertex_type v) { return reaches(u, v, own_); }
+
+    /// As above, for several threads at once, each with a workspace of its own.
+    [[nodiscard]] bool reaches(vertex_type u, vertex_type v, workspace& scratch) const {
+        switch (choice_.kind) {
+            case reachability_kind::spine_labels:
+                return ask(spine_, u, v, scratch);
+            case reachability_kind::support_labels:
+                return ask(supports_, u, v, scratch);
+            case reachability_kind::hub_labels:
+                break;
+        }
+        return hubs_.reaches(position_of(u), position_of(v));
+    }
+
+    /// Which kind of index this is, and why.
+    [[nodiscard]] const reachability_choice& choice() const noexcept { return choice_; }
+
+private:
+    static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // on average; in a trial
+    static constexpr std::uint64_t most_hubs = 40;                     // per vertex
+
+    void make_spine(const topological_order<vertex_type>& order) {
+        STRETTO_ASSERT(order.size() < UINT32_MAX, "reachability has 32-bit positions");
+        spine_ = detail::spine_labelling<G>(graph_, order).take();
+    }
+    void make_supports(const detail::position_graph<G>& positions, const topological_order<vertex_type>& order) {
+        std::vector<std::uint32_t> rank;
+        rank.reserve(order.size());
+        for (const vertex_type& v : order) rank.push_back(spine_[graph_.index(v)].rank);
+        const detail::support_labelling labelling(positions.view(), rank);
+        supports_.resize(graph_.index_bound());
+        for (std::size_t p = 0; p < order.size(); ++p) supports_[graph_.index(order[p])] = labelling.labels()[p];
+    }
+    bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
+        detail::hub_labelling labelling(positions.view());
+        if (!labelling.run(most)) return false;
+        hubs_ = detail::hub_labels(labelling, static_cast<std::uint32_t>(positions.view().index_bound()));
+        positions_ = std::move(positions.positions());
+        choice_.trials[2].bytes = hubs_.bytes() + positions_.size() * sizeof(std::uint32_t);
+        return true;
+    }
+
+    template <class Label>
+    bool ask(const std::vector<Label>& labels, vertex_type u, vertex_type v, workspace& scratch) const {
+        const Label& from = labels[graph_.index(u)];
+        const Label& to = labels[graph_.index(v)];
+        STRETTO_ASSERT(from.position != UINT32_MAX && to.position != UINT32_MAX, "a vertex is not in the order");
+        const detail::reach_verdict verdict = detail::compare(from, to);
+        if (verdict != detail::reach_verdict::unknown) return verdict == detail::reach_verdict::yes;
+        std::uint64_t steps = 0;
+        return scratch.search_.run(graph_, labels.data(), u, v, steps, UINT64_MAX);
+    }
+    std::uint32_t position_of(vertex_type v) const {
+        const std::uint32_t position = positions_[graph_.index(v)];
+        STRETTO_ASSERT(position != UINT32_MAX, "a vertex is not in the order");
+        return position;
+    }
+
+    /// Asks the sample.
+    template <class Label>
+    reachability_trial try_kind(const std::vector<Label>& labels, const topological_order<vertex_type>& order) {
+        reachability_trial trial{0, 0, labels.size() * sizeof(Label)};
+        if (order.size() < 2) return trial;
+        std::uint64_t state = 0x9E3779B97F4A7C15u;
+        // Knuth's linear congruential generator (MMIX); its upper bits are good.
+        const auto any_position = [&] {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            return static_cast<std::size_t>(((state >> 32) * order.size()) >> 32);
+        };
+        const std::size_t share = order.size() / 32;
+        const auto pairs = static_cast<std::uint32_t>(share < 64 ? 64 : share < most_pairs ? share : most_pairs);
+        const std::uint64_t most = std::uint64_t{most_steps} * pairs;
+        for (; trial.pairs < pairs && trial.steps <= most; ++trial.pairs) {
+            std::size_t from = any_position(), to = any_position();
+            if (from > to) std::swap(from, to);
+            const vertex_type &u = order[from], &v = order[to];
+            if (detail::compare(labels[graph_.index(u)], labels[graph_.index(v)]) == detail::reach_verdict::unknown)
+                own_.search_.run(graph_, labels.data(), u, v, trial.steps, most);
+        }
+        return trial;
+    }
+    static bool good_enough(const reachability_trial& trial) {
+        return trial.steps <= std::uint64_t{most_steps} * trial.pairs;
+    }
+
+    G graph_;
+    reachability_choice choice_;
+    std::vector<detail::spine_label> spine_;       // by index; empty unless it is the kind
+    std::vector<detail::support_label> supports_;  // likewise
+    detail::hub_labels hubs_;                      // by position
+    std::vector<std::uint32_t> positions_;         // by index; for hub labels
+    workspace own_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,113 @@
+// Reachability among a few vertices, the terminals: usually the collectives of a step. One bit per pair.
+//
+// Sweeps over the graph carry 512 bits per vertex: which of 512 terminals reach it.
+#ifndef STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
+#define STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+
+namespace stretto {
+
+/// A table: independent of the graph once it is built. T terminals take T^2/16 bytes, half a table, since no vertex
+/// reaches an earlier one, and 4 bytes per index. Building: T/512 sweeps, rounded up, each from the first of its
+/// terminals to the last of all; O((V + E) T / 512) words of 512 bits, and 64 bytes per vertex of scratch.
+/// Deterministic; no recursion, no hashing.
+template <dependence_graph G>
+class terminal_reachability {
+public:
+    using vertex_type = vertex_t<G>;
+
+    /// `terminals`: a range of vertices in the order, each once.
+    template <iterable_of<vertex_type> R>
+    terminal_reachability(G g, const topological_order<vertex_type>& order, R&& terminals)
+        : graph_(g), number_(g.index_bound(), none) {
+        for (vertex_type v : terminals) {
+            STRETTO_ASSERT(number_[g.index(v)] == none, "a terminal is given twice");
+            number_[g.index(v)] = 0;
+        }
+        std::vector<std::uint32_t> at;  // position of each terminal, ascending
+        for (std::size_t p = 0; p < order.size(); ++p) {
+            std::uint32_t& number = number_[g.index(order[p])];
+            if (number == none) continue;
+            number = static_cast<std::uint32_t>(at.size());
+            at.push_back(static_cast<std::uint32_t>(p));
+        }
+        size_ = at.size();
+        words_.resize(row_begin(size_));
+        if (size_ == 0) return;
+        std::vector<lanes> reaching(g.index_bound());
+        for (std::size_t first = 0; first < size_; first += lanes::count) sweep(order, at, first, reaching);
+    }
+
+    /// Whether there is a path from terminal `u` to terminal `v`; a terminal reaches itself. O(1).
+    [[nodiscard]] bool reaches(vertex_type u, vertex_type v) const {
+        return reaches_number(number_of(u), number_of(v));
+    }
+    /// By number, which saves looking the vertices up.
+    [[nodiscard]] bool reaches_number(std::size_t from, std::size_t to) const {
+        STRETTO_ASSERT(from < size_ && to < size_, "this is not the number of a terminal");
+        return from <= to && ((words_[row_begin(to) + from / 64] >> (from % 64)) & 1u);
+    }
+    /// Terminals are numbered in topological order.
+    [[nodiscard]] std::size_t number_of(vertex_type v) const {
+        STRETTO_ASSERT(number_[graph_.index(v)] != none, "this vertex is no terminal");
+        return number_[graph_.index(v)];
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return words_.size() * sizeof(std::uint64_t) + number_.size() * sizeof(std::uint32_t);
+    }
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct alignas(64) lanes {
+        static constexpr std::size_t words = 8, count = 64 * words;
+        std::uint64_t word[words] = {};
+    };
+
+    /// Row `number` says which terminals reach it; it ends with its own word.
+    static std::size_t row_begin(std::size_t number) {
+        const std::size_t word = number / 64;
+        return 32 * word * (word + 1) + number % 64 * (word + 1);
+    }
+
+    /// Terminals `first` and the 511 behind it.
+    void sweep(const topological_order<vertex_type>& order, const std::vector<std::uint32_t>& at, std::size_t first,
+               std::vector<lanes>& reaching) {
+        if (first > 0)
+            for (std::size_t p = at[first - lanes::count]; p < at[first]; ++p) reaching[graph_.index(order[p])] = {};
+        std::size_t next = first;
+        for (std::size_t p = at[first]; next < size_; ++p) {
+            lanes all;
+            for (vertex_type u : graph_.predecessors(order[p])) {
+                const lanes& before = reaching[graph_.index(u)];
+                for (std::size_t k = 0; k < lanes::words; ++k) all.word[k] |= before.word[k];
+            }
+            if (p == at[next]) {
+                if (const std::size_t lane = next - first; lane < lanes::count)
+                    all.word[lane / 64] |= std::uint64_t{1} << (lane % 64);
+                const std::size_t row = row_begin(next);
+                for (std::size_t k = 0, word = first / 64; k < lanes::words && word <= next / 64; ++k, ++word)
+                    words_[row + word] = all.word[k];
+                ++next;
+            }
+            reaching[graph_.index(order[p])] = all;
+        }
+    }
+
+    G graph_;
+    std::vector<std::uint32_t> number_;  // by index
+    std::vector<std::uint64_t> words_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,379 @@
+#include "stretto/analysis/reachability.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <initializer_list>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "stretto/testing/archetypes.hpp"
+#include "stretto/views/filtered.hpp"
+#include "support/count_allocations.hpp"
+#include "support/dag_shapes.hpp"
+#include "support/prop.hpp"
+#include "support/random_program.hpp"
+#include "support/small_dag.hpp"
+#include "support/toy_irs.hpp"
+
+using namespace stretto;
+using support::closure_bits;
+using support::dag_shape;
+using support::small_dag;
+using support::small_dag_view;
+
+namespace {
+
+constexpr reachability_kind every_kind[] = {reachability_kind::spine_labels, reachability_kind::support_labels,
+                                            reachability_kind::hub_labels};
+
+/// The pairs about which an index is wrong.
+template <class Index>
+std::vector<std::pair<std::uint32_t, std::uint32_t>> wrong_answers(Index&& index, std::uint32_t size,
+                                                                   const closure_bits& truth) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> wrong;
+    for (std::uint32_t u = 0; u < size; ++u)
+        for (std::uint32_t v = 0; v < size; ++v)
+            if (index.reaches(u, v) != truth.reaches(u, v)) wrong.emplace_back(u, v);
+    return wrong;
+}
+
+/// Asks everything of every kind of index.
+void check_all_pairs(const dag_shape& g) {
+    const auto order = topological_sort(g.view());
+    REQUIRE(order);
+    const closure_bits truth(g.view(), *order);
+    for (reachability_kind kind : every_kind) {
+        CAPTURE(static_cast<int>(kind));
+        CHECK(wrong_answers(reachability(g.view(), *order, kind), g.size(), truth).empty());
+    }
+    CHECK(wrong_answers(reachability(g.view(), *order), g.size(), truth).empty());
+}
+
+reachability_choice choice_for(const dag_shape& g) {
+    return reachability(g.view(), *topological_sort(g.view())).choice();
+}
+
+}  // namespace
+
+TEST_CASE("does one vertex reach the other?") {
+    // 0 -> 1 -> 3, 0 -> 2 -> 3, and 4 alone.
+    const dag_shape diamond({{}, {0}, {0}, {1, 2}, {}});
+    const auto order = topological_sort(diamond.view());
+    REQUIRE(order);
+    reachability index(diamond.view(), *order);
+    CHECK(index.reaches(0, 3));
+    CHECK(index.reaches(1, 3));
+    CHECK(!index.reaches(3, 0));
+    CHECK(!index.reaches(1, 2));
+    CHECK(!index.reaches(0, 4));
+    CHECK(!index.reaches(4, 3));
+    for (std::uint32_t v = 0; v < 5; ++v) CHECK(index.reaches(v, v));
+}
+
+TEST_CASE("nothing, and a single vertex") {
+    for (const std::uint32_t size : {0u, 1u}) {
+        const dag_shape g{std::vector<std::vector<std::uint32_t>>(size)};
+        check_all_pairs(g);
+        CHECK(choice_for(g).kind == reachability_kind::spine_labels);
+    }
+}
+
+TEST_CASE("every kind answers as the closure does") {
+    stretto_check("small graphs", 3000, [](const std::vector<std::uint8_t>& bytes) {
+        const small_dag g = small_dag::decode(bytes, 40);
+        const auto order = topological_sort(small_dag_view{&g});
+        RC_ASSERT(order.has_value());
+        const std::vector<std::uint64_t> truth = g.closure();
+        const auto check = [&](auto index) {
+            for (std::uint32_t u = 0; u < g.size; ++u)
+                for (std::uint32_t v = 0; v < g.size; ++v)
+                    if (index.reaches(u, v) != static_cast<bool>(truth[u] >> v & 1u))
+                        RC_FAIL("wrong about a pair of vertices");
+        };
+        for (reachability_kind kind : every_kind) check(reachability(small_dag_view{&g}, *order, kind));
+        check(reachability(small_dag_view{&g}, *order));
+    });
+}
+
+TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
+    stretto_check("small graphs", 1000, [](const std::vector<std::uint8_t>& bytes) {
+        const small_dag g = small_dag::decode(bytes, 40);
+        const small_dag_view view{&g};
+        const auto order = topological_sort(view);
+        RC_ASSERT(order.has_value());
+        const std::vector<std::uint64_t> truth = g.closure();
+        const std::vector<detail::spine_label> spine = detail::spine_labelling(view, *order).take();
+        std::vector<std::uint32_t> rank;
+        for (std::uint32_t v : *order) rank.push_back(spine[view.index(v)].rank);
+        const detail::position_graph positions(view, *order);
+        const detail::support_labelling supports(positions.view(), rank);
+
+        std::vector<bool> taken(g.size);
+        for (std::uint32_t p = 0; p < g.size; ++p) {
+            RC_ASSERT(spine[view.index((*order)[p])].position == p);
+            RC_ASSERT(rank[p] < g.size);
+            RC_ASSERT(!taken[rank[p]]);
+            taken[rank[p]] = true;
+        }
+        for (std::uint32_t p = 0; p < g.size; ++p)
+            for (std::uint32_t q = 0; q < g.size; ++q) {
+                const std::uint32_t u = (*order)[p], v = (*order)[q];
+                const bool path = truth[u] >> v & 1u;
+                if (path && u != v) RC_ASSERT(rank[p] < rank[q]);
+                const auto opposite = path ? detail::reach_verdict::no : detail::reach_verdict::yes;
+                RC_ASSERT(detail::compare(spine[view.index(u)], spine[view.index(v)]) != opposite);
+                RC_ASSERT(detail::compare(supports.labels()[p], supports.labels()[q]) != opposite);
+            }
+    });
+}
+
+TEST_CASE("graphs of every shape, all pairs") {
+    SUBCASE("a long spine") { check_all_pairs(support::spine_with_branches(400)); }
+    SUBCASE("a long spine under other ids") { check_all_pairs(support::spine_with_branches(300).renamed(7)); }
+    SUBCASE("three replicas") { check_all_pairs(support::replicated(support::spine_with_branches(120), 3)); }
+    SUBCASE("twenty replicas: more than there are lanes") {
+        check_all_pairs(support::replicated(support::spine_with_branches(24, 6), 20));
+    }
+    SUBCASE("eight replicas under other ids") {
+        check_all_pairs(support::replicated(support::spine_with_branches(40), 8).renamed(3));
+    }
+    SUBCASE("butterflies") { check_all_pairs(support::butterflies(4, 50)); }
+    SUBCASE("a star") { check_all_pairs(support::star_shape(600)); }
+    SUBCASE("a sparse random graph") { check_all_pairs(support::random_shape(700, 1, 700, 1)); }
+    SUBCASE("a random graph") { check_all_pairs(support::random_shape(700, 2, 700, 2)); }
+    SUBCASE("a random graph of short edges") { check_all_pairs(support::random_shape(700, 2, 40, 3).renamed(4)); }
+    SUBCASE("no edges") { check_all_pairs(dag_shape(std::vector<std::vector<std::uint32_t>>(500))); }
+}
+
+TEST_CASE("the kind is chosen by the length of searches") {
+    using kind = reachability_kind;
+    using reason = reachability_reason;
+
+    const reachability_choice step = choice_for(support::spine_with_branches(3000));
+    CHECK(step.kind == kind::spine_labels);
+    CHECK(step.reason == reason::few_steps);
+    CHECK(step.trial(kind::spine_labels).mean_steps() <= 8);
+    CHECK(step.trial(kind::support_labels).pairs == 0);
+    CHECK(step.bytes() == 16 * support::spine_with_branches(3000).size());
+
+    const dag_shape copies = support::replicated(support::spine_with_branches(3000), 8);
+    const reachability_choice replicas = choice_for(copies);
+    CHECK(replicas.kind == kind::support_labels);
+    CHECK(replicas.reason == reason::few_steps);
+    CHECK(replicas.trial(kind::spine_labels).mean_steps() > 8);
+    CHECK(replicas.trial(kind::support_labels).mean_steps() <= 8);
+    CHECK(replicas.bytes() == 32 * copies.size());
+
+    const reachability_choice random = choice_for(support::random_shape(20000, 2, 20000, 5).renamed(1));
+    CHECK(random.trial(kind::support_labels).mean_steps() > 8);
+    CHECK(random.bytes() == random.trial(random.kind).bytes);
+
+    const reachability_choice hubs = choice_for(support::random_shape(3000, 2, 200, 5));
+    CHECK(hubs.kind == kind::hub_labels);
+    CHECK(hubs.reason == reason::no_search);
+    CHECK(hubs.bytes() > 0);
+
+    const reachability_choice hard = choice_for(support::butterflies(6, 200));
+    CHECK(hard.reason == reason::fewest_steps);
+    CHECK(hard.kind != kind::hub_labels);
+    CHECK(hard.trial(kind::hub_labels).bytes == 0);
+}
+
+TEST_CASE("a demanded kind is the kind") {
+    const dag_shape g = support::spine_with_branches(100);
+    for (reachability_kind kind : every_kind) {
+        const reachability index(g.view(), *topological_sort(g.view()), kind);
+        CHECK(index.choice().kind == kind);
+        CHECK(index.choice().reason == reachability_reason::demanded);
+        CHECK(index.choice().bytes() > 0);
+    }
+}
+
+TEST_CASE_TEMPLATE("any IR", IR, STRETTO_TOY_IRS) {
+    stretto_check("random programs", 40, [] {
+        const support::toy_program p = *support::random_programs({.max_ops = 40});
+        const std::uint64_t seed = *rc::gen::inRange<std::uint64_t>(0, 100);
+        const IR ir(p, seed), again(p, seed + 1);
+        const auto g = ir.view();
+        const auto order = topological_sort(g);
+        RC_ASSERT(order.has_value());
+        const snapshot copy(g);
+        const closure_bits truth(copy.view(), copy.view().vertices());
+        for (reachability_kind kind : every_kind) {
+            reachability index(g, *order, kind);
+            for (auto u : g.vertices())
+                for (auto v : g.vertices()) RC_ASSERT(index.reaches(u, v) == truth.reaches(copy.id(u), copy.id(v)));
+        }
+        // Where the IR keeps its operations makes no difference once the rows are sorted.
+        const snapshot copy_again(again.view());
+        RC_ASSERT(reachability(copy_again.view(), *topological_sort(copy_again.view())).choice() ==
+                  reachability(copy.view(), *topological_sort(copy.view())).choice());
+    });
+}
+
+TEST_CASE("vertices that a view hides are not passed through") {
+    const dag_shape chain({{}, {0}, {1}, {2}, {1, 3}});
+    const auto shown = views::filtered(chain.view(), [](std::uint32_t v) { return v != 2; });
+    const auto order = topological_sort(shown);
+    REQUIRE(order);
+    for (reachability_kind kind : every_kind) {
+        reachability index(shown, *order, kind);
+        CHECK(index.reaches(0, 4));
+        CHECK(index.reaches(3, 4));
+        CHECK(!index.reaches(0, 3));
+    }
+}
+
+TEST_CASE("once warm, a question allocates nothing") {
+    const dag_shape g = support::replicated(support::spine_with_branches(300), 4);
+    const auto order = topological_sort(g.view());
+    for (reachability_kind kind : every_kind) {
+        reachability index(g.view(), *order, kind);
+        std::size_t paths = 0;
+        const auto ask = [&] {
+            for (std::uint32_t u = 0; u < g.size(); u += 3)
+                for (std::uint32_t v = 0; v < g.size(); v += 5) paths += index.reaches(u, v);
+        };
+        ask();
+        const std::size_t first = paths;
+        CHECK(support::allocations_of(ask) == 0);
+        CHECK(paths == 2 * first);
+    }
+}
+
+TEST_CASE("a constant index serves several threads, each with a workspace of its own") {
+    const dag_shape g = support::replicated(support::spine_with_branches(200), 4);
+    const auto order = topological_sort(g.view());
+    REQUIRE(order);
+    const closure_bits truth(g.view(), *order);
+    const reachability index(g.view(), *order, reachability_kind::spine_labels);
+    std::size_t wrong[2] = {};
+    const auto ask = [&](std::size_t which) {
+        reachability<snapshot_view>::workspace scratch(index);
+        for (std::uint32_t u = 0; u < g.size(); ++u)
+            for (std::uint32_t v = static_cast<std::uint32_t>(which); v < g.size(); v += 2)
+                wrong[which] += index.reaches(u, v, scratch) != truth.reaches(u, v);
+    };
+    std::thread other(ask, std::size_t{1});
+    ask(0);
+    other.join();
+    CHECK(wrong[0] == 0);
+    CHECK(wrong[1] == 0);
+}
+
+TEST_CASE("an index that is copied or moved still knows") {
+    const dag_shape g = support::spine_with_branches(60);
+    const auto order = topological_sort(g.view());
+    REQUIRE(order);
+    const closure_bits truth(g.view(), *order);
+    for (reachability_kind kind : every_kind) {
+        reachability index(g.view(), *order, kind);
+        reachability copy = index;
+        CHECK(wrong_answers(copy, g.size(), truth).empty());
+        reachability moved = std::move(index);
+        CHECK(wrong_answers(moved, g.size(), truth).empty());
+    }
+}
+
+TEST_CASE("depth is no recursion, breadth is no quadratic work") {
+    SUBCASE("a path of a million vertices") {
+        index_lists successors;
+        constexpr std::uint32_t size = 1'000'000;
+        successors.reserve(size, size);
+        for (std::uint32_t v = 0; v < size; ++v) {
+            if (v + 1 < size) successors.push(v + 1);
+            successors.close_row();
+        }
+        const index_lists predecessors = successors.inverse(size);
+        const snapshot_view g(successors, predecessors);
+        reachability index(g, *topological_sort(g));
+        CHECK(index.choice().kind == reachability_kind::spine_labels);
+        CHECK(index.choice().trials[0].steps == 0);
+        CHECK(index.reaches(0, size - 1));
+        CHECK(!index.reaches(size - 1, 0));
+    }
+    SUBCASE("a star of 100,000 consumers") {
+        const dag_shape star = support::star_shape(100'000);
+        const auto order = topological_sort(star.view());
+        for (reachability_kind kind : every_kind) {
+            reachability index(star.view(), *order, kind);
+            CHECK(index.reaches(0, 77'777));
+            CHECK(index.reaches(77'777, 100'001));
+            CHECK(!index.reaches(77'777, 88'888));
+        }
+    }
+}
+
+TEST_CASE("lists in blocks") {
+    stretto_check("against vectors", 200, [](const std::vector<std::uint8_t>& bytes) {
+        detail::block_lists lists(4);
+        std::vector<std::uint32_t> model[4];
+        for (std::uint8_t b : bytes) {
+            lists.push(b % 4u, b);
+            model[b % 4].push_back(b);
+        }
+        for (std::uint32_t row = 0; row < 4; ++row) {
+            RC_ASSERT(lists.size(row) == model[row].size());
+            std::vector<std::uint32_t> backwards;
+            RC_ASSERT(!lists.any_of(row, [&](std::uint32_t item) {
+                backwards.push_back(item);
+                return false;
+            }));
+            RC_ASSERT(backwards == std::vector<std::uint32_t>(model[row].rbegin(), model[row].rend()));
+            if (!model[row].empty())
+                RC_ASSERT(lists.any_of(row, [&](std::uint32_t item) { return item == model[row].front(); }));
+        }
+    });
+}
+
+TEST_CASE("greedy paths are disjoint paths, the first a longest") {
+    stretto_check("small graphs", 200, [](const std::vector<std::uint8_t>& bytes) {
+        const small_dag g = small_dag::decode(bytes, 40);
+        const small_dag_view view{&g};
+        const auto order = topological_sort(view);
+        RC_ASSERT(order.has_value());
+        const detail::position_graph positions(view, *order);
+        const snapshot_view ids = positions.view();
+        const index_lists paths = detail::greedy_paths(ids, 100, 1, UINT32_MAX);
+        std::set<std::uint32_t> seen;
+        for (std::size_t k = 0; k < paths.rows(); ++k) {
+            RC_ASSERT(!paths[k].empty());
+            if (k > 0) RC_ASSERT(paths[k].size() <= paths[k - 1].size());
+            for (std::size_t i = 0; i < paths[k].size(); ++i) {
+                RC_ASSERT(seen.insert(paths[k][i]).second);
+                if (i == 0) continue;
+                bool edge = false;
+                for (std::uint32_t u : ids.predecessors(paths[k][i])) edge = edge || u == paths[k][i - 1];
+                RC_ASSERT(edge);
+            }
+        }
+        RC_ASSERT(seen.size() == g.size);  // with no limit they cover everything
+        std::vector<std::size_t> length(g.size, 1);
+        std::size_t longest = g.size > 0 ? 1 : 0;
+        for (std::uint32_t v = 0; v < g.size; ++v)
+            for (std::uint32_t u : ids.predecessors(v)) {
+                if (length[u] + 1 > length[v]) length[v] = length[u] + 1;
+                if (length[v] > longest) longest = length[v];
+            }
+        RC_ASSERT((paths.rows() > 0 ? paths[0].size() : 0) == longest);
+        // Half as long as the first at least.
+        const index_lists halves = detail::greedy_paths(ids, 100, 1, 2);
+        for (std::size_t k = 0; k < halves.rows(); ++k) RC_ASSERT(halves[k].size() >= longest / 2);
+    });
+}
+
+TEST_CASE("archetypes suffice") {
+    const archetypes::dependence g(0);
+    const auto order = topological_sort(g);
+    REQUIRE(order);
+    for (reachability_kind kind : every_kind) {
+        reachability index(g, *order, kind);
+        for (archetypes::vertex v : g.vertices()) {
+            CHECK(index.reaches(v, v));
+            for (archetypes::vertex w : g.successors(v)) CHECK(index.reaches(v, w));
+        }
+    }
+}

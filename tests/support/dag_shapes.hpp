@@ -1,0 +1,130 @@
+// Acyclic graphs of the shapes that break indices of reachability, at any size, and the oracle for them: the closure as
+// a matrix of bits. Ids are topological unless they are shuffled.
+#ifndef STRETTO_TESTS_SUPPORT_DAG_SHAPES_HPP
+#define STRETTO_TESTS_SUPPORT_DAG_SHAPES_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/index_lists.hpp"
+#include "stretto/views/snapshot.hpp"
+#include "support/shuffle.hpp"
+
+namespace support {
+
+struct dag_shape {
+    stretto::index_lists predecessors, successors;
+
+    explicit dag_shape(const std::vector<std::vector<std::uint32_t>>& reads) {
+        for (const auto& row : reads) predecessors.push_row(row);
+        successors = predecessors.inverse(reads.size());
+    }
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(predecessors.rows()); }
+    [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
+
+    /// The same graph under other ids, in no particular order.
+    [[nodiscard]] dag_shape renamed(std::uint64_t seed) const {
+        const std::vector<std::uint32_t> id = shuffled(size(), seed);
+        std::vector<std::vector<std::uint32_t>> reads(size());
+        for (std::uint32_t v = 0; v < size(); ++v) {
+            for (std::uint32_t u : predecessors[v]) reads[id[v]].push_back(id[u]);
+            std::sort(reads[id[v]].begin(), reads[id[v]].end());
+        }
+        return dag_shape(reads);
+    }
+};
+
+/// A chain of `length`, with a branch of three vertices that leaves it at every fifth, one that joins it at every
+/// seventh, and every eleventh vertex read again `skip` further on.
+inline dag_shape spine_with_branches(std::uint32_t length, std::uint32_t skip = 20) {
+    std::vector<std::vector<std::uint32_t>> reads(1);
+    std::vector<std::uint32_t> spine{0};
+    const auto add = [&](std::vector<std::uint32_t> row) {
+        reads.push_back(std::move(row));
+        return static_cast<std::uint32_t>(reads.size() - 1);
+    };
+    for (std::uint32_t k = 1; k < length; ++k) {
+        std::vector<std::uint32_t> row{spine.back()};
+        if (k % 7 == 0) row.push_back(add({add({add({})})}));
+        if (k % 11 == 0 && k > skip) row.push_back(spine[k - skip]);
+        spine.push_back(add(std::move(row)));
+        if (k % 5 == 0) add({add({add({spine.back()})})});
+    }
+    return dag_shape(reads);
+}
+
+/// `copies` of a graph that share what has no predecessors. Copy after copy.
+inline dag_shape replicated(const dag_shape& g, std::uint32_t copies) {
+    std::vector<std::vector<std::uint32_t>> reads;
+    std::vector<std::uint32_t> id(g.size());
+    for (std::uint32_t copy = 0; copy < copies; ++copy)
+        for (std::uint32_t v = 0; v < g.size(); ++v) {
+            if (g.predecessors[v].empty() && copy > 0) continue;
+            id[v] = static_cast<std::uint32_t>(reads.size());
+            std::vector<std::uint32_t> row;
+            for (std::uint32_t u : g.predecessors[v])
+                // Of the first copy, shared vertices keep their ids; all others were renamed above.
+                row.push_back(id[u]);
+            reads.push_back(std::move(row));
+        }
+    return dag_shape(reads);
+}
+
+/// Ranks of 2^levels vertices; each reads its own place and one other of the rank before.
+inline dag_shape butterflies(std::uint32_t levels, std::uint32_t ranks) {
+    const std::uint32_t width = std::uint32_t{1} << levels;
+    std::vector<std::vector<std::uint32_t>> reads(width);
+    for (std::uint32_t rank = 1; rank < ranks; ++rank)
+        for (std::uint32_t v = 0; v < width; ++v)
+            reads.push_back({(rank - 1) * width + v, (rank - 1) * width + (v ^ (1u << (rank % levels)))});
+    return dag_shape(reads);
+}
+
+/// Every vertex reads `degree` earlier ones out of the `window` before it.
+inline dag_shape random_shape(std::uint32_t size, std::uint32_t degree, std::uint32_t window, std::uint64_t seed) {
+    std::vector<std::vector<std::uint32_t>> reads(size);
+    std::uint64_t state = seed;
+    for (std::uint32_t v = 1; v < size; ++v)
+        for (std::uint32_t k = 0; k < degree; ++k) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            reads[v].push_back(v - 1 - static_cast<std::uint32_t>((state >> 33) % std::min(window, v)));
+        }
+    return dag_shape(reads);
+}
+
+/// One vertex, `consumers` that read it, and one that reads them all.
+inline dag_shape star_shape(std::uint32_t consumers) {
+    std::vector<std::vector<std::uint32_t>> reads(consumers + 2, std::vector<std::uint32_t>{0});
+    reads.front().clear();
+    reads.back().clear();
+    for (std::uint32_t v = 1; v <= consumers; ++v) reads.back().push_back(v);
+    return dag_shape(reads);
+}
+
+/// Who reaches whom: a bit for every pair of ids. Takes the ids in topological order.
+class closure_bits {
+public:
+    template <class Order>
+    closure_bits(stretto::snapshot_view g, const Order& order)
+        : words_((g.index_bound() + 63) / 64), bits_(g.index_bound() * words_) {
+        for (std::uint32_t v : order) {
+            for (std::uint32_t u : g.predecessors(v))
+                for (std::size_t k = 0; k < words_; ++k) bits_[v * words_ + k] |= bits_[u * words_ + k];
+            bits_[v * words_ + v / 64] |= std::uint64_t{1} << (v % 64);
+        }
+    }
+    [[nodiscard]] bool reaches(std::uint32_t u, std::uint32_t v) const {
+        return (bits_[v * words_ + u / 64] >> (u % 64)) & 1u;
+    }
+
+private:
+    std::size_t words_;
+    std::vector<std::uint64_t> bits_;
+};
+
+}  // namespace support
+
+#endif
