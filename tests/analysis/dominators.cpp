@@ -71,7 +71,7 @@ void check_against(const Tree& tree, const std::vector<bits>& sets) {
             if ((common & bit(d)) != 0 && sets[d] == common) return d;
         return nobody;
     };
-    const auto named = [](const std::uint32_t* d) { return d ? *d : nobody; };
+    const auto named = [&](const std::uint32_t* d) { return d ? *d : nobody; };
     for (std::uint32_t v = 0; v < sets.size(); ++v) {
         RC_ASSERT(tree.depth(v) == static_cast<std::size_t>(std::popcount(sets[v])));
         RC_ASSERT(named(tree.immediate(v)) == nearest(sets[v] & ~bit(v)));

@@ -121,7 +121,7 @@ template <dependence_graph G>
 template <dependence_graph G>
 [[nodiscard]] width_certificate<vertex_t<G>> maximum_antichain(G g, const topological_order<vertex_t<G>>& order) {
     using V = vertex_t<G>;
-    const detail::chain_flow flow(detail::distinct_predecessors(g, order));
+    const detail::chain_flow<> flow(detail::distinct_predecessors(g, order));
     std::vector<V> widest, members;
     for (std::uint32_t at : flow.antichain()) widest.push_back(order[at]);
     index_lists chains = flow.chains();

@@ -20,6 +20,7 @@
 
 namespace stretto::detail {
 
+template <class = void>
 class chain_flow {
 public:
     /// Row v: the predecessors of v, each once and below v. Time of everything together: O(V + E) for each blocking
@@ -236,7 +237,8 @@ private:
     std::vector<std::uint32_t> queue_, path_;
 };
 
-inline index_lists chain_flow::chains() const {
+template <class Void>
+index_lists chain_flow<Void>::chains() const {
     // Units get names: those of the chains they carry on. Those that leave a node together stay together, as a list.
     struct list {
         std::uint32_t first = unreached, last = unreached;

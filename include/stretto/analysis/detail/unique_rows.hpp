@@ -11,6 +11,7 @@
 namespace stretto::detail {
 
 /// Rows without repetitions, in order of first appearance. Rows are short; one that is not gets a bitmap.
+template <class = void>
 class unique_rows {
 public:
     explicit unique_rows(std::size_t universe) : universe_(universe), row_(short_row) {}

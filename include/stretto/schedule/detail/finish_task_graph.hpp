@@ -160,7 +160,7 @@ private:
 
     const task_graph& g_;
     std::span<const std::uint8_t> facts_;
-    unique_rows rows_;
+    unique_rows<> rows_;
     std::vector<task_id> first_wait_;  // of a start, among the tasks seen so far
     std::vector<value_id> written_;    // storages with history_, ascending
     std::vector<storage_history> history_;
