@@ -1,0 +1,209 @@
+// Convexity: a set of vertices is convex if no path leaves it and enters it again. Only such a set can become one
+// vertex, or be copied, moved or run as one, without a cycle.
+//
+// A path between two members stays between the first and the last member in topological order, so all marking is
+// restricted to that window: upwards from the set, then downwards within what was marked.
+#ifndef STRETTO_ANALYSIS_CONVEXITY_HPP
+#define STRETTO_ANALYSIS_CONVEXITY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/detail/order_positions.hpp"
+#include "stretto/core/expected.hpp"
+
+namespace stretto {
+
+/// The witness of a failure: a path whose ends are in the set and whose other vertices, at least one, are not.
+template <handle V>
+struct reentrant_path {
+    std::vector<V> vertices;
+    friend bool operator==(const reentrant_path&, const reentrant_path&) = default;
+};
+
+namespace detail {
+struct convex_subgraph_maker;
+}
+
+/// Vertices that no path leaves and enters again, in topological order, each once. A witness type: only the functions
+/// of this header make one, so a function that takes it need not check. Says nothing about a graph that has changed.
+template <handle V>
+class convex_subgraph {
+public:
+    using value_type = V;
+
+    [[nodiscard]] const V* begin() const noexcept { return vertices_.data(); }
+    [[nodiscard]] const V* end() const noexcept { return vertices_.data() + vertices_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    [[nodiscard]] bool empty() const noexcept { return vertices_.empty(); }
+    [[nodiscard]] const V& operator[](std::size_t i) const { return vertices_[i]; }
+    friend bool operator==(const convex_subgraph&, const convex_subgraph&) = default;
+
+private:
+    explicit convex_subgraph(std::vector<V> vertices) : vertices_(std::move(vertices)) {}
+    friend struct detail::convex_subgraph_maker;
+
+    std::vector<V> vertices_;
+};
+
+namespace detail {
+
+struct convex_subgraph_maker {
+    template <handle V>
+    static convex_subgraph<V> make(std::span<const V> vertices) {
+        return convex_subgraph<V>(std::vector<V>(vertices.begin(), vertices.end()));
+    }
+};
+
+}  // namespace detail
+
+/// Answers questions of convexity on one graph. A question costs O(edges within the window from the first to the last
+/// member in the order), and no allocation once the largest answer has been seen, but for witnesses that are values.
+/// 4 bytes per index and 2 bits per vertex. Not for use by two threads at once.
+template <dependence_graph G>
+class convexity {
+public:
+    using vertex_type = vertex_t<G>;
+
+    /// `order`: a topological order of `g`, which must outlive this.
+    convexity(G g, const topological_order<vertex_type>& order)
+        : at_(g, order), members_(order.size()), reached_(order.size()) {}
+    convexity(G g, const topological_order<vertex_type>&& order) = delete;
+
+    /// The smallest convex superset of `set`, in the order's order: the set, and what lies on a path between two
+    /// members. Valid until the next question.
+    template <class Set = std::initializer_list<vertex_type>>
+        requires vertex_collection<Set, vertex_type>
+    [[nodiscard]] std::span<const vertex_type> closure(Set&& set) & {
+        insert_members(set);
+        // Upwards: what members reach, as far as the last of them.
+        for (std::size_t p = first_; (p = first_of_both_from(p)) < behind_; ++p)
+            for (vertex_type w : at_.graph().successors(at_.vertex(p)))
+                if (const std::size_t q = at_.of(w); q < behind_) reached_.insert(q);
+        // Downwards: of that, what reaches members.
+        for (std::size_t end = behind_; (end = members_.behind_last(first_, end)) > first_; --end)
+            for (vertex_type u : at_.graph().predecessors(at_.vertex(end - 1)))
+                if (const std::size_t q = at_.of(u); q >= first_ && reached_.contains(q)) members_.insert(q);
+        list_members();
+        forget();
+        return found_;
+    }
+
+    /// A path that leaves `set` and enters it again; empty if the set is convex. Of all such paths, one whose last
+    /// vertex outside comes first in the order; going back from there, straight from the set if possible, and by the
+    /// latest vertex. So the path depends on the order alone. Valid until the next question.
+    template <class Set = std::initializer_list<vertex_type>>
+        requires vertex_collection<Set, vertex_type>
+    [[nodiscard]] std::span<const vertex_type> violation(Set&& set) & {
+        insert_members(set);
+        found_.clear();
+        find_violation();
+        forget();
+        return found_;
+    }
+
+    /// The set as a witness of its convexity, or the path that `violation` finds.
+    template <class Set = std::initializer_list<vertex_type>>
+        requires vertex_collection<Set, vertex_type>
+    [[nodiscard]] expected<convex_subgraph<vertex_type>, reentrant_path<vertex_type>> check(Set&& set) {
+        insert_members(set);
+        found_.clear();
+        find_violation();
+        if (!found_.empty()) {
+            forget();
+            return unexpected(reentrant_path<vertex_type>{found_});
+        }
+        list_members();
+        forget();
+        return detail::convex_subgraph_maker::make<vertex_type>(found_);
+    }
+
+private:
+    template <class Set>
+    void insert_members(Set& set) {
+        first_ = at_.size();
+        behind_ = 0;
+        at_.for_each(set, [&](std::size_t p) {
+            members_.insert(p);
+            if (p < first_) first_ = p;
+            if (p >= behind_) behind_ = p + 1;
+        });
+    }
+    void list_members() {
+        found_.clear();
+        for (std::size_t p = first_; (p = members_.first_from(p, behind_)) < behind_; ++p)
+            found_.push_back(at_.vertex(p));
+    }
+    void forget() {
+        members_.clear_words(first_, behind_);
+        reached_.clear_words(first_, behind_);
+    }
+    std::size_t first_of_both_from(std::size_t p) const {
+        return members_.first_from(p, reached_.first_from(p, behind_));
+    }
+
+    /// Here reached_ holds only vertices outside the set that it reaches. The first of them, in the order, with a
+    /// successor in the set closes a path.
+    void find_violation() {
+        for (std::size_t p = first_; (p = first_of_both_from(p)) < behind_; ++p) {
+            const bool inside = members_.contains(p);
+            std::size_t entry = behind_;
+            for (vertex_type w : at_.graph().successors(at_.vertex(p))) {
+                const std::size_t q = at_.of(w);
+                if (q >= behind_) continue;
+                if (!members_.contains(q)) reached_.insert(q);
+                else if (!inside && q < entry) entry = q;
+            }
+            if (entry < behind_) return trace_back(p, entry);
+        }
+    }
+    void trace_back(std::size_t outside, std::size_t entry) {
+        found_.push_back(at_.vertex(entry));
+        for (std::size_t p = outside;;) {
+            found_.push_back(at_.vertex(p));
+            if (members_.contains(p)) break;
+            std::size_t from = 0;  // one more than the best so far
+            bool straight = false;
+            for (vertex_type u : at_.graph().predecessors(at_.vertex(p))) {
+                const std::size_t q = at_.of(u);
+                const bool member = members_.contains(q);
+                if ((member && (!straight || q >= from)) || (!straight && reached_.contains(q) && q >= from)) {
+                    straight = member;
+                    from = q + 1;
+                }
+            }
+            p = from - 1;  // there is one, or `p` would not have been reached
+        }
+        for (std::size_t i = 0, j = found_.size(); i + 1 < j; ++i) std::swap(found_[i], found_[--j]);
+    }
+
+    detail::order_positions<G> at_;
+    detail::position_set members_, reached_;  // empty between questions
+    std::size_t first_ = 0, behind_ = 0;      // the window
+    std::vector<vertex_type> found_;
+};
+
+/// `set` as a convex subgraph, or a path that leaves it and enters it again. For one question; several are cheaper
+/// through `convexity`. O(V + edges within the window of the set) time, 4 bytes per index of scratch.
+template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
+    requires vertex_collection<Set, vertex_t<G>>
+[[nodiscard]] expected<convex_subgraph<vertex_t<G>>, reentrant_path<vertex_t<G>>> check_convex(
+    G g, const topological_order<vertex_t<G>>& order, Set&& set) {
+    return convexity<G>(g, order).check(set);
+}
+
+/// The smallest convex superset of `set`; otherwise as check_convex.
+template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
+    requires vertex_collection<Set, vertex_t<G>>
+[[nodiscard]] convex_subgraph<vertex_t<G>> convex_closure(G g, const topological_order<vertex_t<G>>& order, Set&& set) {
+    convexity<G> finder(g, order);
+    return detail::convex_subgraph_maker::make<vertex_t<G>>(finder.closure(set));
+}
+
+}  // namespace stretto
+
+#endif

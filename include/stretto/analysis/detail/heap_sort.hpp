@@ -1,0 +1,35 @@
+// Sorting of short lists of positions without <algorithm>, which would double what every analysis costs to include.
+#ifndef STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
+#define STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace stretto::detail {
+
+/// Ascending. O(n) if it already is, as lists mostly are that follow program order; else O(n log n). In place.
+/// Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
+inline void heap_sort(std::vector<std::uint32_t>& keys) {
+    const std::size_t n = keys.size();
+    std::size_t sorted = 1;
+    while (sorted < n && keys[sorted - 1] <= keys[sorted]) ++sorted;
+    if (sorted >= n) return;
+    const auto sift_down = [&](std::size_t at, std::size_t end) {
+        for (std::size_t child; (child = 2 * at + 1) < end; at = child) {
+            if (child + 1 < end && keys[child] < keys[child + 1]) ++child;
+            if (keys[child] <= keys[at]) return;
+            std::swap(keys[child], keys[at]);
+        }
+    };
+    for (std::size_t k = n / 2; k-- > 0;) sift_down(k, n);
+    for (std::size_t end = n; --end > 0;) {
+        std::swap(keys[0], keys[end]);
+        sift_down(0, end);
+    }
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,118 @@
+// Where every vertex stands in a topological order, and sets of such positions. Edges go from lower positions to
+// higher ones, so a set of positions that is scanned upwards while successors are inserted is a work list that hands
+// out vertices in topological order, each once, and needs no second mark.
+#ifndef STRETTO_ANALYSIS_DETAIL_ORDER_POSITIONS_HPP
+#define STRETTO_ANALYSIS_DETAIL_ORDER_POSITIONS_HPP
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+
+namespace stretto {
+
+/// Some vertices: a range that lists them in any order, duplicates allowed, or a set that knows them (vertex_set).
+/// Listing a set costs one `contains` per vertex of the graph.
+template <class S, class V>
+concept vertex_collection = iterable_of<S, V> || requires(std::remove_reference_t<S>& set, const V v) {
+    { set.contains(v) } -> std::convertible_to<bool>;
+};
+
+namespace detail {
+
+/// The inverse of a topological order, which must outlive it. O(V) to build, 4 bytes per index.
+template <indexed_graph G>
+class order_positions {
+public:
+    using vertex_type = vertex_t<G>;
+
+    order_positions(G g, const topological_order<vertex_type>& order)
+        : graph_(g), order_(&order), position_(g.index_bound(), unlisted) {
+        for (std::size_t p = 0; p < order.size(); ++p)
+            position_[graph_.index(order[p])] = static_cast<std::uint32_t>(p);
+    }
+    [[nodiscard]] const G& graph() const noexcept { return graph_; }
+    [[nodiscard]] std::size_t size() const noexcept { return order_->size(); }
+    [[nodiscard]] const vertex_type& vertex(std::size_t position) const { return (*order_)[position]; }
+    [[nodiscard]] std::uint32_t of(const vertex_type& v) const {
+        const std::size_t i = graph_.index(v);
+        STRETTO_ASSERT(i < position_.size() && position_[i] != unlisted, "this vertex is not in the order");
+        return position_[i];
+    }
+
+    /// Calls `f(position)` for every member of a collection.
+    template <vertex_collection<vertex_type> S, class F>
+    void for_each(S& collection, F f) const {
+        if constexpr (iterable_of<S&, vertex_type>) {
+            for (vertex_type v : collection) f(of(v));
+        } else {
+            for (std::uint32_t p = 0; p < size(); ++p)
+                if (collection.contains(vertex(p))) f(p);
+        }
+    }
+
+private:
+    static constexpr std::uint32_t unlisted = UINT32_MAX;
+
+    G graph_;
+    const topological_order<vertex_type>* order_;
+    std::vector<std::uint32_t> position_;  // by index
+};
+
+/// A set of positions: one bit each.
+class position_set {
+public:
+    explicit position_set(std::size_t size) : words_((size + 63) / 64) {}
+
+    [[nodiscard]] bool contains(std::size_t p) const { return (words_[p / 64] >> (p % 64)) & 1u; }
+    /// Returns whether the position is new.
+    bool insert(std::size_t p) {
+        const std::uint64_t bit = std::uint64_t{1} << (p % 64);
+        const bool fresh = !(words_[p / 64] & bit);
+        words_[p / 64] |= bit;
+        return fresh;
+    }
+    void erase(std::size_t p) { words_[p / 64] &= ~(std::uint64_t{1} << (p % 64)); }
+
+    /// The first member at or behind `from`, if it is below `end`; else `end`.
+    [[nodiscard]] std::size_t first_from(std::size_t from, std::size_t end) const {
+        if (from >= end) return end;
+        std::size_t k = from / 64;
+        std::uint64_t word = words_[k] & (~std::uint64_t{0} << (from % 64));
+        while (word == 0) {
+            if (++k * 64 >= end) return end;
+            word = words_[k];
+        }
+        const std::size_t p = k * 64 + static_cast<std::size_t>(std::countr_zero(word));
+        return p < end ? p : end;
+    }
+    /// One more than the last member in [begin, end); `begin` if there is none. So `end` may be the result before.
+    [[nodiscard]] std::size_t behind_last(std::size_t begin, std::size_t end) const {
+        if (begin >= end) return begin;
+        std::size_t k = (end - 1) / 64;
+        std::uint64_t word = words_[k] & (~std::uint64_t{0} >> (63 - (end - 1) % 64));
+        while (word == 0) {
+            if (k * 64 <= begin) return begin;
+            word = words_[--k];
+        }
+        const std::size_t behind = (k + 1) * 64 - static_cast<std::size_t>(std::countl_zero(word));
+        return behind > begin ? behind : begin;
+    }
+    /// Removes everything in [begin, end), and perhaps up to 63 more on either side.
+    void clear_words(std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin / 64; k * 64 < end; ++k) words_[k] = 0;
+    }
+
+private:
+    std::vector<std::uint64_t> words_;
+};
+
+}  // namespace detail
+}  // namespace stretto
+
+#endif

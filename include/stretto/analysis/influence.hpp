@@ -1,0 +1,300 @@
+// Influence: which of up to 512 symbols reach each vertex, all in one sweep over the graph. Operations, or single
+// dependences, may keep some symbols and stop others, and state that is carried around (a buffer written in place, the
+// next iteration of a loop) is followed to the fixpoint.
+//
+// A graph whose sets fit in a cache gets a set per vertex. In a larger one, vertices share: most operations have one
+// predecessor that matters and stop nothing, so a vertex costs four bytes, and a new set is made only where symbols
+// meet, begin or end. Memory traffic, not arithmetic, is what a million nodes cost.
+#ifndef STRETTO_ANALYSIS_INFLUENCE_HPP
+#define STRETTO_ANALYSIS_INFLUENCE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/detail/order_positions.hpp"
+#include "stretto/analysis/symbol_set.hpp"
+#include "stretto/views/with_dependences.hpp"
+
+namespace stretto {
+
+/// `seeds(v)`: the symbols that begin at `v`, or null if none do. The set is read before the next call. A
+/// vertex_symbols is one, or any callable.
+template <class F, class G, std::size_t Symbols>
+concept symbol_seeding = requires(F& seeds, const vertex_t<G> v) {
+    { seeds(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
+};
+
+/// `transfer(v)`: of the symbols of its predecessors, those that `v` passes on, or null if all. The others end there.
+template <class F, class G, std::size_t Symbols>
+concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
+    { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
+};
+
+/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. Asked twice per edge.
+template <class F, class G, std::size_t Symbols>
+concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
+    { transfer(v, v) } -> std::convertible_to<const symbol_set<Symbols>*>;
+};
+
+/// The transfer that stops nothing.
+struct passes_everything {};
+
+template <class F, class G, std::size_t Symbols>
+concept symbol_transfer =
+    std::same_as<F, passes_everything> || vertex_transfer<F, G, Symbols> || edge_transfer<F, G, Symbols>;
+
+/// Sets of symbols for a few vertices: where they begin, or what a vertex passes on. 4 bytes per index, and a set per
+/// vertex that has one.
+template <std::size_t Symbols, indexed_graph G>
+class vertex_symbols {
+public:
+    explicit vertex_symbols(G g) : graph_(g), row_of_(g.index_bound(), 0) {}
+
+    /// The set of `v`; empty when it is asked for first. Valid until another vertex gets one.
+    symbol_set<Symbols>& operator[](vertex_t<G> v) {
+        std::uint32_t& row = row_of_[slot(v)];
+        if (row == 0) {
+            rows_.emplace_back();
+            row = static_cast<std::uint32_t>(rows_.size());
+        }
+        return rows_[row - 1];
+    }
+    /// The set of `v`, or null if it has none.
+    const symbol_set<Symbols>* operator()(vertex_t<G> v) const {
+        const std::uint32_t row = row_of_[slot(v)];
+        return row == 0 ? nullptr : &rows_[row - 1];
+    }
+
+private:
+    std::size_t slot(vertex_t<G> v) const {
+        const std::size_t i = graph_.index(v);
+        STRETTO_ASSERT(i < row_of_.size(), "vertex index is not below the index_bound() these sets were made with");
+        return i;
+    }
+
+    G graph_;
+    std::vector<std::uint32_t> row_of_;  // by index; one more than the row, 0 for none
+    std::vector<symbol_set<Symbols>> rows_;
+};
+
+/// The symbols that influence each vertex. A set per index in graphs of up to 4 MiB of sets (65,536 vertices and 512
+/// symbols); beyond, 4 bytes per index and as few sets as it takes without comparing any, at worst one per vertex.
+template <std::size_t Symbols, indexed_graph G>
+class influence_map {
+public:
+    explicit influence_map(G g)
+        : graph_(g),
+          row_of_(g.index_bound() > most_unshared ? g.index_bound() : 0, 0),
+          rows_(g.index_bound() > most_unshared ? 1 : g.index_bound()) {}
+
+    const symbol_set<Symbols>& operator[](vertex_t<G> v) const {
+        const std::size_t i = graph_.index(v);
+        STRETTO_ASSERT(i < (shared() ? row_of_.size() : rows_.size()),
+                       "vertex index is not below the index_bound() this map was made with");
+        return rows_[shared() ? row_of_[i] : i];
+    }
+    /// How many sets are stored.
+    [[nodiscard]] std::size_t stored_sets() const noexcept { return rows_.size(); }
+
+private:
+    template <std::size_t, dependence_graph>
+    friend class influence_sweep;
+
+    static constexpr std::size_t most_unshared = (std::size_t{4} << 20) / sizeof(symbol_set<Symbols>);
+    bool shared() const { return !row_of_.empty(); }
+
+    G graph_;
+    std::vector<std::uint32_t> row_of_;      // by index, if vertices share sets
+    std::vector<symbol_set<Symbols>> rows_;  // by index; if vertices share them, the first is empty
+};
+
+/// Computes influence again and again on one graph, allocating nothing once the largest answer has been seen.
+///
+/// The symbols of a vertex are those that begin there, and those of its predecessors that `transfer` lets pass; what
+/// begins at a vertex is not stopped by its own transfer. One sweep in topological order, O(V + E) set operations; the
+/// result does not depend on the order of neighbours.
+template <std::size_t Symbols, dependence_graph G>
+class influence_sweep {
+public:
+    using vertex_type = vertex_t<G>;
+    using set = symbol_set<Symbols>;
+
+    /// `order`: a topological order of `g`, which must outlive the sweep.
+    influence_sweep(G g, const topological_order<vertex_type>& order) : order_(&order), result_(g) {}
+    influence_sweep(G g, const topological_order<vertex_type>&& order) = delete;
+
+    /// The influence of `seeds` through `transfer`. Valid until the next run.
+    template <class Seeds, class Transfer = passes_everything>
+        requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
+    const influence_map<Symbols, G>& run(Seeds&& seeds, Transfer&& transfer = {}) & {
+        if (result_.shared()) {
+            result_.rows_.resize(1);
+            for (const vertex_type& v : *order_) result_.row_of_[graph().index(v)] = row_for(v, seeds, transfer);
+        } else {
+            const auto at = [this](const vertex_type& v) { return graph().index(v); };
+            for (const vertex_type& v : *order_)
+                fill(result_.rows_[at(v)], v, at, seeds(v), through(transfer, v), transfer);
+        }
+        return result_;
+    }
+
+    /// As above, with edges along which state is carried, against the order as a rule: from an operation that writes a
+    /// buffer to those that read it in the next iteration. `transfer` applies to them as to any other. The result is
+    /// the least fixpoint, that is, the union over all paths. After the sweep, a vertex is looked at again only when
+    /// its symbols have grown, at most `Symbols` times; in practice once or twice. 4 more bytes per index.
+    template <class Seeds, class Transfer, indexed_graph T>
+        requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
+                 std::same_as<vertex_t<T>, vertex_t<G>>
+    const influence_map<Symbols, G>& run(Seeds&& seeds, Transfer&& transfer, const dependence_table<T>& carried) & {
+        run(seeds, transfer);
+        if (carried.size() > 0) follow(carried, transfer);
+        return result_;
+    }
+
+    /// The result of the last run, moved out.
+    [[nodiscard]] influence_map<Symbols, G> take() && { return std::move(result_); }
+
+private:
+    const G& graph() const { return result_.graph_; }
+
+    /// What passes along an edge; null if all.
+    template <class Transfer>
+    static const set* along([[maybe_unused]] Transfer& transfer, [[maybe_unused]] const vertex_type& u,
+                            [[maybe_unused]] const vertex_type& v) {
+        if constexpr (edge_transfer<Transfer, G, Symbols>) return transfer(u, v);
+        else return nullptr;
+    }
+    template <class Transfer>
+    static const set* through([[maybe_unused]] Transfer& transfer, [[maybe_unused]] const vertex_type& v) {
+        if constexpr (vertex_transfer<Transfer, G, Symbols>) return transfer(v);
+        else return nullptr;
+    }
+
+    /// Writes down what a vertex has, given that its predecessors have theirs, in the rows that `row_of` says.
+    template <class RowOf, class Transfer>
+    void fill(set& result, const vertex_type& v, RowOf row_of, const set* begun, const set* passed,
+              Transfer& transfer) const {
+        const set* rows = result_.rows_.data();
+        set own;  // apart, so that it can stay in registers
+        for (vertex_type u : graph().predecessors(v)) {
+            if (const set* some = along(transfer, u, v)) own |= rows[row_of(u)] & *some;
+            else own |= rows[row_of(u)];
+        }
+        if (passed != nullptr) own &= *passed;
+        if (begun != nullptr) own |= *begun;
+        result = own;
+    }
+
+    /// The row for it: the same one if all predecessors have the same and nothing changes, else a new one.
+    template <class Seeds, class Transfer>
+    std::uint32_t row_for(const vertex_type& v, Seeds& seeds, Transfer& transfer) {
+        const auto row_of = [this](const vertex_type& u) { return result_.row_of_[graph().index(u)]; };
+        const set* passed = through(transfer, v);
+        const set* begun = seeds(v);
+        std::uint32_t row = 0;
+        bool changes = passed != nullptr || begun != nullptr;
+        auto&& predecessors = graph().predecessors(v);
+        auto at = detail::begin_of(predecessors);
+        const auto end = detail::end_of(predecessors);
+        if (at != end) {
+            const auto row_behind = [&](const vertex_type& u) {
+                changes |= along(transfer, u, v) != nullptr;
+                return row_of(u);
+            };
+            row = row_behind(*at);
+            for (++at; at != end; ++at) changes |= row_behind(*at) != row;
+        }
+        if (!changes) return row;
+        fill(result_.rows_.emplace_back(), v, row_of, begun, passed, transfer);
+        return static_cast<std::uint32_t>(result_.rows_.size() - 1);
+    }
+
+    /// From the result of a sweep to the fixpoint. What grows gets a row of its own, which no other vertex shares.
+    template <class Transfer, class Carried>
+    void follow(const Carried& carried, Transfer& transfer) {
+        if (position_.empty()) {
+            position_.resize(graph().index_bound());
+            for (std::size_t p = 0; p < order_->size(); ++p)
+                position_[graph().index((*order_)[p])] = static_cast<std::uint32_t>(p);
+            grown_ = detail::position_set(order_->size());
+        }
+        const std::size_t size = order_->size(), shared_rows = result_.rows_.size();
+        std::size_t lowest = size;  // of what has grown behind the scan
+        const auto pass_on = [&](vertex_type u, vertex_type v, std::size_t scanned) {
+            if (!grow(u, v, transfer, shared_rows)) return;
+            const std::size_t p = position_[graph().index(v)];
+            grown_.insert(p);
+            if (p < scanned && p < lowest) lowest = p;
+        };
+        const auto carry = [&](vertex_type u, std::size_t scanned) {
+            for (auto c = typename Carried::cursor(carried, u, true); !c.done(); c.advance())
+                pass_on(u, c.neighbour(), scanned);
+        };
+        for (const vertex_type& u : *order_) carry(u, size);
+        while (lowest < size) {
+            std::size_t p = lowest;
+            lowest = size;
+            for (; (p = grown_.first_from(p, size)) < size; ++p) {
+                grown_.erase(p);
+                const vertex_type u = (*order_)[p];
+                for (vertex_type v : graph().successors(u)) pass_on(u, v, p + 1);
+                carry(u, p + 1);
+            }
+        }
+    }
+
+    /// Adds to `v` what it gets from `u`. Returns whether that is anything new.
+    template <class Transfer>
+    bool grow(const vertex_type& u, const vertex_type& v, Transfer& transfer, std::size_t shared_rows) {
+        set joined = result_[u];
+        if (const set* some = along(transfer, u, v)) joined &= *some;
+        if (const set* some = through(transfer, v)) joined &= *some;
+        joined |= result_[v];
+        if (joined == result_[v]) return false;
+        std::size_t row = graph().index(v);
+        if (result_.shared()) {
+            std::uint32_t& row_of_v = result_.row_of_[row];
+            if (row_of_v < shared_rows) {
+                row_of_v = static_cast<std::uint32_t>(result_.rows_.size());
+                result_.rows_.emplace_back();
+            }
+            row = row_of_v;
+        }
+        result_.rows_[row] = joined;
+        return true;
+    }
+
+    const topological_order<vertex_type>* order_;
+    influence_map<Symbols, G> result_;
+    std::vector<std::uint32_t> position_;  // by index; only where state is carried
+    detail::position_set grown_{0};        // empty between runs
+};
+
+/// The symbols that influence each vertex: those that begin there, and those of its predecessors that `transfer` lets
+/// pass. For one run; more are cheaper through an influence_sweep, which says the rest.
+template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer = passes_everything>
+    requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
+[[nodiscard]] influence_map<Symbols, G> influence(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds,
+                                                  Transfer&& transfer = {}) {
+    influence_sweep<Symbols, G> sweep(g, order);
+    sweep.run(seeds, transfer);
+    return std::move(sweep).take();
+}
+
+/// As above, with edges along which state is carried, against the order as a rule.
+template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer, indexed_graph T>
+    requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
+             std::same_as<vertex_t<T>, vertex_t<G>>
+[[nodiscard]] influence_map<Symbols, G> influence(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds,
+                                                  Transfer&& transfer, const dependence_table<T>& carried) {
+    influence_sweep<Symbols, G> sweep(g, order);
+    sweep.run(seeds, transfer, carried);
+    return std::move(sweep).take();
+}
+
+}  // namespace stretto
+
+#endif
