@@ -50,6 +50,10 @@ set(STRETTO_HEADERS
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
+    include/stretto/transform/apply_chunks.hpp
+    include/stretto/transform/chunk_plan.hpp
+    include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp

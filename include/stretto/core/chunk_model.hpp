@@ -13,7 +13,8 @@
 
 namespace stretto {
 
-/// The state of a tensor (or number) under chunking.
+/// The state of a tensor (or number) under chunking. Made and read by chunk models; who carries states from operation
+/// to operation copies them whole and looks at `what` and `dim` only.
 struct chunk_state {
     enum class kind : std::uint8_t {
         whole,     ///< the same in every chunk: computed once and shared
@@ -25,9 +26,18 @@ struct chunk_state {
     kind what = kind::whole;
     std::int8_t dim = -1;  ///< of sliced and permuted; of opaque: the dimension whose extent is a part's share, or -1
 
-    /// Integers that are positions of rows within the chunk: row r of a tensor that is sliced along a dimension with
-    /// `positions` rows a token. Gathering from it or scattering into it with them stays within the chunk. 0: not such.
+    /// Of integers that count rows from the first of the chunk: how much every token in front of the chunk adds to
+    /// them. Row r of a tensor that is sliced with n rows a token has n here, and what is gathered from that tensor or
+    /// scattered into it with such integers stays within the chunk. Of a number that is an addend: its share is exactly
+    /// so much a token. 0: neither.
     std::int64_t positions = 0;
+
+    /// Of permuted and opaque: which order the rows are in, a name that the model gives. Two values go together row by
+    /// row only if they are in the same. Of a number that is an addend: the order whose rows it counts. 0: none.
+    std::uint32_t order = 0;
+
+    /// Of integers that are a permutation of the numbers of rows: of a value in which order.
+    std::uint32_t into = 0;
 
     friend bool operator==(const chunk_state&, const chunk_state&) = default;
 };
@@ -35,7 +45,23 @@ struct chunk_state {
 /// A verdict on one operation under chunking.
 struct chunk_verdict {
     bool possible = true;
-    std::string_view reason;  ///< why not, for people; lives as long as the model or is a literal
+    std::string_view reason = {};  ///< why not, for people; lives as long as the model or is a literal
+
+    /// The operation adds an addend, in place, to a value that all chunks share. Its clones together do what it does if
+    /// they run one behind the other, and what reads the result runs after the last of them.
+    bool chain = false;
+
+    /// Of a refusal: the component of an operand that is whole and would have to be cut along `wanted_dim` for the
+    /// operation to run per chunk; -1: no such thing is known.
+    std::int32_t wanted = -1;
+    std::int8_t wanted_dim = -1;
+};
+
+/// The rows of one chunk among those of the region's tokens.
+struct chunk_interval {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+    friend bool operator==(const chunk_interval&, const chunk_interval&) = default;
 };
 
 /// `components_of(x)`: how many tensors x consists of (none: a number, which has one state). `rank(x, component)`,

@@ -1,0 +1,136 @@
+// What chunking does to a program, as a value: which operations are cloned once per chunk, which values are cut on the
+// way in, and how the parts become one value again on the way out. Made by plan_chunks, carried out by apply_chunks.
+#ifndef STRETTO_TRANSFORM_CHUNK_PLAN_HPP
+#define STRETTO_TRANSFORM_CHUNK_PLAN_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/concepts.hpp"
+
+namespace stretto {
+
+/// Where tokens come in: a value that is one tensor, cut along `dim` wherever a region reads it whole.
+template <handle X>
+struct token_dimension {
+    X value;
+    std::size_t dim = 0;
+};
+
+/// Operations that may be chunked together, and into what. A forward region and the backward region of the same layer
+/// belong into one chunk_region if they have the same sizes: then backward reads the parts that forward has left.
+template <handle V>
+struct chunk_region {
+    std::vector<V> candidates;        ///< in any order; those that no token reaches stay whole
+    std::vector<std::int64_t> sizes;  ///< rows per chunk. Their sum divides the extent of every token dimension
+};
+
+/// One operation of a plan and what its operands and results are, by component.
+template <handle V>
+struct chunked_operation {
+    V vertex;
+    std::uint32_t region = 0;
+    bool once = false;                ///< every chunk would compute the same: only the first one does
+    std::uint32_t first_operand = 0;  ///< into chunk_plan::states
+    std::uint32_t first_result = 0, last_result = 0;
+};
+
+/// A value from outside of a region, cut along a dimension once for all operations of the region that read it.
+template <handle X>
+struct chunk_split {
+    X value;
+    std::uint32_t region = 0;
+    std::uint32_t dim = 0;
+};
+
+enum class recombination : std::uint8_t {
+    concat,  ///< one part behind the other
+    sum,     ///< in the order of the chunks
+    first    ///< all parts are the same
+};
+
+/// A value that somebody outside of its region reads.
+template <handle V, handle X>
+struct chunk_join {
+    X value;
+    std::uint32_t region = 0;
+    recombination how = recombination::concat;
+    std::uint32_t dim = 0;
+    std::vector<V> readers;  ///< outside of the region, in program order
+    bool late = false;       ///< somebody writes the parts in place: recombined before the first reader, else at once
+};
+
+/// How many operations a plan makes and removes.
+struct chunk_counts {
+    std::size_t chunked = 0;  ///< operations that vanish
+    std::size_t clones = 0;   ///< their clones
+    std::size_t splits = 0, concats = 0, sums = 0;
+    friend bool operator==(const chunk_counts&, const chunk_counts&) = default;
+};
+
+/// Everything is in program order. An empty plan changes nothing.
+template <handle V, handle X>
+struct chunk_plan {
+    struct region {
+        std::int64_t tokens = 0;
+        std::vector<std::int64_t> sizes;  ///< positive
+    };
+    std::vector<region> regions;
+    std::vector<chunked_operation<V>> operations;
+    std::vector<chunk_split<X>> splits;
+    std::vector<chunk_join<V, X>> joins;
+    std::vector<chunk_state> states;
+    std::vector<V> refused;  ///< candidates that a token reaches and that stay whole (option skip_refused)
+
+    [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
+    [[nodiscard]] chunk_counts counts() const {
+        chunk_counts n;
+        n.chunked = operations.size();
+        for (const chunked_operation<V>& o : operations) n.clones += o.once ? 1 : regions[o.region].sizes.size();
+        n.splits = splits.size();
+        for (const chunk_join<V, X>& j : joins) {
+            n.concats += j.how == recombination::concat;
+            n.sums += j.how == recombination::sum;
+        }
+        return n;
+    }
+    [[nodiscard]] std::span<const chunk_state> operand_states(const chunked_operation<V>& o) const {
+        return {states.data() + o.first_operand, states.data() + o.first_result};
+    }
+    [[nodiscard]] std::span<const chunk_state> result_states(const chunked_operation<V>& o) const {
+        return {states.data() + o.first_result, states.data() + o.last_result};
+    }
+};
+
+/// Why there is no plan. `vertex` and `other` are what the reason is about.
+template <handle V>
+struct chunk_error {
+    enum class reason {
+        no_regions,           ///< there is nothing to chunk
+        no_sizes,             ///< a region into no chunks
+        negative_size,        ///< a chunk of fewer than no rows
+        extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
+        dim_out_of_range,     ///< a token dimension that its value does not have
+        overlapping,          ///< `vertex` is a candidate of two regions
+        not_in_graph,         ///< a candidate that the graph does not list
+        nothing_reached,      ///< no token reaches any candidate of a region
+        refused,              ///< `vertex` cannot run per chunk: `detail`
+        unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
+        written_outside,      ///< `other`, outside, writes in place what `vertex` has made
+        read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
+        left_in_flight,       ///< the collective `vertex` would be chunked, and its wait `other` not
+    };
+    reason why;
+    std::uint32_t region = 0;
+    V vertex{};
+    V other{};
+    std::string_view detail;  ///< a literal, or text of the model
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,217 @@
+// The search behind plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
+#ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
+#define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/index_lists.hpp"
+
+namespace stretto::detail {
+
+/// A program as plan_chunks needs it. Vertices and values are numbered in program order; a value has one component or
+/// more (a tensor each; a number is one).
+struct chunk_program {
+    static constexpr std::uint32_t no_region = UINT32_MAX;
+
+    index_lists operands;                        // vertex -> values
+    index_lists writes;                          // vertex -> values it writes in place
+    index_lists readers;                         // value -> vertices that have it as an operand
+    std::vector<std::uint32_t> storage;          // value -> one number for all values that share memory with it
+    index_lists writers;                         // storage -> vertices that write it in place, ascending
+    std::vector<std::uint32_t> first_result;     // vertex -> values
+    std::vector<std::uint32_t> producer;         // value -> vertex
+    std::vector<std::uint32_t> first_component;  // value -> components
+    std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
+    std::vector<std::uint32_t> region;           // vertex -> the region it is a candidate of
+    std::vector<std::int8_t> token_dim;          // value -> where it is cut when read whole; -1: nowhere
+    std::vector<std::int64_t> tokens;            // of a region
+
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(region.size()); }
+    [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
+        return first_component[x + 1] - first_component[x];
+    }
+};
+
+struct chunk_fault {
+    enum class reason {
+        refused,
+        unknown_live_out,
+        left_in_flight,
+        written_outside,
+        read_between_writes
+    };
+    reason why;
+    std::uint32_t vertex, other;
+    std::string_view detail;
+};
+
+/// `rule(v, tokens, operands, results) -> chunk_verdict`; `extent(value, dim)` of a value that is one tensor, -1 beyond
+/// its last dimension.
+template <class Rule, class Extent>
+class chunk_sweep {
+public:
+    chunk_sweep(chunk_program& program, Rule rule, Extent extent, bool skip_refused)
+        : p_(program), rule_(rule), extent_(extent), skip_(skip_refused) {
+        body_.assign(p_.size(), false);
+        refused_.assign(p_.size(), false);
+        state_.resize(p_.first_component.back());
+    }
+
+    /// Whether it worked out; `fault()` says why not. Every round but the last takes at least one candidate out.
+    bool run() {
+        do {
+            if (!sweep()) return false;
+            take_out_tails();
+            if (!check_live_outs()) return false;
+        } while (again_);
+        return true;
+    }
+
+    [[nodiscard]] const chunk_fault& fault() const { return fault_; }
+    [[nodiscard]] bool in_body(std::uint32_t v) const { return body_[v]; }
+    [[nodiscard]] bool refused(std::uint32_t v) const { return refused_[v]; }
+    [[nodiscard]] bool together(std::uint32_t u, std::uint32_t v) const {
+        return body_[u] && body_[v] && p_.region[u] == p_.region[v];
+    }
+    /// Of a component that an operation of the body produces.
+    [[nodiscard]] chunk_state state(std::uint32_t component) const { return state_[component]; }
+    /// Of component c of value x, as an operation of region r sees it.
+    [[nodiscard]] chunk_state seen_in(std::uint32_t r, std::uint32_t x, std::uint32_t c) const {
+        const std::uint32_t from = p_.producer[x];
+        if (body_[from] && p_.region[from] == r) return state_[c];
+        if (p_.token_dim[x] < 0) return {};
+        return {chunk_state::kind::sliced, p_.token_dim[x], 0};
+    }
+
+private:
+    using kind = chunk_state::kind;
+
+    template <class F>
+    void for_each_operand(std::uint32_t v, F f) const {
+        for (std::uint32_t x : p_.operands[v])
+            for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c)
+                f(x, seen_in(p_.region[v], x, c));
+    }
+
+    bool sweep() {
+        again_ = false;
+        for (std::uint32_t v = 0; v < p_.size(); ++v) {
+            body_[v] = false;
+            if (p_.region[v] == chunk_program::no_region || refused_[v]) continue;
+            operands_.clear();
+            bool reached = false;
+            for_each_operand(v, [&](std::uint32_t, chunk_state s) {
+                operands_.push_back(s);
+                reached = reached || s.what != kind::whole;
+            });
+            if (!reached || writes_what_is_shared(v)) continue;
+            const chunk_verdict verdict = judge(v);
+            body_[v] = verdict.possible;
+            refused_[v] = !verdict.possible;
+            if (verdict.possible || skip_) continue;
+            fault_ = {chunk_fault::reason::refused, v, v, verdict.reason};
+            return false;
+        }
+        return true;
+    }
+
+    /// What all chunks share is written once, by the operation as it is.
+    bool writes_what_is_shared(std::uint32_t v) const {
+        for (std::uint32_t x : p_.writes[v])
+            if (seen_in(p_.region[v], x, p_.first_component[x]).what == kind::whole) return true;
+        return false;
+    }
+
+    /// Asks the rule. Where it refuses because an operand is whole along a chunked dimension, cutting that one may
+    /// help.
+    chunk_verdict judge(std::uint32_t v) {
+        const std::span<chunk_state> results(state_.data() + p_.first_component[p_.first_result[v]],
+                                             state_.data() + p_.first_component[p_.first_result[v + 1]]);
+        const std::int64_t tokens = p_.tokens[p_.region[v]];
+        const std::span<const chunk_state> operands(operands_);
+        const chunk_verdict verdict = rule_(v, tokens, operands, results);
+        if (verdict.possible) return verdict;
+        std::int32_t k = 0;
+        for (std::uint32_t x : p_.operands[v]) {
+            const bool wanted = verdict.wanted == k && p_.components(x) == 1 && p_.token_dim[x] < 0;
+            k += static_cast<std::int32_t>(p_.components(x));
+            if (!wanted || operands_[static_cast<std::size_t>(verdict.wanted)].what != kind::whole) continue;
+            const std::int64_t extent = extent_(x, static_cast<std::size_t>(verdict.wanted_dim));
+            if (extent <= 0 || extent % tokens != 0) continue;
+            p_.token_dim[x] = verdict.wanted_dim;
+            operands_[static_cast<std::size_t>(verdict.wanted)] = {kind::sliced, verdict.wanted_dim};
+            again_ = true;  // others have seen it whole
+            return judge(v);
+        }
+        return verdict;
+    }
+
+    /// Operations that only carry addends on to the outside run once, on the sum.
+    void take_out_tails() {
+        for (std::uint32_t v = p_.size(); v-- > 0;) {
+            if (!body_[v]) continue;
+            bool tail = true;
+            for_each_operand(v, [&](std::uint32_t, chunk_state s) {
+                tail = tail && (s.what == kind::addend || s.what == kind::whole);
+            });
+            for (std::uint32_t x = p_.first_result[v]; tail && x < p_.first_result[v + 1]; ++x)
+                for (std::uint32_t u : p_.readers[x]) tail = tail && !body_[u];
+            if (tail) body_[v] = false;
+        }
+    }
+
+    /// What leaves a region must be known to recombine, must have arrived, and must not change any more.
+    bool check_live_outs() {
+        using reason = chunk_fault::reason;
+        for (std::uint32_t v = p_.size(); v-- > 0;) {
+            if (!body_[v]) continue;
+            for (std::uint32_t x = p_.first_result[v]; x < p_.first_result[v + 1] && body_[v]; ++x) {
+                const kind first = state_[p_.first_component[x]].what;
+                const bool known = p_.components(x) == 1 && first != kind::permuted && first != kind::opaque;
+                std::uint32_t last_write = 0;
+                bool fine = true;
+                for (std::uint32_t w : p_.writers[p_.storage[x]]) {
+                    if (together(w, v)) last_write = w;
+                    else if (w != v) fine = fine && note({reason::written_outside, v, w, {}});
+                }
+                for (std::uint32_t u : p_.readers[x]) {
+                    if (together(u, v)) continue;
+                    if (p_.launch[u] == v && u != v) fine = fine && note({reason::left_in_flight, v, u, {}});
+                    else if (!known) fine = fine && note({reason::unknown_live_out, v, u, {}});
+                    else if (u < last_write) fine = fine && note({reason::read_between_writes, v, u, {}});
+                }
+                if (fine) continue;
+                refused_[v] = true;
+                body_[v] = false;  // what it reads leaves the region now
+                again_ = true;
+                if (!skip_) return false;
+            }
+        }
+        return true;
+    }
+
+    /// Always false.
+    bool note(chunk_fault fault) {
+        fault_ = fault;
+        return false;
+    }
+
+    chunk_program& p_;
+    Rule rule_;
+    Extent extent_;
+    bool skip_;
+    bool again_ = false;
+    std::vector<char> body_, refused_;
+    std::vector<chunk_state> state_;  // of components
+    std::vector<chunk_state> operands_;
+    chunk_fault fault_{};
+};
+
+}  // namespace stretto::detail
+
+#endif

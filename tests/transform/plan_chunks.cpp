@@ -1,0 +1,259 @@
+#include "stretto/transform/plan_chunks.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/apply_chunks.hpp"
+#include "support/prop.hpp"
+#include "support/row_ir.hpp"
+
+using namespace stretto;
+using support::row_op;
+using support::row_program;
+using does = row_op::does;
+using reason = chunk_error<row_op*>::reason;
+using regions = std::vector<chunk_region<row_op*>>;
+using tokens = std::vector<token_dimension<row_op*>>;
+
+static_assert(dependence_graph<support::row_view> && dataflow_graph<support::row_view>);
+static_assert(chunk_model<support::row_chunk_model, support::row_view>);
+static_assert(chunking_rewriter<support::row_rewriter, support::row_view>);
+
+namespace {
+
+auto plan(row_program& p, const regions& r, const tokens& t, chunk_options options = {}) {
+    return plan_chunks(support::row_view{&p}, support::row_model{}, support::row_chunk_model{},
+                       std::span<const chunk_region<row_op*>>(r), std::span<const token_dimension<row_op*>>(t),
+                       options);
+}
+
+std::size_t apply(const chunk_plan<row_op*, row_op*>& made, row_program& p) {
+    support::row_rewriter rewriter{&p, p.ops.end()};
+    apply_chunks(made, support::row_view{&p}, rewriter);
+    p.renumber();
+    return rewriter.calls;
+}
+
+std::vector<row_op*> all_but_ends(row_program& p) {
+    std::vector<row_op*> all;
+    for (row_op& o : p.ops)
+        if (o.what != does::input && o.what != does::output) all.push_back(&o);
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("a block of two operations in two chunks") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 6);
+    row_op* w = p.append(does::input, {}, 1);
+    row_op* y = p.append(does::add, {x, w}, 6);
+    row_op* z = p.append(does::scale, {y}, 6);
+    p.append(does::output, {z}, 1);
+    const auto before = support::run(p, 1);
+
+    const auto made = plan(p, {{{y, z}, {4, 2}}}, {{x, 0}});
+    REQUIRE(made);
+    CHECK(made->counts() == chunk_counts{2, 4, 1, 1, 0});
+    CHECK(made->regions[0].tokens == 6);
+    CHECK(made->joins[0].value == z);
+    CHECK(made->joins[0].how == recombination::concat);
+    CHECK(made->result_states(made->operations[0])[0].what == chunk_state::kind::sliced);
+
+    CHECK(apply(*made, p) == 4 + 2 + 1 + 1 + 2);  // clones, parts, concat, one use, two erased
+    CHECK(support::run(p, 1) == before);
+    CHECK(p.ops.size() == 3 + 2 + 4 + 1);
+}
+
+TEST_CASE("partial sums are added once, before what only carries them on") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* s = p.append(does::scale, {t}, 1);
+    row_op* c = p.append(does::send, {s}, 1);
+    row_op* w = p.append(does::wait, {c}, 1);
+    p.append(does::output, {w}, 1);
+    const auto before = support::run(p, 3);
+    const auto made = plan(p, {{{t, s, c, w}, {1, 1, 2}}}, {{x, 0}});
+    REQUIRE(made);
+    REQUIRE(made->operations.size() == 1);
+    CHECK(made->operations[0].vertex == t);
+    CHECK(made->joins[0].how == recombination::sum);
+    apply(*made, p);
+    CHECK(support::run(p, 3) == before);
+}
+
+TEST_CASE("what no token reaches is shared; what reads all rows is cut where it enters") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* u = p.append(does::input, {}, 4);
+    row_op* w = p.append(does::input, {}, 1);
+    row_op* v = p.append(does::scale, {w}, 1);
+    row_op* y = p.append(does::add, {x, v}, 4);
+    row_op* z = p.append(does::add, {y, u}, 4);
+    p.append(does::output, {z}, 1);
+    const auto before = support::run(p, 5);
+    const auto made = plan(p, {{{v, y, z}, {2, 2}}}, {{x, 0}});
+    REQUIRE(made);
+    CHECK(made->operations.size() == 2);
+    CHECK(made->splits.size() == 2);  // x, and u because the rule asks for it
+    apply(*made, p);
+    CHECK(support::run(p, 5) == before);
+}
+
+TEST_CASE("what all chunks share is written once, with the sum") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* counts = p.append(does::input, {}, 1);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* up = p.append(does::increment, {counts, t}, 1);
+    row_op* y = p.append(does::add, {x, up}, 4);
+    p.append(does::output, {y}, 1);
+    const auto before = support::run(p, 8);
+    const auto made = plan(p, {{{t, up, y}, {1, 3}}}, {{x, 0}});
+    REQUIRE(made);
+    CHECK(made->operations.size() == 2);
+    apply(*made, p);
+    CHECK(support::run(p, 8) == before);
+}
+
+TEST_CASE("a forward and a backward region share their parts") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* loss = p.append(does::total, {y}, 1);
+    row_op* g = p.append(does::add, {y, loss}, 4);
+    p.append(does::output, {loss, g}, 1);
+    const auto before = support::run(p, 2);
+    SUBCASE("as one region: nothing is recombined in between") {
+        const auto made = plan(p, {{{y, loss, g}, {2, 2}}}, {{x, 0}}, {.skip_refused = true});
+        REQUIRE(made);
+        // The sum of the loss is needed whole before g can be computed: g + a part of a sum is no part of g + the sum.
+        CHECK(made->refused == std::vector<row_op*>{g});
+        apply(*made, p);
+    }
+    SUBCASE("as two regions of different sizes: recombined and cut again") {
+        const auto made = plan(p, {{{y}, {2, 2}}, {{g}, {1, 3}}}, {{x, 0}, {y, 0}});
+        REQUIRE(made);
+        CHECK(made->splits.size() == 2);
+        CHECK(made->joins.size() == 2);
+        apply(*made, p);
+    }
+    CHECK(support::run(p, 2) == before);
+}
+
+TEST_CASE("empty chunks cost nothing; one chunk changes nothing") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    p.append(does::output, {y}, 1);
+    const auto uneven = plan(p, {{{y}, {0, 1, 0, 3}}}, {{x, 0}});
+    REQUIRE(uneven);
+    CHECK(uneven->counts().clones == 2);
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{4}, std::vector<std::int64_t>{0, 4}}) {
+        const auto one = plan(p, {{{y}, sizes}}, {{x, 0}});
+        REQUIRE(one);
+        CHECK(one->empty());
+    }
+}
+
+TEST_CASE("errors name what they are about") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* w = p.append(does::input, {}, 1);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* r = p.append(does::running, {y}, 4);
+    row_op* s = p.append(does::order, {y}, 4);
+    row_op* c = p.append(does::send, {y}, 4);
+    row_op* q = p.append(does::wait, {c}, 4);
+    row_op* out = p.append(does::output, {r, s, q}, 1);
+    row_program other;
+    const auto fault = [&](const regions& of, const tokens& t) {
+        const auto made = plan(p, of, t);
+        REQUIRE(!made);
+        return made.error();
+    };
+    CHECK(fault({}, {{x, 0}}).why == reason::no_regions);
+    CHECK(fault({{{y}, {}}}, {{x, 0}}).why == reason::no_sizes);
+    CHECK(fault({{{y}, {0, 0}}}, {{x, 0}}).why == reason::no_sizes);
+    CHECK(fault({{{y}, {5, -1}}}, {{x, 0}}).why == reason::negative_size);
+    CHECK(fault({{{y}, {2, 1}}}, {{x, 0}}).why == reason::extent_indivisible);
+    CHECK(fault({{{y}, {2, 2}}}, {{x, 1}}).why == reason::dim_out_of_range);
+    CHECK(fault({{{w}, {2, 2}}}, {{x, 0}}).why == reason::nothing_reached);
+    CHECK(fault({{{y}, {2, 2}}, {{y, s}, {1, 3}}}, {{x, 0}}).why == reason::overlapping);
+    const auto refused = fault({{{y, r}, {2, 2}}}, {{x, 0}});
+    CHECK(refused.why == reason::refused);
+    CHECK(refused.vertex == r);
+    CHECK(refused.detail == "a row depends on all before it");
+    const auto unknown = fault({{{y, s}, {2, 2}}}, {{x, 0}});
+    CHECK(unknown.why == reason::unknown_live_out);
+    CHECK(unknown.vertex == s);
+    CHECK(unknown.other == out);
+    const auto flying = fault({{{y, c}, {2, 2}}}, {{x, 0}});
+    CHECK(flying.why == reason::left_in_flight);
+    CHECK(flying.vertex == c);
+    CHECK(flying.other == q);
+}
+
+TEST_CASE("random programs compute the same in chunks") {
+    std::size_t planned = 0, chunked = 0;
+    stretto_check("skipping what is refused", 10000, [&] {
+        const auto steps = *rc::gen::container<std::vector<std::array<std::uint8_t, 3>>>(
+            rc::gen::arbitrary<std::array<std::uint8_t, 3>>());
+        auto sizes = *rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(0, 4));
+        sizes.push_back(1);
+        std::int64_t rows = 0;
+        for (std::int64_t s : sizes) rows += s;
+        row_program p;
+        std::vector<row_op*> made = {p.append(does::input, {}, static_cast<std::size_t>(2 * rows)),
+                                     p.append(does::input, {}, 1),
+                                     p.append(does::input, {}, static_cast<std::size_t>(2 * rows))};
+        std::vector<row_op*> in_flight;
+        for (const auto& [what, a, b] : steps) {
+            row_op* x = made[a % made.size()];
+            row_op* y = made[b % made.size()];
+            switch (what % 8) {
+                case 0:
+                    made.push_back(p.append(does::scale, {x}, x->rows));
+                    break;
+                case 1:
+                case 2:
+                    made.push_back(p.append(does::add, {x, y}, std::max(x->rows, y->rows)));
+                    break;
+                case 3:
+                    made.push_back(p.append(does::total, {x}, 1));
+                    break;
+                case 4:
+                    made.push_back(p.append(does::order, {x}, x->rows));
+                    break;
+                case 5:
+                    made.push_back(p.append(does::running, {x}, x->rows));
+                    break;
+                case 6:
+                    if (x->rows >= y->rows && x != y) made.push_back(p.append(does::increment, {x, y}, x->rows));
+                    break;
+                case 7: {
+                    row_op* sent = p.append(does::send, {x}, x->rows);
+                    made.push_back(p.append(does::wait, {sent}, x->rows));
+                    break;
+                }
+            }
+        }
+        std::vector<row_op*> read(made.end() - std::min<std::ptrdiff_t>(3, static_cast<std::ptrdiff_t>(made.size())),
+                                  made.end());
+        p.append(does::output, read, 1);
+        const auto before = support::run(p, 11);
+        const auto of = plan(p, {{all_but_ends(p), sizes}}, {{made[0], 0}}, {.skip_refused = true});
+        RC_ASSERT(static_cast<bool>(of));
+        ++planned;
+        chunked += !of->empty();
+        apply(*of, p);
+        RC_ASSERT(support::run(p, 11) == before);
+    });
+    MESSAGE(chunked << " of " << planned << " plans chunk something");
+    CHECK(4 * chunked > planned);
+}
