@@ -93,6 +93,25 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/finding.hpp
+    include/stretto/testing/tensor.hpp
+    include/stretto/testing/interpretation.hpp
+    include/stretto/testing/interpreter.hpp
+    include/stretto/testing/detail/interpreter_arithmetic.hpp
+    include/stretto/testing/detail/interpreter_call.hpp
+    include/stretto/testing/detail/interpreter_collectives.hpp
+    include/stretto/testing/detail/interpreter_creation.hpp
+    include/stretto/testing/detail/interpreter_indexing.hpp
+    include/stretto/testing/detail/interpreter_inputs.hpp
+    include/stretto/testing/detail/interpreter_joining.hpp
+    include/stretto/testing/detail/interpreter_losses.hpp
+    include/stretto/testing/detail/interpreter_numbers.hpp
+    include/stretto/testing/detail/interpreter_operators.hpp
+    include/stretto/testing/detail/interpreter_products.hpp
+    include/stretto/testing/detail/interpreter_program.hpp
+    include/stretto/testing/detail/interpreter_reductions.hpp
+    include/stretto/testing/detail/interpreter_shapes.hpp
+    include/stretto/testing/detail/interpreter_unary.hpp
+    include/stretto/testing/detail/interpreter_views.hpp
 )
 
 # stretto::capture: reads and writes captured steps; needs simdjson and zlib.

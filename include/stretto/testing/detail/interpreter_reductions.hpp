@@ -1,0 +1,303 @@
+// Operators along dimensions: sums and extremes, running sums, softmax, sorting, histograms. Elements are taken in the
+// order of their positions, so a sum is the same however its operand lies in memory.
+#ifndef STRETTO_TESTING_DETAIL_INTERPRETER_REDUCTIONS_HPP
+#define STRETTO_TESTING_DETAIL_INTERPRETER_REDUCTIONS_HPP
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stretto/testing/detail/interpreter_arithmetic.hpp"
+#include "stretto/testing/detail/interpreter_call.hpp"
+#include "stretto/testing/detail/interpreter_shapes.hpp"
+#include "stretto/testing/detail/interpreter_views.hpp"
+#include "stretto/testing/tensor.hpp"
+
+namespace stretto::testing::detail {
+
+/// The dimensions that an argument names; all if it names none.
+inline std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
+    std::vector<bool> reduced(rank + 1, all);
+    if (all) return reduced;
+    const extents dims = c.integers(1, "dim");
+    if (dims.empty()) reduced.assign(rank + 1, true);
+    for (const std::int64_t d : dims) reduced[c.wrapped(d, rank)] = true;
+    return reduced;
+}
+
+/// Folds elements of the reduced dimensions, computed in the class of `e` and stored as `out`. `count` elements go into
+/// each result.
+template <class First, class Step, class Finish>
+void fold(operator_call& c, const tensor& self, element_type e, const std::vector<bool>& reduced, bool keep,
+          First first, Step step, Finish finish) {
+    extents shape, strides(self.rank(), 0), kept;
+    std::int64_t count = 1;
+    for (std::size_t d = 0; d < self.rank(); ++d) {
+        if (reduced[d]) count *= self.extent(d);
+        kept.push_back(reduced[d] ? 1 : self.extent(d));
+        if (!reduced[d] || keep) shape.push_back(kept.back());
+    }
+    std::int64_t size = 1;
+    for (std::size_t d = self.rank(); d-- > 0; size *= kept[d]) strides[d] = reduced[d] ? 0 : size;
+    if (c.failed()) return;
+    in_class(class_of(e), [&]<class T>(T) {
+        if constexpr (requires(T x) { step(x, x); }) {
+            std::vector<T> sums(static_cast<std::size_t>(size), first(T{}));
+            const std::vector<T> x = self.values<T>();
+            std::size_t k = 0;
+            for_each_slot(self.shape(), strides, 0, [&](std::int64_t slot) {
+                T& sum = sums[static_cast<std::size_t>(slot)];
+                sum = step(sum, x[k++]);
+            });
+            for (T& sum : sums) sum = finish(sum, count);
+            c.give(made_of<T>(e, shape, sums));
+        } else c.fail("is not defined for complex numbers");
+    });
+}
+
+inline void sum(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const bool all = c.operation == "aten.sum.default";
+    const element_type usual = self.integral() ? element_type::i64 : self.element();
+    const element_type e = c.element(c.positional.size(), "dtype", usual);
+    const std::vector<bool> reduced = reduced_dims(c, self.rank(), all);
+    fold(
+        c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
+        []<class T>(T a, T b) { return plus(a, b); }, []<class T>(T a, std::int64_t) { return a; });
+}
+inline void mean(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const bool all = c.operation == "aten.mean.default";
+    const element_type e = c.element(c.positional.size(), "dtype", self.element());
+    if (class_of(e) <= element_class::integer) c.fail("is only defined for floats");
+    const std::vector<bool> reduced = reduced_dims(c, self.rank(), all);
+    fold(
+        c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
+        []<class T>(T a, T b) { return plus(a, b); },
+        []<class T>(T a, std::int64_t n) -> T {
+            const auto count = static_cast<double>(n);
+            if constexpr (std::is_same_v<T, complex_number>) return {a.re / count, a.im / count};
+            else if constexpr (std::is_same_v<T, double>) return a / count;
+            else return a;
+        });
+}
+/// The largest element, or the smallest; `any` and `all` are those of truth values.
+inline void extreme(operator_call& c) {
+    const tensor given = c.input(0, "self");
+    const std::string_view op = c.operation;
+    const bool truths = op.starts_with("aten.any") || op.starts_with("aten.all");
+    const bool largest = op.starts_with("aten.amax") || op.starts_with("aten.any") || op == "aten.max.default";
+    const bool all = op.ends_with(".default") && !op.starts_with("aten.am");
+    const tensor self = truths ? given.converted(element_type::boolean) : given;
+    const std::vector<bool> reduced = reduced_dims(c, self.rank(), all);
+    if (self.elements() == 0 && !truths) c.fail("there is no extreme element of none");
+    const auto first = [largest, truths]<class T>(T) -> T {
+        if constexpr (std::is_same_v<T, std::int64_t>)
+            return truths ? !largest : largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+        else return largest ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
+    };
+    fold(
+        c, self, self.element(), reduced, !all && c.truth(2, "keepdim", false), first,
+        [largest]<class T>(T a, T b)
+            requires(!std::is_same_v<T, complex_number>)
+        { return largest ? larger(a, b) : smaller(a, b); },
+        []<class T>(T a, std::int64_t) { return a; });
+}
+
+/// Calls `f(values of one row along the dimension)`, which may change them, and gives all rows as a tensor.
+template <class T, class F>
+void along(operator_call& c, const tensor& self, std::size_t dim, element_type out, F f) {
+    const tensor rows = self.rank() == 0 ? self.view({1}, {0}, self.offset()) : self;
+    tensor made(out, rows.shape());
+    const auto last = [](const tensor& x, std::size_t d) { return transposed(x, d, x.rank() - 1); };
+    const tensor from = last(rows, dim), to = last(made, dim);
+    const auto n = static_cast<std::size_t>(rows.extent(dim));
+    std::vector<T> all = from.values<T>(), row(n);
+    for (std::size_t at = 0; n > 0 && at < all.size(); at += n) {
+        for (std::size_t k = 0; k < n; ++k) row[k] = all[at + k];
+        f(row);
+        for (std::size_t k = 0; k < n; ++k) all[at + k] = row[k];
+    }
+    to.assign<T>(all);
+    made.storage()->writes = 0;
+    c.give(self.rank() == 0 ? made.view({}, {}, 0) : made);
+}
+inline void cumsum(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    const element_type e =
+        c.element(c.positional.size(), "dtype", self.integral() ? element_type::i64 : self.element());
+    if (c.failed()) return;
+    in_class(class_of(e), [&]<class T>(T) {
+        along<T>(c, self, dim, e, [](std::vector<T>& row) {
+            for (std::size_t k = 1; k < row.size(); ++k) row[k] = plus(row[k - 1], row[k]);
+        });
+    });
+}
+
+inline double largest_of(const std::vector<double>& row) {
+    double top = -std::numeric_limits<double>::infinity();
+    for (const double x : row) top = larger(top, x);
+    return top;
+}
+inline void softmax(operator_call& c) {
+    const bool logarithmic = c.operation.starts_with("aten._log_softmax");
+    const tensor self = c.input(0, "self");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    if (self.category() != element_class::real) c.fail("is only defined for floats");
+    if (c.failed()) return;
+    const element_type e = c.truth(2, "half_to_float", false) ? element_type::f32 : self.element();
+    along<double>(c, self, dim, e, [logarithmic](std::vector<double>& row) {
+        const double top = largest_of(row);
+        double total = 0;
+        for (const double x : row) total += std::exp(x - top);
+        const double shift = std::log(total);
+        for (double& x : row) x = logarithmic ? x - top - shift : std::exp(x - top) / total;
+    });
+}
+inline void softmax_backward(operator_call& c) {
+    const bool logarithmic = c.operation.starts_with("aten._log_softmax");
+    const tensor grad = c.input(0, "grad_output"), output = c.input(1, "output");
+    const std::size_t dim = c.wrapped(c.integer(2, "dim"), grad.rank());
+    const element_type e = c.element(3, "input_dtype", grad.element());
+    if (grad.shape() != output.shape()) c.fail(text_of(grad) + " is no gradient of " + text_of(output));
+    if (c.failed()) return;
+    const tensor rows = grad.rank() == 0 ? output.view({1}, {0}, output.offset()) : output;
+    const std::vector<double> y = transposed(rows, dim, rows.rank() - 1).values<double>();
+    std::size_t at = 0;
+    along<double>(c, grad, dim, e, [&](std::vector<double>& row) {
+        double total = 0;
+        for (std::size_t k = 0; k < row.size(); ++k) total += logarithmic ? row[k] : row[k] * y[at + k];
+        for (std::size_t k = 0; k < row.size(); ++k)
+            row[k] = logarithmic ? row[k] - std::exp(y[at + k]) * total : y[at + k] * (row[k] - total);
+        at += row.size();
+    });
+}
+
+/// Sorts positions by merging, stably: a position goes before another if `before` says so.
+template <class Before>
+void sort_stably(std::vector<std::int64_t>& positions, Before before) {
+    std::vector<std::int64_t> merged(positions.size());
+    const std::size_t n = positions.size();
+    for (std::size_t width = 1; width < n; width *= 2) {
+        for (std::size_t low = 0; low < n; low += 2 * width) {
+            const std::size_t middle = low + width < n ? low + width : n,
+                              high = low + 2 * width < n ? low + 2 * width : n;
+            for (std::size_t a = low, b = middle, k = low; k < high; ++k) {
+                const bool right = a == middle || (b < high && before(positions[b], positions[a]));
+                merged[k] = right ? positions[b++] : positions[a++];
+            }
+        }
+        positions.swap(merged);
+    }
+}
+/// Sorts rows, and gives the sorted values and their positions, `count` of each row; all if it is negative. What is not
+/// a number counts as the largest; equal elements stay in the order of their positions.
+inline void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
+    in_class(self.category(), [&]<class T>(T) {
+        if constexpr (std::is_same_v<T, complex_number>) {
+            c.fail("is not defined for complex numbers");
+        } else {
+            std::vector<std::int64_t> all;
+            along<T>(c, self, dim, self.element(), [&](std::vector<T>& row) {
+                std::vector<std::int64_t> order(row.size());
+                for (std::size_t k = 0; k < order.size(); ++k) order[k] = static_cast<std::int64_t>(k);
+                const auto less = [](T a, T b) { return is_nan(a) ? false : is_nan(b) || a < b; };
+                sort_stably(order, [&](std::int64_t p, std::int64_t q) {
+                    const T a = row[static_cast<std::size_t>(p)], b = row[static_cast<std::size_t>(q)];
+                    return descending ? less(b, a) : less(a, b);
+                });
+                const std::vector<T> before = row;
+                for (std::size_t k = 0; k < row.size(); ++k) row[k] = before[static_cast<std::size_t>(order[k])];
+                all.insert(all.end(), order.begin(), order.end());
+            });
+            tensor positions(element_type::i64, c.result.tensors[0].shape());
+            const tensor rows = self.rank() == 0 ? positions.view({1}, {0}, 0) : positions;
+            transposed(rows, dim, rows.rank() - 1).assign<std::int64_t>(all);
+            c.give(positions);
+        }
+    });
+    for (tensor& made : c.result.tensors)
+        if (count >= 0 && made.rank() > 0) made = narrowed(made, dim, 0, count).cloned();
+}
+inline void sort(operator_call& c) {
+    const bool stable = c.operation == "aten.sort.stable";
+    const tensor self = c.input(0, "self");
+    // sort.stable(self, *, stable, dim, descending); sort(self, dim, descending)
+    const std::size_t k = stable ? 2 : 1;
+    const std::size_t dim = c.wrapped(c.integer(k, "dim", -1), self.rank());
+    const bool descending = c.truth(k + 1, "descending", false);
+    if (!c.failed()) sorted(c, self, dim, descending, -1);
+    if (c.operation.starts_with("aten.argsort") && !c.failed()) c.result.tensors.erase(c.result.tensors.begin());
+}
+inline void topk(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::int64_t count = c.integer(1, "k");
+    const std::size_t dim = c.wrapped(c.integer(2, "dim", -1), self.rank());
+    const bool largest = c.truth(3, "largest", true);
+    if (count < 0 || count > (self.rank() == 0 ? 1 : self.extent(dim)))
+        c.fail("takes " + text_of(count) + " elements of a row of " + text_of(self));
+    if (!c.failed()) sorted(c, self, dim, largest, count);
+    if (c.failed() || !c.balanced_routing || self.rank() == 0) return;
+    // Row r takes the next `count` positions behind those of row r - 1, around and around.
+    const std::int64_t extent = self.extent(dim);
+    std::int64_t next = 0;
+    std::vector<std::int64_t> at(static_cast<std::size_t>(c.result.tensors[1].elements()));
+    for (std::int64_t& x : at) x = next++ % extent;
+    transposed(c.result.tensors[1], dim, self.rank() - 1).assign<std::int64_t>(at);
+}
+
+/// Elements per interval of equal width; the last interval has both of its ends.
+inline void histc(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::int64_t bins = c.integer(1, "bins", 100);
+    double low = c.real(2, "min", 0), high = c.real(3, "max", 0);
+    if (bins < 1 || high < low || self.is_complex()) c.fail("has no such histogram of " + text_of(self));
+    if (c.failed()) return;
+    const std::vector<double> x = self.values<double>();
+    if (low == high)
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            low = k == 0 ? x[k] : smaller(low, x[k]);
+            high = k == 0 ? x[k] : larger(high, x[k]);
+        }
+    if (low == high) {
+        low -= 1;
+        high += 1;
+    }
+    std::vector<double> counts(static_cast<std::size_t>(bins));
+    for (const double v : x) {
+        if (!(v >= low && v <= high)) continue;
+        const std::int64_t bin = truncated((v - low) / (high - low) * static_cast<double>(bins));
+        ++counts[static_cast<std::size_t>(bin < bins ? bin : bins - 1)];
+    }
+    c.give(made_of<double>(self.element(), {bins}, counts));
+}
+
+inline constexpr operator_entry reduction_operators[] = {
+    {"aten.sum", "default dim_IntList", sum},
+    {"aten.mean", "default dim", mean},
+    {"aten.amax", "default", extreme},
+    {"aten.amin", "default", extreme},
+    {"aten.max", "default", extreme},
+    {"aten.min", "default", extreme},
+    {"aten.any", "default dim dims", extreme},
+    {"aten.all", "default dim dims", extreme},
+    {"aten.cumsum", "default", cumsum},
+    {"aten._softmax", "default", softmax},
+    {"aten._log_softmax", "default", softmax},
+    {"aten._softmax_backward_data", "default", softmax_backward},
+    {"aten._log_softmax_backward_data", "default", softmax_backward},
+    {"aten.sort", "default stable", sort},
+    {"aten.argsort", "default", sort},
+    {"aten.topk", "default", topk},
+    {"aten.histc", "default", histc},
+};
+
+}  // namespace stretto::testing::detail
+
+#endif
