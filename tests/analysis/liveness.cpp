@@ -163,7 +163,7 @@ TEST_CASE("an empty graph, and one whose values allocate nothing anybody knows o
 }
 
 TEST_CASE("lives are those of the definition, in any order") {
-    stretto_check("against the oracle", 30'000, [](const std::vector<std::uint8_t>& bytes) {
+    stretto_check("against the oracle", 20'000, [](const std::vector<std::uint8_t>& bytes) {
         const toy_program p = (*support::scheduling_cases(30)).program();
         const program_view view{&p};
         buffer_liveness found = liveness_of(view, program_model{&p});

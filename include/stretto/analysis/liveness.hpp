@@ -61,13 +61,13 @@ public:
     }
 
     /// Every storage, in the order of the values that allocate them.
-    [[nodiscard]] std::span<const storage_life<G>> lives() const noexcept { return lives_; }
+    [[nodiscard]] const std::vector<storage_life<G>>& lives() const noexcept { return lives_; }
     /// The storages that `x` lives in, as places in lives(): its own, those of what it aliases, or none if it aliases
     /// only what has none. O(results of its producer).
     [[nodiscard]] std::span<const std::uint32_t> storages_of(value_t<G> x) const { return storages_[value_id(x)]; }
 
     /// What is alive at each position: while that operation runs, after its allocations and before it frees anything.
-    [[nodiscard]] std::span<const live_storage> profile() const noexcept { return profile_; }
+    [[nodiscard]] const std::vector<live_storage>& profile() const noexcept { return profile_; }
     /// The first position with most bytes, and the first with most storages. {} for the empty graph.
     [[nodiscard]] live_storage most_bytes() const noexcept { return most_bytes_; }
     [[nodiscard]] live_storage most_storages() const noexcept { return most_storages_; }

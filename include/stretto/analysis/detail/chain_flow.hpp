@@ -13,7 +13,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "stretto/core/index_lists.hpp"
@@ -85,7 +84,7 @@ private:
         first_out_.assign(nodes() + 1, 0);
         for (std::uint32_t u : in_) ++first_out_[u + 1];
         for (std::uint32_t v = 0; v < nodes(); ++v) first_out_[v + 1] += first_out_[v];
-        std::vector<std::uint32_t> next(first_out_.begin(), first_out_.end() - 1);
+        std::vector<std::uint32_t> next = first_out_;
         out_.resize(in_.size());
         slot_.resize(in_.size());
         for (std::uint32_t v = 0; v < nodes(); ++v)
@@ -277,7 +276,10 @@ index_lists chain_flow<Void>::chains() const {
     }
     index_lists chain_of_vertex;
     chain_of_vertex.reserve(node_of_.size(), node_of_.size());
-    for (std::uint32_t v : node_of_) chain_of_vertex.push_row({&chain_of[v], 1});
+    for (std::uint32_t v : node_of_) {
+        chain_of_vertex.push(chain_of[v]);
+        chain_of_vertex.close_row();
+    }
     return chain_of_vertex.inverse(next.size());
 }
 
