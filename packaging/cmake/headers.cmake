@@ -50,10 +50,23 @@ set(STRETTO_HEADERS
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
+    include/stretto/transform/aten_chunk_model.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/plan_chunks.hpp
+    include/stretto/transform/detail/aten_blocks.hpp
+    include/stretto/transform/detail/aten_call.hpp
+    include/stretto/transform/detail/aten_factories.hpp
+    include/stretto/transform/detail/aten_gather.hpp
+    include/stretto/transform/detail/aten_ledger.hpp
+    include/stretto/transform/detail/aten_pointwise.hpp
+    include/stretto/transform/detail/aten_products.hpp
+    include/stretto/transform/detail/aten_reductions.hpp
+    include/stretto/transform/detail/aten_rules.hpp
+    include/stretto/transform/detail/aten_scatter.hpp
+    include/stretto/transform/detail/aten_spelling.hpp
+    include/stretto/transform/detail/aten_views.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp

@@ -1,5 +1,5 @@
-// One operation as the rules of the ATen operators see it: arguments, shapes and states laid out flat, free of the graph
-// that it is from, so that a rule is compiled once.
+// One operation as the rules of the ATen operators see it: arguments, shapes and states laid out flat, free of the
+// graph that it is from, so that a rule is compiled once.
 #ifndef STRETTO_TRANSFORM_DETAIL_ATEN_CALL_HPP
 #define STRETTO_TRANSFORM_DETAIL_ATEN_CALL_HPP
 
@@ -12,7 +12,7 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/detail/aten_ledger.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 using chunk_kind = chunk_state::kind;
 using argument_form = tensor_argument::form;
@@ -75,8 +75,12 @@ struct aten_call {
     [[nodiscard]] chunk_verdict refuse(std::string_view sentence) const {
         return {false, ledger->say(name, sentence), false, -1, -1};
     }
-    /// Refused because operand k is whole where its rows would have to be the chunk's.
-    [[nodiscard]] chunk_verdict want(std::size_t k, std::int64_t dim) const {
+    /// Refused because operand k is whole where its rows would have to be the chunk's, as `rows` are. Nothing that is
+    /// whole can be cut into rows in an order that is not the tokens'.
+    [[nodiscard]] chunk_verdict want(std::size_t k, std::int64_t dim, const chunk_state& rows) const {
+        if (rows.what != chunk_kind::sliced || dim < 0 || static_cast<std::size_t>(dim) >= shape(k).size() ||
+            shape(k)[static_cast<std::size_t>(dim)] % tokens != 0)
+            return refuse("has an operand that is whole beside rows of the chunk");
         chunk_verdict v = refuse("an operand is whole along the dimension that is chunked");
         v.wanted = static_cast<std::int32_t>(operands[k].first);
         v.wanted_dim = static_cast<std::int8_t>(dim);
@@ -156,6 +160,6 @@ inline bool join_rows(const aten_call& c, chunk_state& so_far, const chunk_state
     return true;
 }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

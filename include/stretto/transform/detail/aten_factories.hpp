@@ -10,7 +10,7 @@
 #include "stretto/transform/detail/aten_pointwise.hpp"
 #include "stretto/transform/detail/aten_views.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 /// zeros, ones, full, empty: argument 0 has the sizes.
 inline chunk_verdict made(const aten_call& c) {
@@ -20,8 +20,8 @@ inline chunk_verdict made(const aten_call& c) {
     return v.possible ? c.give(rows) : v;
 }
 
-/// new_zeros and the like: a tensor of the device and type of another, argument 1 has the sizes. Without a number of the
-/// chunk among them, rows go by the other's dimension, if they can; else every chunk makes the same.
+/// new_zeros and the like: a tensor of the device and type of another, argument 1 has the sizes. Without a number of
+/// the chunk among them, rows go by the other's dimension, if they can; else every chunk makes the same.
 inline chunk_verdict made_new(const aten_call& c) {
     const std::size_t like = c.operand(0, "self");
     if (!c.is_tensor(like)) return c.refuse(chunk_number);
@@ -156,6 +156,6 @@ inline chunk_verdict number_compared(const aten_call& c) {
 /// _assert_scalar: what may be compared may be asserted.
 inline chunk_verdict asserted(const aten_call& c) { return c.give({}); }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

@@ -54,14 +54,14 @@ public:
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
 
-    /// The text "subject: sentence", which lives as long as the ledger.
+    /// Both, with a blank between them; lives as long as the ledger. O(different sentences said).
     std::string_view say(std::string_view subject, std::string_view sentence) {
         for (const std::string& said : said_)
-            if (said.size() == subject.size() + 2 + sentence.size() && said.starts_with(subject) &&
+            if (said.size() == subject.size() + 1 + sentence.size() && said.starts_with(subject) &&
                 said.ends_with(sentence))
                 return said;
         std::string text(subject);
-        text.append(": ").append(sentence);
+        text.append(" ").append(sentence);
         said_.push_back(std::move(text));
         return said_.back();
     }

@@ -8,16 +8,16 @@
 
 #include "stretto/transform/detail/aten_call.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 /// Which sums an operator passes on.
 enum class linear {
     never,
-    in_its_operand,     ///< f(a + b) = f(a) + f(b)
-    in_all_at_once,     ///< a sum of sums: all operands are addends
-    in_one_at_a_time,   ///< a product: one addend, the others whole
-    in_the_first,       ///< a quotient: the others whole
-    but_for_rounding_up ///< a cast: unless it drops fractions
+    in_its_operand,      ///< f(a + b) = f(a) + f(b)
+    in_all_at_once,      ///< a sum of sums: all operands are addends
+    in_one_at_a_time,    ///< a product: one addend, the others whole
+    in_the_first,        ///< a quotient: the others whole
+    but_for_rounding_up  ///< a cast: unless it drops fractions
 };
 
 /// What becomes of numbers of rows.
@@ -27,7 +27,7 @@ enum class row_numbers {
     added,
     subtracted,
     multiplied,
-    divided,   ///< rounding down
+    divided,  ///< rounding down
     remainder
 };
 
@@ -72,7 +72,7 @@ inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state&
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         if (!c.is_tensor(k) || !is_whole(c.state(k))) continue;
         const std::int64_t d = rows.dim - shift(k);
-        if (d >= 0 && c.shape(k)[static_cast<std::size_t>(d)] != 1) return v = c.want(k, d), false;
+        if (d >= 0 && c.shape(k)[static_cast<std::size_t>(d)] != 1) return v = c.want(k, d, rows), false;
     }
     return true;
 }
@@ -89,8 +89,8 @@ inline bool row_arithmetic(const aten_call& c, row_numbers what, chunk_state& re
         const std::size_t k = c.operand(a);
         if (!c.is_tensor(k)) continue;
         moved[position] = c.state(k).positions;
-        unknown = unknown || c.state(k).what == chunk_kind::opaque ||
-                  (c.state(k).into != 0 && c.state(k).positions == 0);
+        unknown =
+            unknown || c.state(k).what == chunk_kind::opaque || (c.state(k).into != 0 && c.state(k).positions == 0);
     }
     if (c.argument(2, "alpha").what != argument_form::none && what != row_numbers::divided)
         return v = c.refuse(reads_row_numbers), false;
@@ -124,13 +124,14 @@ inline bool row_arithmetic(const aten_call& c, row_numbers what, chunk_state& re
 }
 
 inline chunk_verdict pointwise_sum(const aten_call& c, linear l) {
-    std::size_t addends = 0, tensors = 0;
+    std::size_t addends = 0, used = 0;  // an addend may be used twice
     bool literals = false;
-    for (const tensor_argument& a : c.positional)
+    for (const tensor_argument& a : c.positional) {
         literals = literals || a.what == argument_form::integer || a.what == argument_form::real;
+        used += c.is_tensor(c.operand(a)) && is_addend(c.state(c.operand(a)));
+    }
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         addends += is_addend(c.state(k));
-        tensors += c.is_tensor(k);
         if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
         if (c.is_number(k) && !is_whole(c.state(k))) return c.refuse(chunk_number);
     }
@@ -139,15 +140,15 @@ inline chunk_verdict pointwise_sum(const aten_call& c, linear l) {
             case linear::in_its_operand:
                 return true;
             case linear::in_all_at_once:
-                return addends == c.operands.size() && !(literals && c.operands.size() < 2);
+                return addends == c.operands.size() && !literals;
             case linear::in_one_at_a_time:
-                return addends == 1;
+                return used == 1;
             case linear::in_the_first:
-                return addends == 1 && c.is_tensor(c.operand(0, "self")) && is_addend(c.state(c.operand(0, "self")));
+                return used == 1 && c.is_tensor(c.operand(0, "self")) && is_addend(c.state(c.operand(0, "self")));
             case linear::but_for_rounding_up: {
                 const element_type from = c.type(0).element, to = c.result_types[0].element;
-                return to != element_type::boolean && (!is_integral(to) || is_integral(from) ||
-                                                       from == element_type::boolean);
+                return to != element_type::boolean &&
+                       (!is_integral(to) || is_integral(from) || from == element_type::boolean);
             }
             case linear::never:
                 break;
@@ -220,6 +221,6 @@ inline chunk_verdict copied(const aten_call& c) {
     return c.give(rows);
 }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

@@ -8,7 +8,7 @@
 #include "stretto/transform/detail/aten_call.hpp"
 #include "stretto/transform/detail/aten_pointwise.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 inline constexpr std::string_view sum_times_rows = "multiplies a sum over chunks with something that is not shared";
 
@@ -28,13 +28,13 @@ inline chunk_verdict matrix_product(const aten_call& c, std::size_t a, std::size
         return c.refuse("multiplies rows of one chunk with rows of another");
     }
     if (is_cut(sa)) {
-        if (sa.dim < batch) return c.want(b, sa.dim);
+        if (sa.dim < batch) return c.want(b, sa.dim, sa);
         if (sa.dim == rows) return c.give(sa);
-        return c.want(b, inner_b);
+        return c.want(b, inner_b, sa);
     }
-    if (sb.dim < batch) return c.want(a, sb.dim);
+    if (sb.dim < batch) return c.want(a, sb.dim, sb);
     if (sb.dim == columns) return c.give(sb);
-    return c.want(a, inner_a);
+    return c.want(a, inner_a, sb);
 }
 
 /// mm (no batch) and bmm (one).
@@ -64,9 +64,8 @@ inline chunk_verdict multiplied_with_bias(const aten_call& c) {
     if (is_addend(c.state(bias))) return c.refuse(sum_meets_rows);
     const std::int64_t d = made.dim - (2 - static_cast<std::int64_t>(c.shape(bias).size()));
     if (is_whole(c.state(bias)))
-        return d < 0 || c.shape(bias)[static_cast<std::size_t>(d)] == 1 ? v : c.want(bias, d);
-    if (c.state(bias).dim != d || !join_rows(c, made, moved_to(c.state(bias), made.dim)))
-        return c.refuse(no_such_rows);
+        return d < 0 || c.shape(bias)[static_cast<std::size_t>(d)] == 1 ? v : c.want(bias, d, made);
+    if (c.state(bias).dim != d || !join_rows(c, made, moved_to(c.state(bias), made.dim))) return c.refuse(no_such_rows);
     return c.give(made);
 }
 
@@ -101,6 +100,6 @@ inline chunk_verdict grouped_product(const aten_call& c) {
     return c.refuse("needs rows that are in groups in every chunk, and the ends of its groups");
 }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

@@ -1,4 +1,5 @@
-// How operators that combine elements along dimensions behave under chunking: sums, maxima, running sums, softmax, sort.
+// How operators that combine elements along dimensions behave under chunking: sums, maxima, running sums, softmax,
+// sort.
 #ifndef STRETTO_TRANSFORM_DETAIL_ATEN_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_DETAIL_ATEN_REDUCTIONS_HPP
 
@@ -9,7 +10,7 @@
 #include "stretto/transform/detail/aten_pointwise.hpp"
 #include "stretto/transform/detail/aten_views.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 enum class reduction {
     sum,
@@ -33,8 +34,14 @@ chunk_verdict reduced(const aten_call& c) {
     static constexpr tensor_argument none{};
     const tensor_argument& dims = Dims < 0 ? none : c.argument(static_cast<std::size_t>(Dims), "dim");
     std::uint64_t gone = 0;
-    if (dims.what == argument_form::integer) gone = std::uint64_t{1} << wrapped(dims.integer, rank);
-    for (const tensor_argument& a : dims.items) gone |= std::uint64_t{1} << wrapped(a.integer, rank);
+    const auto remove = [&](const tensor_argument& a) {
+        const std::int64_t d = a.what == argument_form::integer ? wrapped(a.integer, rank) : -1;
+        if (d >= 0) gone |= std::uint64_t{1} << d;
+        return d >= 0;
+    };
+    bool named = dims.what != argument_form::integer || remove(dims);
+    for (const tensor_argument& a : dims.items) named = remove(a) && named;
+    if (!named) return c.refuse("names a dimension that its operand does not have");
     if (gone == 0) gone = ~std::uint64_t{0};
     if (gone >> s.dim & 1) {
         if (R == reduction::sum) return c.give({chunk_kind::addend, -1, 0, 0, 0});
@@ -71,9 +78,9 @@ chunk_verdict along_one(const aten_call& c) {
     return c.give(rows);
 }
 
-/// sort: values and the numbers of the rows they came from. Sorting all rows chunk by chunk brings them into an order of
-/// its own, the same for all that is then gathered by those numbers; what ties do makes no difference to that. Sorting a
-/// permutation of numbers of rows inverts it.
+/// sort: values and the numbers of the rows they came from. Sorting all rows chunk by chunk brings them into an order
+/// of its own, the same for all that is then gathered by those numbers; what ties do makes no difference to that.
+/// Sorting a permutation of numbers of rows inverts it.
 inline chunk_verdict sorted(const aten_call& c) {
     const std::size_t x = c.operand(0, "self");
     if (!c.is_tensor(x) || c.results.size() != 2) return c.refuse(chunk_number);
@@ -82,10 +89,8 @@ inline chunk_verdict sorted(const aten_call& c) {
     if (is_addend(s)) return c.refuse("is not linear in an operand that is a sum over chunks");
     const std::size_t rank = c.shape(x).size();
     const bool stable_form = c.name == "aten.sort.stable";
-    const std::int64_t dim =
-        wrapped(stable_form ? c.integer(SIZE_MAX, "dim", -1) : c.integer(1, "dim", -1), rank);
-    const bool descending =
-        (stable_form ? c.integer(SIZE_MAX, "descending", 0) : c.integer(2, "descending", 0)) != 0;
+    const std::int64_t dim = wrapped(stable_form ? c.integer(SIZE_MAX, "dim", -1) : c.integer(1, "dim", -1), rank);
+    const bool descending = (stable_form ? c.integer(SIZE_MAX, "descending", 0) : c.integer(2, "descending", 0)) != 0;
     if (dim != s.dim) {
         if (counts_rows(s)) return c.refuse(reads_row_numbers);
         return c.give(s);
@@ -104,7 +109,7 @@ inline chunk_verdict sorted(const aten_call& c) {
         return {};
     }
     if (s.into != 0) return c.refuse(reads_row_numbers);
-    const bool by_value = stable_form && c.integer(SIZE_MAX, "stable", 1) != 0;
+    const bool by_value = stable_form && c.integer(SIZE_MAX, "stable", 0) != 0;
     const std::uint32_t to = orders.name(aten_ledger::origin::sorted, from, orders.rows_of(from),
                                          {by_value ? c.operands[x].key : -1 - c.key, descending});
     chunk_state rows{chunk_kind::permuted, 0, s.positions, to, 0};
@@ -125,12 +130,13 @@ inline chunk_verdict histogram(const aten_call& c) {
     if (!c.is_tensor(0) || !is_cut(c.state(0)) || c.operands.size() != 1)
         return c.refuse("is not linear in an operand that is a sum over chunks");
     const tensor_argument &low = c.argument(2, "min"), &high = c.argument(3, "max");
-    const auto fixed = [](const tensor_argument& a) { return a.what == argument_form::real ? a.real
-                                                             : static_cast<double>(a.integer); };
+    const auto fixed = [](const tensor_argument& a) {
+        return a.what == argument_form::real ? a.real : static_cast<double>(a.integer);
+    };
     if (!(fixed(low) < fixed(high))) return c.refuse("takes its bins from the least and the greatest element");
     return c.give({chunk_kind::addend, -1, 0, 0, 0});
 }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

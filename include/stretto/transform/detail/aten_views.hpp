@@ -9,7 +9,7 @@
 #include "stretto/transform/detail/aten_call.hpp"
 #include "stretto/transform/detail/aten_pointwise.hpp"
 
-namespace stretto::detail {
+namespace stretto::detail::aten {
 
 inline constexpr std::string_view cuts_rows = "would cut rows of the chunk apart or merge them with others";
 inline constexpr std::string_view along_chunks = "works along the dimension that is chunked";
@@ -81,7 +81,7 @@ inline chunk_verdict expanded(const aten_call& c) {
         if (!is_whole(s)) return c.refuse(sum_meets_rows);
         const std::int64_t own = rows.dim - static_cast<std::int64_t>(c.result_types[0].shape.size()) +
                                  static_cast<std::int64_t>(c.shape(x).size());
-        if (own >= 0 && c.shape(x)[static_cast<std::size_t>(own)] != 1) return c.want(x, own);
+        if (own >= 0 && c.shape(x)[static_cast<std::size_t>(own)] != 1) return c.want(x, own, rows);
         return c.give(rows);
     }
     const std::int64_t d = s.dim + static_cast<std::int64_t>(c.result_types[0].shape.size()) -
@@ -121,9 +121,8 @@ inline chunk_verdict dimensions_permuted(const aten_call& c) {
     });
 }
 inline chunk_verdict unsqueezed(const aten_call& c) {
-    return dimensions_moved(c, [&](std::int64_t d, std::size_t rank) {
-        return d + (wrapped(c.integer(1, "dim", 0), rank + 1) <= d);
-    });
+    return dimensions_moved(
+        c, [&](std::int64_t d, std::size_t rank) { return d + (wrapped(c.integer(1, "dim", 0), rank + 1) <= d); });
 }
 /// squeeze.dim and squeeze.dims. A part may have one row where the value has many, so the chunked dimension must not be
 /// named.
@@ -167,11 +166,11 @@ inline chunk_verdict sliced_elsewhere(const aten_call& c) {
     return dimensions_moved(c, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
         if (wrapped(c.integer(1, "dim", 0), rank) != d) return d;
         const tensor_argument &start = c.argument(2, "start"), &end = c.argument(3, "end");
-        const bool from_first = start.what == argument_form::none ||
-                                (start.what == argument_form::integer && start.integer == 0);
-        const bool to_last = end.what == argument_form::none ||
-                             (end.what == argument_form::integer &&
-                              end.integer >= c.shape(0)[static_cast<std::size_t>(d)]);
+        const bool from_first =
+            start.what == argument_form::none || (start.what == argument_form::integer && start.integer == 0);
+        const bool to_last =
+            end.what == argument_form::none ||
+            (end.what == argument_form::integer && end.integer >= c.shape(0)[static_cast<std::size_t>(d)]);
         return from_first && to_last && c.integer(4, "step", 1) == 1 ? d : -1;
     });
 }
@@ -229,7 +228,7 @@ chunk_verdict joined(const aten_call& c) {
     if (addends != 0) return c.refuse("joins a sum over chunks with something else");
     if (!AddsDimension && rows.dim == along) return c.refuse(along_chunks);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
-        if (is_whole(c.state(k))) return c.want(k, rows.dim);
+        if (is_whole(c.state(k))) return c.want(k, rows.dim, rows);
     return c.give(moved_to(rows, AddsDimension && along <= rows.dim ? rows.dim + 1 : rows.dim));
 }
 
@@ -242,6 +241,6 @@ inline chunk_verdict component(const aten_call& c) {
     return c.give(c.states[c.operands[0].first + static_cast<std::size_t>(which.integer)]);
 }
 
-}  // namespace stretto::detail
+}  // namespace stretto::detail::aten
 
 #endif

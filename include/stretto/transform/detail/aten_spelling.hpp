@@ -1,0 +1,166 @@
+// The arguments of an operation as its clone for one chunk must spell them.
+#ifndef STRETTO_TRANSFORM_DETAIL_ATEN_SPELLING_HPP
+#define STRETTO_TRANSFORM_DETAIL_ATEN_SPELLING_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/detail/aten_call.hpp"
+
+namespace stretto {
+
+/// Owns argument lists. What it has handed out stays where it is.
+class argument_store {
+public:
+    [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
+        return lists_.emplace_back(of.begin(), of.end());
+    }
+    [[nodiscard]] std::span<named_tensor_argument> copy(std::span<const named_tensor_argument> of) {
+        return named_.emplace_back(of.begin(), of.end());
+    }
+
+private:
+    std::vector<std::vector<tensor_argument>> lists_;
+    std::vector<std::vector<named_tensor_argument>> named_;
+};
+
+/// What an operation is called with.
+struct chunk_arguments {
+    std::span<const tensor_argument> positional;
+    std::span<const named_tensor_argument> named;
+};
+
+namespace detail::aten {
+
+/// Which arguments spell extents.
+enum class spelled : std::uint8_t {
+    nothing,
+    sizes_first,   ///< argument 0 has the sizes of the result
+    sizes_second,  ///< argument 1 has them
+    slice_end,     ///< argument 3, along the dimension of argument 1
+    amounts,       ///< arguments 1 and 2 are rows sent and received
+    output_size    ///< the argument of that name is the number of rows
+};
+
+/// How many of `extent` things that lie along the tokens are those of a chunk: the exact share of a multiple of the
+/// tokens, and shares that sum to `extent` otherwise.
+constexpr std::int64_t share_of(std::int64_t extent, std::int64_t tokens, chunk_interval chunk) {
+    return extent * (chunk.first + chunk.count) / tokens - extent * chunk.first / tokens;
+}
+
+class argument_speller {
+public:
+    argument_speller(const aten_call& call, chunk_interval chunk, argument_store& store)
+        : c_(call), chunk_(chunk), store_(store), out_{call.positional, call.named} {}
+
+    chunk_arguments spell(spelled what) {
+        switch (what) {
+            case spelled::sizes_first:
+                sizes(0, "size");
+                break;
+            case spelled::sizes_second:
+                sizes(1, "size");
+                sizes(SIZE_MAX, "shape");
+                break;
+            case spelled::slice_end:
+                end_of_slice();
+                break;
+            case spelled::amounts:
+                amounts(1);
+                amounts(2);
+                break;
+            case spelled::output_size:
+                rows_of_runs();
+                break;
+            case spelled::nothing:
+                break;
+        }
+        return out_;
+    }
+
+private:
+    using form = argument_form;
+
+    /// A copy of the argument that may be changed; none if it is left out.
+    tensor_argument* writable(std::size_t position, std::string_view name) {
+        if (position < c_.positional.size()) {
+            if (positional_.empty()) out_.positional = positional_ = store_.copy(c_.positional);
+            return &positional_[position];
+        }
+        for (std::size_t k = 0; k < c_.named.size(); ++k) {
+            if (c_.named[k].name != name) continue;
+            if (named_.empty()) out_.named = named_ = store_.copy(c_.named);
+            return &named_[k].value;
+        }
+        return nullptr;
+    }
+    std::span<tensor_argument> writable_items(tensor_argument& list) {
+        const std::span<tensor_argument> items = store_.copy(list.items);
+        list.items = items;
+        return items;
+    }
+    [[nodiscard]] bool shared_number(const tensor_argument& a) const {
+        const std::size_t k = c_.operand(a);
+        return k < c_.operands.size() && is_whole(c_.state(k));
+    }
+    [[nodiscard]] tensor_argument share(std::int64_t extent) const {
+        tensor_argument a;
+        a.what = form::integer;
+        a.integer = share_of(extent, c_.tokens, chunk_);
+        return a;
+    }
+
+    void sizes(std::size_t position, std::string_view name) {
+        const chunk_state& r = c_.results[0];
+        if (!is_cut(r) || c_.argument(position, name).what != form::list) return;
+        const std::size_t d = static_cast<std::size_t>(r.dim);
+        const tensor_argument& old = c_.argument(position, name);
+        if (d >= old.items.size()) return;
+        const bool literal = old.items[d].what == form::integer && old.items[d].integer >= 0;
+        if (!literal && !shared_number(old.items[d])) return;
+        writable_items(*writable(position, name))[d] = share(c_.result_types[0].shape[d]);
+    }
+
+    void end_of_slice() {
+        const chunk_state& r = c_.results[0];
+        const tensor_argument& end = c_.argument(3, "end");
+        if (!is_cut(r) || end.what != form::integer) return;
+        const std::int64_t extent = c_.result_types[0].shape[static_cast<std::size_t>(r.dim)];
+        if (wrapped(c_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim && end.integer == extent)
+            *writable(3, "end") = share(extent);
+    }
+
+    void amounts(std::size_t position) {
+        const chunk_state& r = c_.results[0];
+        if (!is_cut(r) || r.dim != 0) return;
+        const std::string_view name = position == 1 ? "output_split_sizes" : "input_split_sizes";
+        bool literal = false;
+        for (const tensor_argument& a : c_.argument(position, name).items) literal = literal || a.what == form::integer;
+        if (!literal) return;
+        for (tensor_argument& a : writable_items(*writable(position, name)))
+            if (a.what == form::integer) a = share(a.integer);
+    }
+
+    /// A number that all chunks share cannot be how many rows each of them has; the counts tell that themselves.
+    void rows_of_runs() {
+        const tensor_argument& total = c_.argument(SIZE_MAX, "output_size");
+        if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
+    }
+
+    const aten_call& c_;
+    chunk_interval chunk_;
+    argument_store& store_;
+    chunk_arguments out_;
+    std::span<tensor_argument> positional_;
+    std::span<named_tensor_argument> named_;
+};
+
+}  // namespace detail::aten
+}  // namespace stretto
+
+#endif
