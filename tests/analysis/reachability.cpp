@@ -109,7 +109,7 @@ TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
         std::vector<std::uint32_t> rank;
         for (std::uint32_t v : *order) rank.push_back(spine[view.index(v)].rank);
         const detail::position_graph positions(view, *order);
-        const detail::support_labelling supports(positions.view(), rank);
+        const detail::support_labelling<> supports(positions.view(), rank);
 
         std::vector<bool> taken(g.size);
         for (std::uint32_t p = 0; p < g.size; ++p) {
@@ -309,7 +309,7 @@ TEST_CASE("depth is no recursion, breadth is no quadratic work") {
 
 TEST_CASE("lists in blocks") {
     stretto_check("against vectors", 200, [](const std::vector<std::uint8_t>& bytes) {
-        detail::block_lists lists(4);
+        detail::block_lists<> lists(4);
         std::vector<std::uint32_t> model[4];
         for (std::uint8_t b : bytes) {
             lists.push(b % 4u, b);

@@ -153,6 +153,29 @@ TEST_CASE("depth is no recursion, size is no heap") {
         if ((*order)[i] != n - 1 - i) FAIL_CHECK("position " << i);
 }
 
+TEST_CASE("the rows of a snapshot view may stand in any order") {
+    // Given by hand: row v lists successors, descending.
+    index_lists successors;
+    for (const order_of_ids& row : {order_of_ids{3, 2}, order_of_ids{0}, order_of_ids{}, order_of_ids{}})
+        successors.push_row(row);
+    const index_lists predecessors = successors.inverse(4);
+    const auto order = topological_sort(snapshot_view(successors, predecessors));
+    REQUIRE(order);
+    CHECK(list(*order) == order_of_ids{1, 0, 2, 3});
+
+    // Two cycles behind one vertex: the one through its smaller neighbour is found, whichever stands first.
+    for (const bool first : {false, true}) {
+        index_lists reads;
+        reads.push_row(first ? order_of_ids{1, 2} : order_of_ids{2, 1});
+        reads.push_row(order_of_ids{0});
+        reads.push_row(order_of_ids{0});
+        const index_lists readers = reads.inverse(3);
+        const auto failed = topological_sort(snapshot_view(readers, reads));
+        REQUIRE(!failed);
+        CHECK(failed.error() == cycle<std::uint32_t>{{0, 1}});
+    }
+}
+
 TEST_CASE("the queue of ids pops the smallest, across all its levels") {
     stretto_check("id_queue against std::set", 200, [] {
         const std::uint32_t bound = *rc::gen::element<std::uint32_t>(1, 63, 64, 65, 4096, 4097, 300'000);

@@ -158,14 +158,14 @@ private:
         std::vector<std::uint32_t> rank;
         rank.reserve(order.size());
         for (const vertex_type& v : order) rank.push_back(spine_[graph_.index(v)].rank);
-        const detail::support_labelling labelling(positions.view(), rank);
+        const detail::support_labelling<> labelling(positions.view(), rank);
         supports_.resize(graph_.index_bound());
         for (std::size_t p = 0; p < order.size(); ++p) supports_[graph_.index(order[p])] = labelling.labels()[p];
     }
     bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
-        detail::hub_labelling labelling(positions.view());
+        detail::hub_labelling<> labelling(positions.view());
         if (!labelling.run(most)) return false;
-        hubs_ = detail::hub_labels(labelling, static_cast<std::uint32_t>(positions.view().index_bound()));
+        hubs_ = detail::hub_labels<>(labelling, static_cast<std::uint32_t>(positions.view().index_bound()));
         positions_ = std::move(positions.positions());
         choice_.trials[2].bytes = hubs_.bytes() + positions_.size() * sizeof(std::uint32_t);
         return true;
@@ -218,7 +218,7 @@ private:
     reachability_choice choice_;
     std::vector<detail::spine_label> spine_;       // by index; empty unless it is the kind
     std::vector<detail::support_label> supports_;  // likewise
-    detail::hub_labels hubs_;                      // by position
+    detail::hub_labels<> hubs_;                    // by position
     std::vector<std::uint32_t> positions_;         // by index; for hub labels
     workspace own_;
 };

@@ -13,8 +13,9 @@ namespace stretto::detail {
 
 /// Up to `count` paths of at least `shortest` vertices and at least one `share`-th of the first, longest first, each
 /// from its first vertex. Ids must be in topological order. O(V + E) time per path, 4 bytes per vertex.
-[[nodiscard]] inline index_lists greedy_paths(snapshot_view g, std::size_t count, std::uint32_t shortest,
-                                              std::uint32_t share) {
+template <class = void>
+[[nodiscard]] index_lists greedy_paths(snapshot_view g, std::size_t count, std::uint32_t shortest,
+                                       std::uint32_t share) {
     constexpr std::uint32_t taken = UINT32_MAX;
     const auto size = static_cast<std::uint32_t>(g.index_bound());
     std::vector<std::uint32_t> length(size, 0), path;

@@ -19,6 +19,7 @@
 namespace stretto::detail {
 
 /// A growing list of numbers for each of n rows, all in one array: blocks of seven and a link to the block before.
+template <class = void>
 class block_lists {
 public:
     explicit block_lists(std::size_t rows) : rows_(rows) {}
@@ -57,6 +58,7 @@ private:
 
 /// The vertices in the order in which they become hubs, and the labels that this makes. Ids must be in topological
 /// order.
+template <class = void>
 class hub_labelling {
 public:
     explicit hub_labelling(snapshot_view g)
@@ -77,15 +79,15 @@ public:
         }
         return labels_ <= most;
     }
-    [[nodiscard]] const block_lists& reached() const noexcept { return reached_; }
-    [[nodiscard]] const block_lists& reaching() const noexcept { return reaching_; }
+    [[nodiscard]] const block_lists<>& reached() const noexcept { return reached_; }
+    [[nodiscard]] const block_lists<>& reaching() const noexcept { return reaching_; }
 
 private:
     [[nodiscard]] std::vector<std::uint32_t> hub_order() const {
         const auto size = static_cast<std::uint32_t>(graph_.index_bound());
         std::vector<std::uint32_t> hubs;
         hubs.reserve(size);
-        std::vector<bool> is_hub(size);
+        std::vector<std::uint8_t> is_hub(size);
         const index_lists paths = greedy_paths(graph_, 64, 8, UINT32_MAX);
         std::vector<std::pair<std::size_t, std::size_t>> pieces;
         for (std::size_t k = 0; k < paths.rows(); ++k) {
@@ -119,8 +121,8 @@ private:
 
     /// Adds hub `number` to all in one direction, except behind vertices for which earlier hubs say it already.
     template <class Neighbours>
-    void flood(std::uint32_t hub, std::uint32_t number, std::uint32_t round, const block_lists& of_hub,
-               block_lists& of_others, Neighbours neighbours) {
+    void flood(std::uint32_t hub, std::uint32_t number, std::uint32_t round, const block_lists<>& of_hub,
+               block_lists<>& of_others, Neighbours neighbours) {
         const auto mark_all = [&](bool marked) {
             of_hub.any_of(hub, [&](std::uint32_t h) {
                 marked_[h] = marked;
@@ -144,29 +146,30 @@ private:
     }
 
     snapshot_view graph_;
-    block_lists reached_, reaching_;    // hub numbers by vertex
+    block_lists<> reached_, reaching_;  // hub numbers by vertex
     std::vector<std::uint8_t> marked_;  // by hub number
     std::vector<std::uint32_t> seen_, queue_;
     std::uint64_t labels_ = 0;
 };
 
 /// The finished lists. Vertices are positions in the topological order.
+template <class = void>
 class hub_labels {
 public:
     hub_labels() = default;
     /// Precondition: the labelling ran to its end.
-    hub_labels(const hub_labelling& labelling, std::uint32_t size) {
+    hub_labels(const hub_labelling<>& labelling, std::uint32_t size) {
         std::size_t total = 0;
         begin_.reserve(2 * std::size_t{size} + 1);
         for (std::uint32_t v = 0; v < size; ++v)
-            for (const block_lists* lists : {&labelling.reached(), &labelling.reaching()}) {
+            for (const block_lists<>* lists : {&labelling.reached(), &labelling.reaching()}) {
                 begin_.push_back(static_cast<std::uint32_t>(total));
                 total += lists->size(v);
             }
         begin_.push_back(static_cast<std::uint32_t>(total));
         hubs_.resize(total);
         for (std::uint32_t v = 0, row = 0; v < size; ++v)
-            for (const block_lists* lists : {&labelling.reached(), &labelling.reaching()})
+            for (const block_lists<>* lists : {&labelling.reached(), &labelling.reaching()})
                 lists->any_of(v, [this, at = begin_[++row]](std::uint32_t hub) mutable {
                     hubs_[--at] = hub;
                     return false;

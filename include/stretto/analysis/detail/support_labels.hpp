@@ -18,13 +18,12 @@
 
 namespace stretto::detail {
 
-/// The spine is the same in both fields, in the upper four bits, and compared only within one spine.
+/// The upper four bits of both spine positions say which spine; positions on different ones are not compared.
 struct alignas(32) support_label {
     std::uint32_t position = UINT32_MAX;
     std::uint32_t rank = 0;
-    std::uint32_t next_spine =
-        0;  ///< the first position, from 1, of that spine that the vertex reaches; all ones if none
-    std::uint32_t last_spine = 0;  ///< the last one that reaches the vertex; 0 if none
+    std::uint32_t next_spine = 0;  ///< the first position, from 1, that the vertex reaches; all ones if none
+    std::uint32_t last_spine = 0;  ///< the last position that reaches the vertex; 0 if none
     std::uint64_t reached = 0;     ///< supports that the vertex reaches
     std::uint64_t reaching = 0;    ///< supports that reach the vertex
 };
@@ -44,6 +43,7 @@ inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_
 }
 
 /// Ids must be in topological order. About 24 passes; 72 bytes of scratch per vertex beside the labels.
+template <class = void>
 class support_labelling {
 public:
     /// `rank` is another topological order.
