@@ -247,6 +247,39 @@ TEST_CASE_TEMPLATE("any IR has the liveness of its program", IR, STRETTO_TOY_IRS
     });
 }
 
+TEST_CASE("long chains in place, many readers, aliases of aliases of both") {
+    constexpr std::uint32_t length = 100'000;
+    toy_program chain;
+    chain.ops.push_back({.results = {{{64}, {}}}});
+    for (std::uint32_t v = 1; v < length; ++v)
+        chain.ops.push_back({.operands = {{v - 1, 0}}, .results = {{{0}, {{v - 1, 0}}}}, .effects = {{v - 1, 0}}});
+    const buffer_liveness in_place = liveness_of(program_view{&chain}, program_model{&chain});
+    REQUIRE(in_place.lives().size() == 1);
+    CHECK(in_place.lives()[0].last == length - 1);
+    CHECK(in_place.most_bytes() == live_storage{0, {64}, 1});
+
+    toy_program star;
+    star.ops.push_back({.results = {{{64}, {}}}});
+    for (std::uint32_t v = 1; v <= length; ++v) star.ops.push_back({.operands = {{0, 0}}, .results = {{{1}, {}}}});
+    const buffer_liveness read = liveness_of(program_view{&star}, program_model{&star});
+    CHECK(read.lives()[0].last == length);
+    CHECK(read.profile()[length].size.count == 65);
+
+    // Every value aliases the two before it: without care, as many storages as there are ways down.
+    toy_program woven;
+    for (std::uint32_t v = 0; v < 100; ++v) {
+        if (v < 2) woven.ops.push_back({.results = {{{8}, {}}}});
+        else
+            woven.ops.push_back({.kind = op_kind::view,
+                                 .operands = {{v - 1, 0}, {v - 2, 0}},
+                                 .results = {{{0}, {{v - 1, 0}, {v - 2, 0}}}}});
+    }
+    const buffer_liveness both = liveness_of(program_view{&woven}, program_model{&woven});
+    CHECK(both.storages_of({99, 0}).size() == 2);
+    CHECK(both.most_bytes() == live_storage{1, {16}, 2});
+    CHECK(both.profile()[99].storages == 2);
+}
+
 TEST_CASE("another order allocates nothing") {
     const toy_program p = support::seeded_program(3, 200);
     const auto order = some_order(p, 5);
