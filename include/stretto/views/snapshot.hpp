@@ -78,22 +78,28 @@ public:
 
     /// Precondition: every successor of a listed vertex is listed.
     explicit snapshot(G g) : graph_(g), ids_(g.index_bound(), unlisted) {
+        vertices_.reserve(g.index_bound());
         for (vertex_type v : g.vertices()) {
             STRETTO_ASSERT(ids_[g.index(v)] == unlisted, "vertices() lists a vertex twice, or two with one index");
             ids_[g.index(v)] = static_cast<std::uint32_t>(vertices_.size());
             vertices_.push_back(v);
         }
         STRETTO_ASSERT(vertices_.size() < unlisted, "a snapshot has 32-bit ids");
-        index_lists unsorted;
+        successors_.reserve(vertices_.size(), 2 * vertices_.size());
+        bool ascending = true;
         for (const vertex_type& v : vertices_) {
+            std::uint32_t before = 0;
             for (vertex_type w : g.successors(v)) {
-                STRETTO_ASSERT(ids_[g.index(w)] != unlisted, "a successor is missing in vertices()");
-                unsorted.push(ids_[g.index(w)]);
+                const std::uint32_t id = ids_[g.index(w)];
+                STRETTO_ASSERT(id != unlisted, "a successor is missing in vertices()");
+                ascending = ascending && before <= id;
+                before = id;
+                successors_.push(id);
             }
-            unsorted.close_row();
+            successors_.close_row();
         }
-        predecessors_ = unsorted.inverse(vertices_.size());
-        successors_ = predecessors_.inverse(vertices_.size());
+        predecessors_ = successors_.inverse(vertices_.size());
+        if (!ascending) successors_ = predecessors_.inverse(vertices_.size());
     }
 
     /// Valid as long as the snapshot stays where it is.
