@@ -31,11 +31,16 @@ set(STRETTO_HEADERS
     include/stretto/analysis/cone.hpp
     include/stretto/analysis/convexity.hpp
     include/stretto/analysis/detail/chain_flow.hpp
+    include/stretto/analysis/detail/dynamic_order.hpp
     include/stretto/analysis/detail/greedy_paths.hpp
     include/stretto/analysis/detail/heap_sort.hpp
     include/stretto/analysis/detail/hub_labels.hpp
+    include/stretto/analysis/detail/merged_graph.hpp
+    include/stretto/analysis/detail/moving_labels.hpp
+    include/stretto/analysis/detail/order_list.hpp
     include/stretto/analysis/detail/order_positions.hpp
     include/stretto/analysis/detail/position_graph.hpp
+    include/stretto/analysis/detail/program_ids.hpp
     include/stretto/analysis/detail/pruned_search.hpp
     include/stretto/analysis/detail/reach_verdict.hpp
     include/stretto/analysis/detail/spine_labels.hpp
@@ -43,9 +48,11 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/support_labels.hpp
     include/stretto/analysis/detail/unique_rows.hpp
     include/stretto/analysis/dominators.hpp
+    include/stretto/analysis/incremental_reachability.hpp
     include/stretto/analysis/influence.hpp
     include/stretto/analysis/levels.hpp
     include/stretto/analysis/liveness.hpp
+    include/stretto/analysis/maintained_order.hpp
     include/stretto/analysis/reachability.hpp
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp

@@ -1,0 +1,148 @@
+// A graph in which vertices are merged and edges added, and both taken back, without copying it: an overlay.
+//
+// The members of a merged vertex form a ring, and each keeps its own row of neighbours, so merging two vertices is
+// exchanging two pointers, and so is undoing it. Every member knows the root of its ring; the smaller side of a merge
+// gets the root of the larger, so finding it is one load and a vertex is relabelled log V times at most.
+#ifndef STRETTO_ANALYSIS_DETAIL_MERGED_GRAPH_HPP
+#define STRETTO_ANALYSIS_DETAIL_MERGED_GRAPH_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+
+namespace stretto::detail {
+
+/// Vertices are ids of the base graph, a snapshot_view; a merged vertex is named by its root, which is one of its
+/// members. 24 bytes per vertex, 16 per added edge.
+template <class Base>
+class merged_graph {
+public:
+    using id = typename Base::vertex_type;
+
+    explicit merged_graph(Base base) : base_(base), vertices_(base.index_bound()) {
+        for (id v = 0; v < vertices_.size(); ++v) vertices_[v] = {v, v, 1, v, none, none};
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    [[nodiscard]] id root(id v) const {
+        STRETTO_ASSERT(v < vertices_.size(), "this vertex is not in the graph");
+        return vertices_[v].root;
+    }
+    [[nodiscard]] std::uint32_t members(id root) const { return vertices_[root].members; }
+    /// The member that comes first in program order.
+    [[nodiscard]] id first(id root) const { return vertices_[root].first; }
+    /// The next in the ring.
+    [[nodiscard]] id next_member(id v) const { return vertices_[v].next; }
+
+    /// Calls `stop(successor, tail, head)` for every edge from a member `tail` of `root` to a vertex `head` outside, a
+    /// member of `successor`, until it returns true. Returns whether it did.
+    template <class Stop>
+    bool any_successor(id root, Stop stop) const {
+        id tail = root;
+        do {
+            for (id head : base_.successors(tail))
+                if (const id other = vertices_[head].root; other != root && stop(other, tail, head)) return true;
+            for (id e = vertices_[tail].first_out; e != none; e = added_[e].next_out)
+                if (const id other = vertices_[added_[e].head].root; other != root && stop(other, tail, added_[e].head))
+                    return true;
+            tail = vertices_[tail].next;
+        } while (tail != root);
+        return false;
+    }
+    /// As above, for `stop(predecessor)` of every edge that comes in.
+    template <class Stop>
+    bool any_predecessor(id root, Stop stop) const {
+        id head = root;
+        do {
+            for (id tail : base_.predecessors(head))
+                if (const id other = vertices_[tail].root; other != root && stop(other)) return true;
+            for (id e = vertices_[head].first_in; e != none; e = added_[e].next_in)
+                if (const id other = vertices_[added_[e].tail].root; other != root && stop(other)) return true;
+            head = vertices_[head].next;
+        } while (head != root);
+        return false;
+    }
+
+    void add_edge(id tail, id head) {
+        const id e = static_cast<id>(added_.size());
+        added_.push_back({tail, head, vertices_[tail].first_out, vertices_[head].first_in});
+        vertices_[tail].first_out = e;
+        vertices_[head].first_in = e;
+    }
+
+    /// The one of two roots that would stay a root: that of the larger, the first in program order among equals.
+    [[nodiscard]] id survivor(id a, id b) const {
+        if (vertices_[a].members != vertices_[b].members) return vertices_[a].members > vertices_[b].members ? a : b;
+        return a < b ? a : b;
+    }
+    /// Precondition: two different roots. Returns the survivor.
+    id merge(id a, id b) {
+        const id kept = survivor(a, b), absorbed = kept == a ? b : a;
+        merges_.push_back({kept, absorbed, vertices_[kept].first});
+        label_ring(absorbed, kept);
+        std::swap(vertices_[kept].next, vertices_[absorbed].next);
+        vertices_[kept].members += vertices_[absorbed].members;
+        if (vertices_[absorbed].first < vertices_[kept].first) vertices_[kept].first = vertices_[absorbed].first;
+        return kept;
+    }
+
+    /// How far the history has come: see undo_to.
+    struct moment {
+        std::size_t merges = 0, edges = 0;
+        friend bool operator==(const moment&, const moment&) = default;
+    };
+    [[nodiscard]] moment now() const noexcept { return {merges_.size(), added_.size()}; }
+    /// Takes back all merges and edges since. O(members that had joined + edges).
+    void undo_to(moment then) {
+        STRETTO_ASSERT(then.merges <= merges_.size() && then.edges <= added_.size(), "that moment has been undone");
+        for (; added_.size() > then.edges; added_.pop_back()) {
+            const added_edge& last = added_.back();
+            vertices_[last.tail].first_out = last.next_out;
+            vertices_[last.head].first_in = last.next_in;
+        }
+        for (; merges_.size() > then.merges; merges_.pop_back()) {
+            const merge_record& last = merges_.back();
+            std::swap(vertices_[last.kept].next, vertices_[last.absorbed].next);
+            vertices_[last.kept].members -= vertices_[last.absorbed].members;
+            vertices_[last.kept].first = last.first;
+            label_ring(last.absorbed, last.absorbed);
+        }
+    }
+    /// What has been merged so far stays merged. Added edges are data, not history: they stay countable.
+    void forget_history() noexcept { merges_.clear(); }
+
+private:
+    static constexpr id none = UINT32_MAX;
+
+    struct vertex {
+        id root, next;
+        std::uint32_t members;  // of a root
+        id first;               // of a root
+        id first_out, first_in;
+    };
+    struct added_edge {
+        id tail, head, next_out, next_in;
+    };
+    struct merge_record {
+        id kept, absorbed, first;  // `first` of the one that was kept
+    };
+
+    void label_ring(id member, id root) {
+        id v = member;
+        do {
+            vertices_[v].root = root;
+            v = vertices_[v].next;
+        } while (v != member);
+    }
+
+    Base base_;
+    std::vector<vertex> vertices_;
+    std::vector<added_edge> added_;
+    std::vector<merge_record> merges_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,178 @@
+// An order of vertices in which any two can be compared, and any few moved, in constant time: a linked list whose
+// elements carry ascending labels with room between them. Where the room runs out, the neighbourhood is spread evenly
+// over the smallest stretch that is sparse enough, and sparser the larger it is, so that this costs O(log V) labels a
+// move, amortised.
+// Source: M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton, J. Zito, Two simplified algorithms for maintaining
+// order in a list, ESA 2002.
+#ifndef STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
+#define STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+
+namespace stretto::detail {
+
+/// Over the ids 0 .. n-1. 16 bytes per id of 32 bits, and 16 per change that can still be undone.
+template <class Id>
+class order_list {
+public:
+    using id = Id;
+
+    explicit order_list(std::size_t size) : end_(static_cast<id>(size)), at_(size + 1) { at_[end_] = {0, end_, end_}; }
+    /// At the end; only while nothing has moved yet.
+    void append(id v) {
+        const std::uint64_t room = limit / (at_.size() + 1);
+        at_[v].label = at_[at_[end_].previous].label + room;
+        link(v, at_[end_].previous);
+    }
+
+    [[nodiscard]] bool precedes(id a, id b) const { return at_[a].label < at_[b].label; }
+    /// For walking: from front() by next(), or from back() by previous(), until end().
+    [[nodiscard]] id front() const { return at_[end_].next; }
+    [[nodiscard]] id back() const { return at_[end_].previous; }
+    [[nodiscard]] id next(id v) const { return at_[v].next; }
+    [[nodiscard]] id previous(id v) const { return at_[v].previous; }
+    [[nodiscard]] id end() const noexcept { return end_; }
+
+    /// Moves `moved`, which are sorted, to directly before or behind `anchor`, which is none of them. O(moved).
+    void move_before(std::span<const id> moved, id anchor) {
+        take_out(moved);
+        put(moved, at_[anchor].previous);
+    }
+    void move_behind(std::span<const id> moved, id anchor) {
+        take_out(moved);
+        put(moved, anchor);
+    }
+    void remove(id v) {
+        history_.push_back({at_[v].label, v, at_[v].previous});
+        unlink(v);
+    }
+    /// `by` leaves its place and takes that of `v`, which is out.
+    void replace(id v, id by) {
+        remove(by);
+        const place freed = at_[v];
+        remove(v);
+        at_[by].label = freed.label;
+        link(by, freed.previous);
+    }
+
+    /// Ascending. Insertion for a few, a heap for many.
+    void sort(std::vector<id>& ids) const {
+        if (ids.size() <= 16) {
+            for (std::size_t i = 1; i < ids.size(); ++i)
+                for (std::size_t k = i; k > 0 && precedes(ids[k], ids[k - 1]); --k) std::swap(ids[k], ids[k - 1]);
+            return;
+        }
+        for (std::size_t i = ids.size() / 2; i-- > 0;) sift(ids, i, ids.size());
+        for (std::size_t last = ids.size() - 1; last > 0; --last) {
+            std::swap(ids[0], ids[last]);
+            sift(ids, 0, last);
+        }
+    }
+
+    /// The length of the history is a moment to which undo_to leads back: same order, same labels.
+    [[nodiscard]] std::size_t now() const noexcept { return history_.size(); }
+    void undo_to(std::size_t then) {
+        STRETTO_ASSERT(then <= history_.size(), "that moment has been undone");
+        for (; history_.size() > then; history_.pop_back()) {
+            const change& last = history_.back();
+            if (last.previous != last.v) {
+                if (at_[last.v].previous != last.v) unlink(last.v);
+                link(last.v, last.previous);
+            }
+            at_[last.v].label = last.label;
+        }
+    }
+    void forget_history() noexcept { history_.clear(); }
+
+private:
+    static constexpr std::uint64_t limit = std::uint64_t{1} << 63;
+
+    struct place {
+        std::uint64_t label;
+        id previous, next;  // itself, if it is out
+    };
+    struct change {  // what was before it
+        std::uint64_t label;
+        id v, previous;  // itself, if only the label changed
+    };
+
+    void link(id v, id previous) {
+        const id next = at_[previous].next;
+        at_[v].previous = previous;
+        at_[v].next = next;
+        at_[previous].next = v;
+        at_[next].previous = v;
+    }
+    void unlink(id v) {
+        at_[at_[v].previous].next = at_[v].next;
+        at_[at_[v].next].previous = at_[v].previous;
+        at_[v].previous = at_[v].next = v;
+    }
+    [[nodiscard]] std::uint64_t label_behind(id v) const { return v == end_ ? limit : at_[v].label; }
+
+    void take_out(std::span<const id> moved) {
+        for (id v : moved) remove(v);
+    }
+    void put(std::span<const id> moved, id previous) {
+        std::uint64_t room = label_behind(at_[previous].next) - at_[previous].label;
+        if (room <= moved.size()) {
+            make_room(previous, moved.size());
+            room = label_behind(at_[previous].next) - at_[previous].label;
+        }
+        const std::uint64_t step = room / (moved.size() + 1);
+        std::uint64_t label = at_[previous].label;
+        for (id v : moved) {
+            at_[v].label = label += step;
+            link(v, previous);
+            previous = v;
+        }
+    }
+    /// Spreads the labels around the gap behind `before` so that it holds `count` more.
+    void make_room(id before, std::uint64_t count) {
+        id left = before, right = at_[before].next;  // labels strictly between these change
+        std::uint64_t inside = 0, sparse = std::uint64_t{1} << 14;
+        for (std::uint64_t wanted = 16;; wanted *= 2, sparse += sparse / 2) {
+            while (inside < wanted && (left != end_ || right != end_)) {
+                if (left != end_) {
+                    left = at_[left].previous;
+                    ++inside;
+                }
+                if (right != end_) {
+                    right = at_[right].next;
+                    ++inside;
+                }
+            }
+            const std::uint64_t step = (label_behind(right) - at_[left].label) / (inside + count + 1);
+            if (step < sparse && !(left == end_ && right == end_)) continue;
+            std::uint64_t label = at_[left].label;
+            if (left == before) label += count * step;
+            for (id v = at_[left].next; v != right; v = at_[v].next) {
+                history_.push_back({at_[v].label, v, v});
+                at_[v].label = label += step;
+                if (v == before) label += count * step;
+            }
+            return;
+        }
+    }
+    void sift(std::vector<id>& heap, std::size_t i, std::size_t size) const {
+        for (std::size_t child; (child = 2 * i + 1) < size; i = child) {
+            if (child + 1 < size && precedes(heap[child], heap[child + 1])) ++child;
+            if (!precedes(heap[i], heap[child])) return;
+            std::swap(heap[i], heap[child]);
+        }
+    }
+
+    id end_;                 // stands before the first and behind the last
+    std::vector<place> at_;  // by id
+    std::vector<change> history_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,41 @@
+// A graph as 32-bit ids in program order, and the way back to the user's vertices. A view that is one already is used
+// as it stands; anything else is copied once.
+#ifndef STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
+#define STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto::detail {
+
+template <dependence_graph G>
+class program_ids {
+public:
+    explicit program_ids(G g) : copy_(g) {}
+    [[nodiscard]] snapshot_view view() const noexcept { return copy_.view(); }
+    [[nodiscard]] std::uint32_t id(vertex_t<G> v) const { return copy_.id(v); }
+    [[nodiscard]] vertex_t<G> vertex(std::uint32_t id) const { return copy_.vertex(id); }
+
+private:
+    snapshot<G> copy_;
+};
+
+/// What the view refers to must outlive this.
+template <>
+class program_ids<snapshot_view> {
+public:
+    explicit program_ids(snapshot_view g) : view_(g) {}
+    [[nodiscard]] snapshot_view view() const noexcept { return view_; }
+    [[nodiscard]] std::uint32_t id(std::uint32_t v) const { return v; }
+    [[nodiscard]] std::uint32_t vertex(std::uint32_t id) const { return id; }
+
+private:
+    snapshot_view view_;
+};
+
+}  // namespace stretto::detail
+
+#endif

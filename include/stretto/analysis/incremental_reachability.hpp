@@ -1,0 +1,247 @@
+// Reachability, exact at every moment, while vertices are merged and edges are added; every step can be taken back.
+//
+// One longest path of the graph, the spine, decides most questions: u reaches v if the first spine position that u
+// reaches is not behind the last that reaches v, and does not if one of the labels, or the maintained order, runs the
+// other way. What the labels leave open is a search that they prune. Merging and adding edges moves labels one way
+// only, and few of them. Bucketing collectives asks such questions all the time: most candidates are refused by
+// comparing four numbers.
+//
+// Sources: the order as in maintained_order.hpp; labels relative to one path as in docs/algorithms/reachability.md.
+#ifndef STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
+#define STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/detail/moving_labels.hpp"
+#include "stretto/analysis/detail/reach_verdict.hpp"
+#include "stretto/analysis/maintained_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/expected.hpp"
+
+namespace stretto {
+
+/// Both ends of a collective.
+template <handle V>
+struct collective_ends {
+    V start, wait;
+    friend bool operator==(const collective_ends&, const collective_ends&) = default;
+};
+
+/// A moment in the history of an incremental_reachability; see its mark().
+class reachability_mark {
+    std::size_t depth_ = 0;
+    std::uint64_t serial_ = 0;
+    template <dependence_graph G>
+    friend class incremental_reachability;
+};
+
+/// The graph as it would be: the user's graph, which is not touched, with vertices merged and edges added. Merging is
+/// contraction: edges between members vanish, a path that leaves a merged vertex and comes back is a cycle.
+///
+/// O(V + E) to build; 80 bytes per vertex besides a snapshot of the graph (of a snapshot_view none is made, it must
+/// outlive this), 16 per added edge. A change costs what maintained_order costs, plus the edges of the vertices whose
+/// labels move. After a mark, a change also costs memory: 16 bytes for everything that it moved. Exact and
+/// deterministic; nothing is allocated once buffers have grown. Neither copied nor moved; one thread, since questions
+/// use scratch too.
+template <dependence_graph G>
+class incremental_reachability {
+public:
+    using vertex_type = vertex_t<G>;
+    using blocked = blocking_path<vertex_type>;
+
+    /// `order`: any topological order of `g`.
+    incremental_reachability(G g, const topological_order<vertex_type>& order)
+        : order_(g, order), labels_(order_.now_.graph, order_.now_.list) {}
+    incremental_reachability(const incremental_reachability&) = delete;
+    incremental_reachability& operator=(const incremental_reachability&) = delete;
+
+    /// Whether a path leads from `a` to `b`; a vertex reaches itself and whatever it has been merged with. A few
+    /// comparisons if labels decide, O(edges between the two in the order) at worst.
+    [[nodiscard]] bool reaches(vertex_type a, vertex_type b) { return reaches_root(root(a), root(b)); }
+
+    /// Makes two vertices one; merging a vertex with itself changes nothing. Returns the leader of the result. Refused
+    /// if one depends on the other through a third.
+    expected<vertex_type, blocked> try_merge(vertex_type a, vertex_type b) {
+        begin_change();
+        return merge_two(order_.ids_.id(a), order_.ids_.id(b));
+    }
+    /// Makes a set of vertices one, all or none. Precondition: not empty. Refused exactly if a path leaves the set and
+    /// comes back.
+    expected<vertex_type, blocked> try_merge(std::span<const vertex_type> set) {
+        begin_change();
+        const moment before = now();
+        label all{UINT32_MAX, 0};
+        for (const vertex_type& v : set) all = join(all, labels_[root(v)]);
+        const auto merged = order_.merge_set(set, [&] { go_back_to(before); });
+        if (merged) labels_.settle(order_.now_.graph, root(set[0]), all);
+        return merged;
+    }
+    /// Makes two collectives, or buckets of some, one: their starts and their waits, both or neither. Precondition:
+    /// each wait depends on its start and is not merged with it. Returns the leaders. Refused, with the two ends that
+    /// forbid it, if one wait comes before the other start, or a start before the other start, or a wait before the
+    /// other wait, through a third. Edges that only keep the collectives of a group in some order forbid merging too:
+    /// leave them out of the graph.
+    expected<collective_ends<vertex_type>, blocked> try_merge_collectives(const collective_ends<vertex_type>& a,
+                                                                          const collective_ends<vertex_type>& b) {
+        begin_change();
+        STRETTO_ASSERT(follows(a.wait, a.start) && follows(b.wait, b.start), "a wait must depend on its start");
+        if (reaches(a.wait, b.start)) return unexpected(blocked{a.wait, a.wait, b.start});
+        if (reaches(b.wait, a.start)) return unexpected(blocked{b.wait, b.wait, a.start});
+        const moment before = now();
+        const auto start = merge_two(order_.ids_.id(a.start), order_.ids_.id(b.start));
+        if (!start) return unexpected(start.error());
+        const auto wait = merge_two(order_.ids_.id(a.wait), order_.ids_.id(b.wait));
+        if (!wait) {
+            go_back_to(before);
+            return unexpected(wait.error());
+        }
+        return collective_ends<vertex_type>{*start, *wait};
+    }
+    /// Adds a dependence, for instance one that keeps a collective hidden. Refused if `after` reaches `before`.
+    expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
+        begin_change();
+        if (reaches(after, before)) return unexpected(blocked{after, after, before});
+        labels_.connect(order_.now_.graph, root(before), root(after));
+        order_.now_.add_edge(order_.ids_.id(before), order_.ids_.id(after));
+        return dependence<vertex_type>{before, after};
+    }
+
+    /// Remembers this moment, and from now on every change. O(1); twice at one moment is once. A mark lives until
+    /// undo_to an earlier one, or forget_marks.
+    [[nodiscard]] reachability_mark mark() {
+        if (marks_.empty() || !(marks_.back().at == now())) marks_.push_back({now(), ++last_serial_});
+        reachability_mark here;
+        here.depth_ = marks_.size() - 1;
+        here.serial_ = marks_.back().serial;
+        return here;
+    }
+    /// Takes back everything since: answers, witnesses and the order are what they were. The mark lives on.
+    /// O(what had moved). Precondition: the mark lives.
+    void undo_to(const reachability_mark& then) {
+        STRETTO_ASSERT(then.depth_ < marks_.size() && marks_[then.depth_].serial == then.serial_,
+                       "this mark has been undone or forgotten");
+        go_back_to(marks_[then.depth_].at);
+        marks_.resize(then.depth_ + 1);
+    }
+    /// Keeps everything as it is and frees the history; all marks die.
+    void forget_marks() noexcept { marks_.clear(); }
+
+    /// The topological order, the leaders and the members, as they are now.
+    [[nodiscard]] const maintained_order<G>& order() const noexcept { return order_; }
+    [[nodiscard]] vertex_type leader(vertex_type v) const { return order_.leader(v); }
+    [[nodiscard]] merged_members<G> members(vertex_type v) const { return order_.members(v); }
+
+    /// A path with the fewest edges from `from` to `to`, both included; empty if there is none. Neighbours on it are an
+    /// edge, or members of one merged vertex. O(edges between the two in the order).
+    [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) { return order_.path(from, to); }
+    /// The vertices of a witness. Valid until the next change.
+    [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) { return order_.path(witness); }
+
+private:
+    using dynamic_order = detail::dynamic_order<snapshot_view>;
+    using moving_labels = detail::moving_labels<detail::merged_graph<snapshot_view>>;
+    using label = typename moving_labels::label;
+
+    struct moment {
+        typename dynamic_order::moment order;
+        std::size_t labels = 0;
+        friend bool operator==(const moment&, const moment&) = default;
+    };
+    struct marked_moment {
+        moment at;
+        std::uint64_t serial = 0;
+    };
+
+    [[nodiscard]] std::uint32_t root(vertex_type v) const { return order_.root(v); }
+    [[nodiscard]] bool follows(vertex_type after, vertex_type before) {
+        return root(after) != root(before) && reaches(before, after);
+    }
+
+    [[nodiscard]] static label join(const label& a, const label& b) {
+        return {a.next_spine < b.next_spine ? a.next_spine : b.next_spine,
+                a.last_spine > b.last_spine ? a.last_spine : b.last_spine};
+    }
+    [[nodiscard]] detail::reach_verdict compare(std::uint32_t a, std::uint32_t b) const {
+        const label &of_a = labels_[a], &of_b = labels_[b];
+        if (!order_.now_.list.precedes(a, b) || of_a.next_spine > of_b.next_spine || of_a.last_spine > of_b.last_spine)
+            return detail::reach_verdict::no;
+        return of_a.next_spine <= of_b.last_spine ? detail::reach_verdict::yes : detail::reach_verdict::unknown;
+    }
+    [[nodiscard]] bool reaches_root(std::uint32_t a, std::uint32_t b) {
+        if (a == b) return true;
+        const detail::reach_verdict verdict = compare(a, b);
+        if (verdict != detail::reach_verdict::unknown) return verdict == detail::reach_verdict::yes;
+        const std::uint32_t colour = order_.now_.seen.begin_search();
+        for (open_.assign(1, a); !open_.empty();) {
+            const std::uint32_t u = open_.back();
+            open_.pop_back();
+            const bool arrived = order_.now_.graph.any_successor(u, [&](std::uint32_t x, std::uint32_t, std::uint32_t) {
+                if (x == b) return true;
+                if (order_.now_.seen[x] == colour) return false;
+                const detail::reach_verdict further = compare(x, b);
+                if (further == detail::reach_verdict::unknown) {
+                    order_.now_.seen.set(x, colour);
+                    open_.push_back(x);
+                }
+                return further == detail::reach_verdict::yes;
+            });
+            if (arrived) return true;
+        }
+        return false;
+    }
+
+    expected<vertex_type, blocked> merge_two(std::uint32_t a, std::uint32_t b) {
+        dynamic_order& order = order_.now_;
+        const std::uint32_t named[2] = {a, b};
+        a = order.graph.root(a);
+        b = order.graph.root(b);
+        if (a == b) return order_.leader_of_root(a);
+        const bool swapped = order.list.precedes(b, a);
+        if (swapped) std::swap(a, b);
+        if (reaches_root(a, b)) {
+            // A direct edge would vanish; is there another way?
+            std::uint32_t from = 0, via = 0;
+            const bool blocks =
+                order.graph.any_successor(a, [&](std::uint32_t x, std::uint32_t tail, std::uint32_t head) {
+                    from = tail;
+                    via = head;
+                    return x != b && reaches_root(x, b);
+                });
+            if (blocks) {
+                const std::uint32_t to = named[swapped ? 0 : 1];
+                return unexpected(blocked{order_.ids_.vertex(from), order_.ids_.vertex(via), order_.ids_.vertex(to)});
+            }
+        }
+        [[maybe_unused]] const bool found = order.make_room_for_merge(a, b);
+        STRETTO_ASSERT(found, "the labels and the order contradict each other");
+        labels_.unite(order.graph, a, b);
+        return order_.leader_of_root(order.graph.merge(a, b));
+    }
+
+    [[nodiscard]] moment now() const noexcept { return {order_.now_.now(), labels_.now()}; }
+    void go_back_to(const moment& then) {
+        order_.now_.undo_to(then.order);
+        labels_.undo_to(then.labels);
+    }
+    /// Without a mark, nobody can ask for what was before.
+    void begin_change() noexcept {
+        if (!marks_.empty()) return;
+        order_.now_.forget_history();
+        labels_.forget_history();
+    }
+
+    maintained_order<G> order_;
+    moving_labels labels_;
+    std::vector<std::uint32_t> open_;
+    std::vector<marked_moment> marks_;
+    std::uint64_t last_serial_ = 0;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,195 @@
+// A topological order that stays one while vertices of the graph are merged and edges are added, or says why it cannot.
+//
+// The user's graph is not touched: merges and edges live in an overlay. What "if these were one operation" would do to
+// the order is so tried out before anything is rewritten. Who asks about reachability as well, or wants to take steps
+// back, uses incremental_reachability.
+#ifndef STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
+#define STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/analysis/detail/dynamic_order.hpp"
+#include "stretto/analysis/detail/program_ids.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/expected.hpp"
+
+namespace stretto {
+
+/// `after` depends on `before`.
+template <handle V>
+struct dependence {
+    V before, after;
+    friend bool operator==(const dependence&, const dependence&) = default;
+};
+
+/// The witness of a refusal: a path that would become a cycle. It begins with `from` and ends with `to`; `via` is the
+/// vertex behind `from` on it, or `from` itself where the two alone say it all (the wait that the start depends on).
+/// Small, because refusals are frequent; `path(witness)` of the structure that refused unfolds it into all its
+/// vertices.
+template <handle V>
+struct blocking_path {
+    V from, via, to;
+    friend bool operator==(const blocking_path&, const blocking_path&) = default;
+};
+
+template <dependence_graph G>
+class incremental_reachability;
+
+/// The members of a merged vertex, the first in program order first, the rest in no order to rely on but always the
+/// same. Valid until the next change. As a range: forward, by value.
+template <dependence_graph G>
+class merged_members {
+public:
+    class iterator {
+    public:
+        using vertex_type = vertex_t<G>;
+        iterator(const merged_members& range, std::uint32_t at, bool begun) : range_(&range), at_(at), begun_(begun) {}
+        vertex_type operator*() const { return range_->ids_->vertex(at_); }
+        iterator& operator++() {
+            at_ = range_->graph_->next_member(at_);
+            begun_ = true;
+            return *this;
+        }
+        friend bool operator==(const iterator& a, const iterator& b) { return a.at_ == b.at_ && a.begun_ == b.begun_; }
+
+    private:
+        const merged_members* range_;
+        std::uint32_t at_;
+        bool begun_;  // the ring closes where it began
+    };
+
+    merged_members(const detail::program_ids<G>& ids, const detail::merged_graph<snapshot_view>& graph,
+                   std::uint32_t root)
+        : ids_(&ids), graph_(&graph), root_(root) {}
+    iterator begin() const { return {*this, graph_->first(root_), false}; }
+    iterator end() const { return {*this, graph_->first(root_), true}; }
+    [[nodiscard]] std::size_t size() const { return graph_->members(root_); }
+
+private:
+    const detail::program_ids<G>* ids_;
+    const detail::merged_graph<snapshot_view>* graph_;
+    std::uint32_t root_;
+};
+
+/// The overlay and its order. Merging is contraction: edges between members vanish, and merging is refused only where a
+/// path leaves the merged vertex and comes back. O(V + E) to build; 68 bytes per vertex besides a snapshot of the graph
+/// (of a snapshot_view none is made, it must outlive this), 16 per added edge. A change costs the edges on the smaller
+/// side of what has to move, times the logarithm of their number; that is a handful in a training step, and O(E) at
+/// worst. Deterministic, and nothing is allocated once buffers have grown. Neither copied nor moved; one thread.
+template <dependence_graph G>
+class maintained_order {
+public:
+    using vertex_type = vertex_t<G>;
+    using blocked = blocking_path<vertex_type>;
+
+    /// `order`: any topological order of `g`. It is kept where nothing changes.
+    maintained_order(G g, const topological_order<vertex_type>& order) : ids_(g), now_(ids_.view()) {
+        STRETTO_ASSERT(order.size() == now_.graph.size(), "this order is not one of this graph");
+        for (const vertex_type& v : order) now_.list.append(ids_.id(v));
+    }
+    maintained_order(const maintained_order&) = delete;
+    maintained_order& operator=(const maintained_order&) = delete;
+
+    /// Makes two vertices one; merging a vertex with itself changes nothing. Returns the leader of the result. Refused
+    /// if one depends on the other through a third.
+    expected<vertex_type, blocked> try_merge(vertex_type a, vertex_type b) {
+        now_.forget_history();
+        return merge_two(ids_.id(a), ids_.id(b));
+    }
+    /// Makes a set of vertices one, all or none. Precondition: not empty. Refused exactly if a path leaves the set and
+    /// comes back.
+    expected<vertex_type, blocked> try_merge(std::span<const vertex_type> set) {
+        now_.forget_history();
+        const auto before = now_.now();
+        return merge_set(set, [&] { now_.undo_to(before); });
+    }
+    /// Refused if `before` depends on `after` already, or both are members of one vertex. Adding an edge twice gives
+    /// two.
+    expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
+        now_.forget_history();
+        const std::uint32_t tail = ids_.id(before), head = ids_.id(after);
+        if (now_.graph.root(tail) == now_.graph.root(head) || !now_.add_edge(tail, head))
+            return unexpected(blocked{after, after, before});
+        return dependence<vertex_type>{before, after};
+    }
+
+    /// Whether the merged vertex of `a` comes before that of `b` in the order. O(1). If it does not, `b` does not
+    /// depend on `a`, or they are one.
+    [[nodiscard]] bool precedes(vertex_type a, vertex_type b) const { return now_.list.precedes(root(a), root(b)); }
+    /// The vertex that stands for what `v` is part of: its first member in program order, or `v` if it is alone. O(1).
+    [[nodiscard]] vertex_type leader(vertex_type v) const { return ids_.vertex(now_.graph.first(root(v))); }
+    /// Everything that `v` has been merged with, `v` included.
+    [[nodiscard]] merged_members<G> members(vertex_type v) const { return {ids_, now_.graph, root(v)}; }
+    /// The leaders of all vertices, merged or alone, in the order as it is now. O(V).
+    [[nodiscard]] std::vector<vertex_type> leaders() const {
+        std::vector<vertex_type> all;
+        for (std::uint32_t v = now_.list.front(); v != now_.list.end(); v = now_.list.next(v))
+            all.push_back(ids_.vertex(now_.graph.first(v)));
+        return all;
+    }
+
+    /// A path with the fewest edges from `from` to `to`, both included; empty if there is none. Neighbours on it are an
+    /// edge, or members of one merged vertex. O(edges between the two in the order).
+    [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) {
+        return vertices(now_.path(ids_.id(from), ids_.id(to)));
+    }
+    /// The vertices of a witness. Valid until the next change.
+    [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) {
+        std::vector<std::uint32_t> ids = now_.path(ids_.id(witness.via), ids_.id(witness.to));
+        if (!(witness.via == witness.from)) ids.insert(ids.begin(), ids_.id(witness.from));
+        return vertices(ids);
+    }
+
+private:
+    friend class incremental_reachability<G>;
+
+    [[nodiscard]] std::uint32_t root(vertex_type v) const { return now_.graph.root(ids_.id(v)); }
+    [[nodiscard]] std::vector<vertex_type> vertices(const std::vector<std::uint32_t>& ids) const {
+        std::vector<vertex_type> all;
+        all.reserve(ids.size());
+        for (std::uint32_t id : ids) all.push_back(ids_.vertex(id));
+        return all;
+    }
+    [[nodiscard]] vertex_type leader_of_root(std::uint32_t root) const { return ids_.vertex(now_.graph.first(root)); }
+
+    expected<vertex_type, blocked> merge_two(std::uint32_t a, std::uint32_t b) {
+        a = now_.graph.root(a);
+        b = now_.graph.root(b);
+        if (a == b) return leader_of_root(a);
+        if (!now_.make_room_for_merge(a, b)) {
+            if (now_.list.precedes(b, a)) std::swap(a, b);
+            const auto [from, via, to] = now_.indirect_path(a, b);
+            return unexpected(blocked{ids_.vertex(from), ids_.vertex(via), ids_.vertex(to)});
+        }
+        return leader_of_root(now_.graph.merge(a, b));
+    }
+    /// Merging neighbours of the set in the order, one after the other, leaves the rest of the set where it is. So no
+    /// third member can come to stand between two, and pairs are refused exactly if the set must be.
+    template <class Undo>
+    expected<vertex_type, blocked> merge_set(std::span<const vertex_type> set, Undo undo) {
+        STRETTO_ASSERT(!set.empty(), "there is no vertex to merge");
+        set_.clear();
+        for (const vertex_type& v : set) set_.push_back(root(v));
+        now_.list.sort(set_);
+        for (std::size_t k = 1; k < set_.size(); ++k) {
+            const auto merged = merge_two(set_[0], set_[k]);
+            if (merged) continue;
+            undo();
+            return merged;
+        }
+        return leader_of_root(now_.graph.root(set_[0]));
+    }
+
+    detail::program_ids<G> ids_;
+    detail::dynamic_order<snapshot_view> now_;
+    std::vector<std::uint32_t> set_;
+};
+
+}  // namespace stretto
+
+#endif
