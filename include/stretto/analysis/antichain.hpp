@@ -87,24 +87,18 @@ struct antichain_maker {
     }
 };
 
-/// Row i: the positions, in the order, of the predecessors of the vertex at position i, each once.
+/// Row i: the positions, in the order, of the predecessors of the vertex at position i.
 template <dependence_graph G>
-[[nodiscard]] index_lists distinct_predecessors(const G& g, const topological_order<vertex_t<G>>& order) {
+[[nodiscard]] index_lists predecessor_positions(const G& g, const topological_order<vertex_t<G>>& order) {
     STRETTO_ASSERT(order.size() < UINT32_MAX, "positions are 32-bit numbers");
-    std::vector<std::uint32_t> position(g.index_bound(), 0), seen_by(order.size(), UINT32_MAX);
+    std::vector<std::uint32_t> position(g.index_bound(), 0);
     index_lists predecessors;
     predecessors.reserve(order.size(), 2 * order.size());
-    std::uint32_t at = 0;
+    std::uint32_t next = 0;
     for (const vertex_t<G>& v : order) {
-        position[g.index(v)] = at;
-        for (vertex_t<G> u : g.predecessors(v)) {
-            const std::uint32_t p = position[g.index(u)];
-            if (seen_by[p] == at) continue;
-            seen_by[p] = at;
-            predecessors.push(p);
-        }
+        position[g.index(v)] = next++;
+        for (vertex_t<G> u : g.predecessors(v)) predecessors.push(position[g.index(u)]);
         predecessors.close_row();
-        ++at;
     }
     return predecessors;
 }
@@ -121,7 +115,7 @@ template <dependence_graph G>
 template <dependence_graph G>
 [[nodiscard]] width_certificate<vertex_t<G>> maximum_antichain(G g, const topological_order<vertex_t<G>>& order) {
     using V = vertex_t<G>;
-    const detail::chain_flow<> flow(detail::distinct_predecessors(g, order));
+    const detail::chain_flow<> flow(detail::predecessor_positions(g, order));
     std::vector<V> widest, members;
     for (std::uint32_t at : flow.antichain()) widest.push_back(order[at]);
     index_lists chains = flow.chains();

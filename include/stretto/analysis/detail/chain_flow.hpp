@@ -22,8 +22,9 @@ namespace stretto::detail {
 template <class = void>
 class chain_flow {
 public:
-    /// Row v: the predecessors of v, each once and below v. Time of everything together: O(V + E) for each blocking
-    /// flow and O(length) for each unit it places; space 60 bytes per vertex and 16 per edge, less what is contracted.
+    /// Row v: the predecessors of v, all below v; parallel edges do no harm. Time of everything together: O(V + E) for
+    /// each blocking flow and O(length) for each unit it places; space 60 bytes per vertex and 16 per edge, less what
+    /// is contracted.
     explicit chain_flow(const index_lists& predecessors) {
         contract(predecessors);
         mirror_arcs();
@@ -73,7 +74,7 @@ private:
             }
             node_of_[v] = nodes();
             last_.push_back(v);
-            // Only the last of a path has edges that leave it, so these are still different.
+            // Only the last of a path has edges that leave it.
             for (std::uint32_t u : row) in_.push_back(node_of_[u]);
             first_in_.push_back(static_cast<std::uint32_t>(in_.size()));
         }
