@@ -105,10 +105,12 @@ TEST_CASE("what enters and what leaves, each once, with its readers") {
     for (auto [u, v] : {std::pair{0u, 1u}, {1u, 2u}, {0u, 2u}, {2u, 3u}}) g.add_edge(u, v);
     g.finish();
     const auto order = *topological_sort(g.view());
+    // [boundary]
     const convex_subgraph<std::uint32_t> region = *check_convex(g.view(), order, {1u, 2u});
     const boundary<snapshot_view> b = boundary_of(g.view(), order, region);
     CHECK(plain(b.live_ins) == std::vector{std::pair{0u, ids{1, 2}}});
     CHECK(plain(b.live_outs) == std::vector{std::pair{2u, ids{3}}});
+    // [/boundary]
     CHECK(b.live_ins.items().front() == 0);
     CHECK(boundary_of(g.view(), order, {0u, 1u, 2u, 3u}).live_ins.empty());
     CHECK(boundary_of(g.view(), order, ids{}) == boundary<snapshot_view>());

@@ -60,9 +60,10 @@ const char* flaw(const closure_case& c, const ids& path) {
 }  // namespace
 
 TEST_CASE("a set that a path leaves and enters again is not convex") {
-    // 0 -> 1 -> 2 -> 3 and 0 -> 3.
-    support::large_graph g = support::path_graph(4);
+    // 0 -> 1 -> 2 -> 3.
+    const support::large_graph g = support::path_graph(4);
     const auto order = *topological_sort(g.view());
+    // [convexity]
     const auto broken = check_convex(g.view(), order, {0u, 3u});
     REQUIRE(!broken);
     CHECK(broken.error() == reentrant_path<std::uint32_t>{{0, 1, 2, 3}});
@@ -75,6 +76,7 @@ TEST_CASE("a set that a path leaves and enters again is not convex") {
 
     const convex_subgraph<std::uint32_t> closed = convex_closure(g.view(), order, {3u, 1u});
     CHECK(ids(closed.begin(), closed.end()) == ids{1, 2, 3});
+    // [/convexity]
     CHECK(closed == *check_convex(g.view(), order, closed));
 }
 

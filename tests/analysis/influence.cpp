@@ -146,6 +146,7 @@ TEST_CASE("which symbols reach a vertex") {
     for (auto [u, v] : {std::pair{0u, 1u}, {1u, 3u}, {2u, 3u}, {3u, 4u}}) g.add_edge(u, v);
     g.finish();
     const auto order = *topological_sort(g.view());
+    // [influence]
     vertex_symbols<64, snapshot_view> seeds(g.view());
     seeds[0].insert(7);
     seeds[2].insert(9);
@@ -166,6 +167,7 @@ TEST_CASE("which symbols reach a vertex") {
     const symbol_set<64> only_seven{7};
     const auto along = [&](std::uint32_t, std::uint32_t v) { return v == 3 ? &only_seven : nullptr; };
     CHECK(influence<64>(g.view(), order, seeds, along)[4] == only_seven);
+    // [/influence]
 }
 
 TEST_CASE("what begins at a vertex is not stopped by its own transfer") {

@@ -43,16 +43,13 @@ public:
         requires vertex_collection<Seeds, vertex_type>
     [[nodiscard]] std::span<const vertex_type> down_set(Seeds&& seeds, order_window window = {},
                                                         KeepEdge keep_edge = {}) & {
-        auto [begin, end] = insert_seeds(seeds, window);
-        while ((end = pending_.behind_last(begin, end)) > begin) {
-            const vertex_type v = take(end - 1);
-            for (vertex_type u : at_.graph().predecessors(v)) {
-                const std::size_t p = at_.of(u);
-                if (p < window.first || !keep_edge(u, v)) continue;
-                pending_.insert(p);
-                if (p < begin) begin = p;
-            }
-        }
+        const order_window span = insert_seeds(seeds, window);
+        pending_.scan_down<true>(span.first, span.last, [&](std::size_t at, auto insert) {
+            const vertex_type v = at_.vertex(at);
+            found_.push_back(v);
+            for (vertex_type u : at_.graph().predecessors(v))
+                if (const std::size_t p = at_.of(u); p >= window.first && keep_edge(u, v)) insert(p);
+        });
         for (std::size_t i = 0, j = found_.size(); i + 1 < j; ++i) std::swap(found_[i], found_[--j]);
         return found_;
     }
@@ -62,16 +59,13 @@ public:
         requires vertex_collection<Seeds, vertex_type>
     [[nodiscard]] std::span<const vertex_type> up_set(Seeds&& seeds, order_window window = {},
                                                       KeepEdge keep_edge = {}) & {
-        auto [begin, end] = insert_seeds(seeds, window);
-        while ((begin = pending_.first_from(begin, end)) < end) {
-            const vertex_type v = take(begin);
-            for (vertex_type w : at_.graph().successors(v)) {
-                const std::size_t p = at_.of(w);
-                if (p >= window.last || !keep_edge(v, w)) continue;
-                pending_.insert(p);
-                if (p >= end) end = p + 1;
-            }
-        }
+        const order_window span = insert_seeds(seeds, window);
+        pending_.scan_up<true>(span.first, span.last, [&](std::size_t at, auto insert) {
+            const vertex_type v = at_.vertex(at);
+            found_.push_back(v);
+            for (vertex_type w : at_.graph().successors(v))
+                if (const std::size_t p = at_.of(w); p < window.last && keep_edge(v, w)) insert(p);
+        });
         return found_;
     }
 
@@ -92,12 +86,6 @@ private:
         });
         return span;
     }
-    vertex_type take(std::size_t position) {
-        pending_.erase(position);  // for good: its neighbours all lie ahead of the scan
-        found_.push_back(at_.vertex(position));
-        return found_.back();
-    }
-
     detail::order_positions<G> at_;
     detail::position_set pending_;  // empty between queries
     std::vector<vertex_type> found_;

@@ -81,13 +81,16 @@ public:
     [[nodiscard]] std::span<const vertex_type> closure(Set&& set) & {
         insert_members(set);
         // Upwards: what members reach, as far as the last of them.
-        for (std::size_t p = first_; (p = first_of_both_from(p)) < behind_; ++p)
+        reached_.insert_words(members_, first_, behind_);
+        reached_.scan_up<false>(first_, behind_, [&](std::size_t p, auto insert) {
             for (vertex_type w : at_.graph().successors(at_.vertex(p)))
-                if (const std::size_t q = at_.of(w); q < behind_) reached_.insert(q);
-        // Downwards: of that, what reaches members.
-        for (std::size_t end = behind_; (end = members_.behind_last(first_, end)) > first_; --end)
-            for (vertex_type u : at_.graph().predecessors(at_.vertex(end - 1)))
-                if (const std::size_t q = at_.of(u); q >= first_ && reached_.contains(q)) members_.insert(q);
+                if (const std::size_t q = at_.of(w); q < behind_) insert(q);
+        });
+        // Downwards: of that, what reaches members. (Nothing before the first of them was reached.)
+        members_.scan_down<false>(first_, behind_, [&](std::size_t p, auto insert) {
+            for (vertex_type u : at_.graph().predecessors(at_.vertex(p)))
+                if (const std::size_t q = at_.of(u); reached_.contains(q)) insert(q);
+        });
         list_members();
         forget();
         return found_;

@@ -28,12 +28,14 @@ concept symbol_seeding = requires(F& seeds, const vertex_t<G> v) {
 };
 
 /// `transfer(v)`: of the symbols of its predecessors, those that `v` passes on, or null if all. The others end there.
+/// May be asked twice.
 template <class F, class G, std::size_t Symbols>
 concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. Asked twice per edge.
+/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. May be
+/// asked twice.
 template <class F, class G, std::size_t Symbols>
 concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v, v) } -> std::convertible_to<const symbol_set<Symbols>*>;
@@ -135,8 +137,7 @@ public:
             for (const vertex_type& v : *order_) result_.row_of_[graph().index(v)] = row_for(v, seeds, transfer);
         } else {
             const auto at = [this](const vertex_type& v) { return graph().index(v); };
-            for (const vertex_type& v : *order_)
-                fill(result_.rows_[at(v)], v, at, seeds(v), through(transfer, v), transfer);
+            for (const vertex_type& v : *order_) fill(result_.rows_[at(v)], v, at, seeds, transfer);
         }
         return result_;
     }
@@ -174,17 +175,16 @@ private:
     }
 
     /// Writes down what a vertex has, given that its predecessors have theirs, in the rows that `row_of` says.
-    template <class RowOf, class Transfer>
-    void fill(set& result, const vertex_type& v, RowOf row_of, const set* begun, const set* passed,
-              Transfer& transfer) const {
+    template <class RowOf, class Seeds, class Transfer>
+    void fill(set& result, const vertex_type& v, RowOf row_of, Seeds& seeds, Transfer& transfer) const {
         const set* rows = result_.rows_.data();
         set own;  // apart, so that it can stay in registers
         for (vertex_type u : graph().predecessors(v)) {
             if (const set* some = along(transfer, u, v)) own |= rows[row_of(u)] & *some;
             else own |= rows[row_of(u)];
         }
-        if (passed != nullptr) own &= *passed;
-        if (begun != nullptr) own |= *begun;
+        if (const set* passed = through(transfer, v)) own &= *passed;
+        if (const set* begun = seeds(v)) own |= *begun;
         result = own;
     }
 
@@ -192,10 +192,8 @@ private:
     template <class Seeds, class Transfer>
     std::uint32_t row_for(const vertex_type& v, Seeds& seeds, Transfer& transfer) {
         const auto row_of = [this](const vertex_type& u) { return result_.row_of_[graph().index(u)]; };
-        const set* passed = through(transfer, v);
-        const set* begun = seeds(v);
         std::uint32_t row = 0;
-        bool changes = passed != nullptr || begun != nullptr;
+        bool changes = false;
         auto&& predecessors = graph().predecessors(v);
         auto at = detail::begin_of(predecessors);
         const auto end = detail::end_of(predecessors);
@@ -207,8 +205,9 @@ private:
             row = row_behind(*at);
             for (++at; at != end; ++at) changes |= row_behind(*at) != row;
         }
-        if (!changes) return row;
-        fill(result_.rows_.emplace_back(), v, row_of, begun, passed, transfer);
+        const bool stops = through(transfer, v) != nullptr, begins = seeds(v) != nullptr;
+        if (!(changes | stops | begins)) return row;
+        fill(result_.rows_.emplace_back(), v, row_of, seeds, transfer);
         return static_cast<std::uint32_t>(result_.rows_.size() - 1);
     }
 

@@ -103,6 +103,61 @@ public:
         const std::size_t behind = (k + 1) * 64 - static_cast<std::size_t>(std::countl_zero(word));
         return behind > begin ? behind : begin;
     }
+    /// Hands out the members from `begin` on, upwards: `visit(p, insert)`, where `insert(q)` adds a position behind
+    /// `p`. `end`: behind the last member; moves as positions are inserted. The word under the scan is kept in a
+    /// register, for most edges are short. With `removes`, what was handed out is no longer a member.
+    template <bool removes, class Visit>
+    void scan_up(std::size_t begin, std::size_t end, Visit visit) {
+        for (std::size_t k = begin / 64; k * 64 < end; ++k) {
+            std::uint64_t seen = words_[k];
+            if (seen == 0) continue;
+            const auto insert = [&](std::size_t q) {
+                const std::uint64_t bit = std::uint64_t{1} << (q % 64);
+                if (q / 64 == k) {
+                    seen |= bit;
+                } else {
+                    words_[q / 64] |= bit;
+                    if (q >= end) end = q + 1;
+                }
+            };
+            std::uint64_t ahead = ~std::uint64_t{0};  // of the scan
+            while (const std::uint64_t word = seen & ahead) {
+                const std::uint64_t bit = word & (~word + 1);
+                ahead = ~(bit | (bit - 1));
+                visit(k * 64 + static_cast<std::size_t>(std::countr_zero(word)), insert);
+            }
+            words_[k] = removes ? 0 : seen;
+        }
+    }
+    /// As scan_up, downwards from before `end`; `insert(q)` adds a position before `p`, and `begin` moves.
+    template <bool removes, class Visit>
+    void scan_down(std::size_t begin, std::size_t end, Visit visit) {
+        if (begin >= end) return;
+        for (std::size_t k = (end - 1) / 64 + 1; k-- > begin / 64;) {
+            std::uint64_t seen = words_[k];
+            if (seen == 0) continue;
+            const auto insert = [&](std::size_t q) {
+                const std::uint64_t bit = std::uint64_t{1} << (q % 64);
+                if (q / 64 == k) {
+                    seen |= bit;
+                } else {
+                    words_[q / 64] |= bit;
+                    if (q < begin) begin = q;
+                }
+            };
+            std::uint64_t ahead = ~std::uint64_t{0};
+            while (const std::uint64_t word = seen & ahead) {
+                const std::size_t bit = 63 - static_cast<std::size_t>(std::countl_zero(word));
+                ahead = (std::uint64_t{1} << bit) - 1;
+                visit(k * 64 + bit, insert);
+            }
+            words_[k] = removes ? 0 : seen;
+        }
+    }
+    /// Adds the members of another set in [begin, end), and perhaps up to 63 more on either side.
+    void insert_words(const position_set& other, std::size_t begin, std::size_t end) {
+        for (std::size_t k = begin / 64; k * 64 < end; ++k) words_[k] |= other.words_[k];
+    }
     /// Removes everything in [begin, end), and perhaps up to 63 more on either side.
     void clear_words(std::size_t begin, std::size_t end) {
         for (std::size_t k = begin / 64; k * 64 < end; ++k) words_[k] = 0;
