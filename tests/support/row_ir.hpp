@@ -26,6 +26,7 @@ struct row_op {
         total,      ///< the sum of all rows: one row
         order,      ///< the rows, sorted
         running,    ///< running sums: mixes rows
+        numbers,    ///< of the rows of x: 0, 1, ...
         increment,  ///< x += y in place
         send,       ///< a collective over x
         wait,
@@ -115,7 +116,7 @@ struct row_chunk_model {
     std::size_t rank(row_op* x, std::size_t) const { return x->rows == 1 ? 0 : 1; }
     std::int64_t extent(row_op* x, std::size_t, std::size_t) const { return static_cast<std::int64_t>(x->rows); }
 
-    stretto::chunk_verdict combine_rule(row_op* v, std::int64_t, std::span<const stretto::chunk_state> in,
+    stretto::chunk_verdict combine_rule(row_op* v, std::int64_t tokens, std::span<const stretto::chunk_state> in,
                                         std::span<stretto::chunk_state> out) const {
         using kind = stretto::chunk_state::kind;
         using does = row_op::does;
@@ -124,11 +125,19 @@ struct row_chunk_model {
             case does::send:
             case does::wait:
                 out[0] = in[0];
+                if (v->what == does::scale) out[0].positions *= 3;
                 return {};
             case does::increment:
+                if (in[1].positions != 0) return {false, "makes row numbers of what was none"};
+                if (in[0].what == kind::whole && in[1].what == kind::addend) {
+                    out[0] = in[0];
+                    return {true, {}, true};
+                }
+                [[fallthrough]];
             case does::add: {
                 if (in[0].what == in[1].what && (in[0].what == kind::sliced || in[0].what == kind::addend)) {
                     out[0] = in[0];
+                    out[0].positions += in[1].positions;
                     return {};
                 }
                 for (std::size_t k : {0u, 1u}) {
@@ -141,12 +150,18 @@ struct row_chunk_model {
                 return {false, "these do not add up by parts"};
             }
             case does::total:
+                if (in[0].positions != 0) return {false, "row numbers of a chunk are no shares of all"};
                 if (in[0].what != kind::sliced && in[0].what != kind::permuted) return {false, "is a total already"};
                 out[0] = {kind::addend, -1};
                 return {};
             case does::order:
+                if (in[0].positions != 0) return {false, "row numbers of a chunk do not sort like all"};
                 if (in[0].what != kind::sliced && in[0].what != kind::permuted) return {false, "one row has no order"};
                 out[0] = {kind::permuted, 0};
+                return {};
+            case does::numbers:
+                if (v->rows != v->reads[0]->rows || in[0].what != kind::sliced) return {false, "these rows have none"};
+                out[0] = {kind::sliced, 0, static_cast<std::int64_t>(v->rows) / tokens};
                 return {};
             case does::running:
                 return {false, "a row depends on all before it"};
@@ -277,6 +292,10 @@ inline std::vector<std::vector<std::int64_t>> run(row_program& p, std::uint32_t 
                 break;
             case does::running:
                 for (std::size_t k = 1; k < a.size(); ++k) a[k] += a[k - 1];
+                made = fresh(std::move(a));
+                break;
+            case does::numbers:
+                for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<std::int64_t>(k);
                 made = fresh(std::move(a));
                 break;
             case does::send:

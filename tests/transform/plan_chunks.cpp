@@ -199,6 +199,86 @@ TEST_CASE("errors name what they are about") {
     CHECK(flying.other == q);
 }
 
+TEST_CASE("rows that a chunk counts from its own first one do not leave the region") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 6);
+    row_op* k = p.append(does::numbers, {x}, 6);
+    row_op* y = p.append(does::add, {x, k}, 6);
+    row_op* out = p.append(does::output, {k}, 1);
+    const auto made = plan(p, {{{k, y}, {4, 2}}}, {{x, 0}});
+    REQUIRE(!made);
+    CHECK(made.error().why == reason::unknown_live_out);
+    CHECK(made.error().vertex == k);
+    CHECK(made.error().other == out);
+}
+
+TEST_CASE("a chunk does not read rows that another chunk writes in the same operation") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* first = p.append(does::part, {x}, 1);
+    first->last = 1;
+    row_op* up = p.append(does::increment, {x, first}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    p.append(does::output, {up, y}, 1);
+    const auto before = support::run(p, 4);
+    const auto made = plan(p, {{{up, y}, {2, 2}}}, {{x, 0}});
+    REQUIRE(made);
+    REQUIRE(made->operations.size() == 1);
+    CHECK(made->operations[0].vertex == y);
+    apply(*made, p);
+    CHECK(support::run(p, 4) == before);
+}
+
+TEST_CASE("a collective and its wait are chunked together, whatever lies between them") {
+    struct far_wait : support::row_model {
+        row_op* launch_of(row_op* w) const {
+            while (w->what != does::send) w = w->reads[0];
+            return w;
+        }
+    };
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* c = p.append(does::send, {x}, 4);
+    row_op* s = p.append(does::scale, {c}, 4);
+    row_op* w = p.append(does::wait, {s}, 4);
+    row_op* y = p.append(does::scale, {w}, 4);
+    row_op* out = p.append(does::output, {y}, 1);
+    const auto attempt = [&](std::vector<row_op*> candidates, const tokens& t, chunk_options options = {}) {
+        const regions r = {{std::move(candidates), {2, 2}}};
+        return plan_chunks(support::row_view{&p}, far_wait{}, support::row_chunk_model{},
+                           std::span<const chunk_region<row_op*>>(r), std::span<const token_dimension<row_op*>>(t),
+                           options);
+    };
+    SUBCASE("all of it") { CHECK(attempt({c, s, w, y}, {{x, 0}})->operations.size() == 4); }
+    SUBCASE("without the wait") {
+        const auto made = attempt({c, s}, {{x, 0}});
+        REQUIRE(!made);
+        CHECK(made.error().why == reason::left_in_flight);
+        CHECK(made.error().vertex == c);
+        CHECK(made.error().other == w);
+    }
+    SUBCASE("without the start") {
+        const auto made = attempt({w, y}, {{s, 0}});
+        REQUIRE(!made);
+        CHECK(made.error().why == reason::left_in_flight);
+        CHECK(made.error().vertex == c);
+        CHECK(made.error().other == w);
+        const auto rest = attempt({w, y}, {{s, 0}, {w, 0}}, {.skip_refused = true});
+        REQUIRE(rest);
+        REQUIRE(rest->operations.size() == 1);
+        CHECK(rest->operations[0].vertex == y);
+        CHECK(rest->refused == std::vector<row_op*>{w});
+    }
+    SUBCASE("nor is it read before it has arrived") {
+        out->reads.push_back(c);
+        p.renumber();
+        const auto made = attempt({c, s, w, y}, {{x, 0}});
+        REQUIRE(!made);
+        CHECK(made.error().why == reason::left_in_flight);
+        CHECK(made.error().other == out);
+    }
+}
+
 TEST_CASE("random programs compute the same in chunks") {
     std::size_t planned = 0, chunked = 0;
     stretto_check("skipping what is refused", 10000, [&] {

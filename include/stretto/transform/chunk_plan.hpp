@@ -122,7 +122,8 @@ struct chunk_error {
         unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
         written_outside,      ///< `other`, outside, writes in place what `vertex` has made
         read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
-        left_in_flight,       ///< the collective `vertex` would be chunked, and its wait `other` not
+        left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or
+                              ///< `other`, outside, reads it before it has arrived
     };
     reason why;
     std::uint32_t region = 0;

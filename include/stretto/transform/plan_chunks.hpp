@@ -77,7 +77,8 @@ numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const
         for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.value_number(g, x)); });
         p.writes.close_row();
         const std::uint32_t own = n.number(g, v);
-        p.launch.push_back(model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own);
+        const std::uint32_t start = model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
+        p.launch.push_back(start == UINT32_MAX ? own : start);
     }
     p.readers = p.operands.inverse(n.values.size());
     // Values that share memory, however far apart: a forest whose roots are the first of them.
@@ -172,8 +173,9 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         constexpr why reasons[] = {why::refused, why::unknown_live_out, why::left_in_flight, why::written_outside,
                                    why::read_between_writes};
         const why reason = reasons[static_cast<std::size_t>(f.why)];
-        return unexpected(
-            chunk_error<V>{reason, p.region[f.vertex], n.vertices[f.vertex], n.vertices[f.other], f.detail});
+        const std::uint32_t at =
+            p.region[f.vertex] != detail::chunk_program::no_region ? p.region[f.vertex] : p.region[f.other];
+        return unexpected(chunk_error<V>{reason, at, n.vertices[f.vertex], n.vertices[f.other], f.detail});
     }
 
     auto contains = [](const std::vector<std::uint32_t>& all, std::uint32_t one) {
@@ -224,7 +226,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
             join.late = !p.writers[p.storage[x]].empty();
             plan.joins.push_back(std::move(join));
         }
-        o.once = o.once && p.first_result[v] != p.first_result[v + 1];
+        o.once = o.once && p.first_result[v] != p.first_result[v + 1] && p.writes[v].empty();
         o.last_result = static_cast<std::uint32_t>(plan.states.size());
         plan.operations.push_back(o);
     }

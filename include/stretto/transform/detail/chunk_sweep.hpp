@@ -60,6 +60,12 @@ public:
         body_.assign(p_.size(), false);
         refused_.assign(p_.size(), false);
         state_.resize(p_.first_component.back());
+        index_lists launches;
+        for (std::uint32_t v = 0; v < p_.size(); ++v) {
+            if (p_.launch[v] != v) launches.push(p_.launch[v]);
+            launches.close_row();
+        }
+        waits_ = launches.inverse(p_.size());
     }
 
     /// Whether it worked out; `fault()` says why not. Every round but the last takes at least one candidate out.
@@ -120,10 +126,20 @@ private:
         return true;
     }
 
-    /// What all chunks share is written once, by the operation as it is.
+    /// What all chunks share is written once, by the operation as it is. So is what the operation also reads through
+    /// another value, unless that lies in parts of this chunk: the next chunk would read what this one has written.
     bool writes_what_is_shared(std::uint32_t v) const {
-        for (std::uint32_t x : p_.writes[v])
-            if (seen_in(p_.region[v], x, p_.first_component[x]).what == kind::whole) return true;
+        const std::uint32_t r = p_.region[v];
+        for (std::uint32_t x : p_.writes[v]) {
+            if (seen_in(r, x, p_.first_component[x]).what == kind::whole) return true;
+            for (std::uint32_t y : p_.operands[v]) {
+                if (y == x || p_.storage[y] != p_.storage[x]) continue;
+                const std::uint32_t from = p_.producer[y];
+                if (!body_[from] || p_.region[from] != r) return true;
+                for (std::uint32_t c = p_.first_component[y]; c < p_.first_component[y + 1]; ++c)
+                    if (state_[c].what == kind::whole) return true;
+            }
+        }
         return false;
     }
 
@@ -170,29 +186,37 @@ private:
         using reason = chunk_fault::reason;
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
-            for (std::uint32_t x = p_.first_result[v]; x < p_.first_result[v + 1] && body_[v]; ++x) {
-                const kind first = state_[p_.first_component[x]].what;
-                const bool known = p_.components(x) == 1 && first != kind::permuted && first != kind::opaque;
+            bool fine = together(p_.launch[v], v) || note({reason::left_in_flight, p_.launch[v], v, {}});
+            for (std::uint32_t w : waits_[v])
+                fine = fine && (together(w, v) || note({reason::left_in_flight, v, w, {}}));
+            for (std::uint32_t x = p_.first_result[v]; fine && x < p_.first_result[v + 1]; ++x) {
                 std::uint32_t last_write = 0;
-                bool fine = true;
                 for (std::uint32_t w : p_.writers[p_.storage[x]]) {
                     if (together(w, v)) last_write = w;
-                    else if (w != v) fine = fine && note({reason::written_outside, v, w, {}});
+                    else fine = fine && note({reason::written_outside, v, w, {}});
                 }
                 for (std::uint32_t u : p_.readers[x]) {
                     if (together(u, v)) continue;
-                    if (p_.launch[u] == v && u != v) fine = fine && note({reason::left_in_flight, v, u, {}});
-                    else if (!known) fine = fine && note({reason::unknown_live_out, v, u, {}});
+                    if (!waits_[v].empty()) fine = fine && note({reason::left_in_flight, v, u, {}});
+                    else if (!is_known(x)) fine = fine && note({reason::unknown_live_out, v, u, {}});
                     else if (u < last_write) fine = fine && note({reason::read_between_writes, v, u, {}});
                 }
-                if (fine) continue;
-                refused_[v] = true;
-                body_[v] = false;  // what it reads leaves the region now
-                again_ = true;
-                if (!skip_) return false;
             }
+            if (fine) continue;
+            refused_[v] = true;
+            body_[v] = false;  // what it reads leaves the region now
+            again_ = true;
+            if (!skip_) return false;
         }
         return true;
+    }
+
+    /// Whether parts of x make x. Those of integers that count rows from the first of the chunk do not.
+    [[nodiscard]] bool is_known(std::uint32_t x) const {
+        const chunk_state& s = state_[p_.first_component[x]];
+        if (p_.components(x) != 1) return false;
+        return s.what == kind::sliced ? s.positions == 0 && s.into == 0
+                                      : s.what == kind::whole || s.what == kind::addend;
     }
 
     /// Always false.
@@ -206,6 +230,7 @@ private:
     Extent extent_;
     bool skip_;
     bool again_ = false;
+    index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
     std::vector<chunk_state> state_;  // of components
     std::vector<chunk_state> operands_;
