@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <set>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/vertex_set.hpp"
@@ -40,13 +42,13 @@ TEST_CASE("positions are the inverse of the order, and collections are listed or
 }
 
 TEST_CASE("a set of positions against std::set") {
-    stretto_check("insert, erase, next, previous", 20000, [](const std::vector<std::uint8_t>& bytes) {
+    stretto_check("insert, erase, next", 20000, [](const std::vector<std::uint8_t>& bytes) {
         constexpr std::size_t size = 200;
         detail::position_set set(size);
         std::set<std::size_t> model;
         for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) {
             const std::size_t p = bytes[i] % size, q = bytes[i + 1] % (size + 1);
-            switch (bytes[i + 1] % 4) {
+            switch (bytes[i + 1] % 3) {
                 case 0:
                     set.erase(p);
                     model.erase(p);
@@ -57,12 +59,6 @@ TEST_CASE("a set of positions against std::set") {
                     RC_ASSERT(set.first_from(p, q) == (p < q ? expected : q));
                     break;
                 }
-                case 2: {
-                    const auto behind = model.lower_bound(q);
-                    const bool found = behind != model.begin() && *std::prev(behind) >= p;
-                    RC_ASSERT(set.behind_last(p, q) == (p < q && found ? *std::prev(behind) + 1 : p));
-                    break;
-                }
                 default:
                     RC_ASSERT(set.insert(p) == model.insert(p).second);
             }
@@ -70,6 +66,65 @@ TEST_CASE("a set of positions against std::set") {
         }
         set.clear_words(0, size);
         RC_ASSERT(set.first_from(0, size) == size);
+    });
+}
+
+TEST_CASE("a scan hands out members and what it inserts, each once, in its direction") {
+    // Scanning p inserts up to two positions ahead of it, as edges would.
+    stretto_check("up and down, removing or not", 20000, [](const std::vector<std::uint8_t>& bytes) {
+        constexpr std::size_t size = 300;
+        const auto step = [&](std::size_t p, std::size_t k) {
+            return bytes.empty() ? 0u : bytes[(2 * p + k) % bytes.size()] % 100u;
+        };
+        std::set<std::size_t> members;
+        for (std::size_t i = 0; i < bytes.size() && i < 4; ++i) members.insert(bytes[i]);
+        const std::size_t begin = members.empty() ? size : *members.begin();
+        const std::size_t end = members.empty() ? 0 : *members.rbegin() + 1;
+        std::set<std::size_t> up = members, down = members;
+        for (auto at = up.begin(); at != up.end(); ++at)
+            for (std::size_t k : {0u, 1u})
+                if (const std::size_t q = *at + step(*at, k); q > *at && q < size) up.insert(q);
+        for (std::size_t p = size; p-- > 0;)
+            if (down.count(p))
+                for (std::size_t k : {0u, 1u})
+                    if (const std::size_t d = step(p, k); d > 0 && d <= p) down.insert(p - d);
+
+        const auto run = [&](auto scan) {
+            detail::position_set set(size);
+            for (std::size_t p : members) set.insert(p);
+            const std::vector<std::size_t> seen = scan(set);
+            std::set<std::size_t> left;
+            for (std::size_t p = 0; p < size; ++p)
+                if (set.contains(p)) left.insert(p);
+            return std::pair(seen, left);
+        };
+        const auto upwards = [&]<bool removes>(std::bool_constant<removes>) {
+            return run([&](detail::position_set& set) {
+                std::vector<std::size_t> seen;
+                set.scan_up<removes>(begin, end, [&](std::size_t p, auto insert) {
+                    seen.push_back(p);
+                    for (std::size_t k : {0u, 1u})
+                        if (const std::size_t q = p + step(p, k); q > p && q < size) insert(q);
+                });
+                return seen;
+            });
+        };
+        const auto downwards = [&]<bool removes>(std::bool_constant<removes>) {
+            return run([&](detail::position_set& set) {
+                std::vector<std::size_t> seen;
+                set.scan_down<removes>(begin, end, [&](std::size_t p, auto insert) {
+                    seen.push_back(p);
+                    for (std::size_t k : {0u, 1u})
+                        if (const std::size_t d = step(p, k); d > 0 && d <= p) insert(p - d);
+                });
+                return seen;
+            });
+        };
+        const std::vector<std::size_t> ascending(up.begin(), up.end()), descending(down.rbegin(), down.rend());
+        RC_ASSERT((upwards(std::true_type()) == std::pair(ascending, std::set<std::size_t>())));
+        RC_ASSERT((upwards(std::false_type()) == std::pair(ascending, up)));
+        RC_ASSERT((downwards(std::true_type()) == std::pair(descending, std::set<std::size_t>())));
+        RC_ASSERT((downwards(std::false_type()) == std::pair(descending, down)));
     });
 }
 

@@ -91,18 +91,6 @@ public:
         const std::size_t p = k * 64 + static_cast<std::size_t>(std::countr_zero(word));
         return p < end ? p : end;
     }
-    /// One more than the last member in [begin, end); `begin` if there is none. So `end` may be the result before.
-    [[nodiscard]] std::size_t behind_last(std::size_t begin, std::size_t end) const {
-        if (begin >= end) return begin;
-        std::size_t k = (end - 1) / 64;
-        std::uint64_t word = words_[k] & (~std::uint64_t{0} >> (63 - (end - 1) % 64));
-        while (word == 0) {
-            if (k * 64 <= begin) return begin;
-            word = words_[--k];
-        }
-        const std::size_t behind = (k + 1) * 64 - static_cast<std::size_t>(std::countl_zero(word));
-        return behind > begin ? behind : begin;
-    }
     /// Hands out the members from `begin` on, upwards: `visit(p, insert)`, where `insert(q)` adds a position behind
     /// `p`. `end`: behind the last member; moves as positions are inserted. The word under the scan is kept in a
     /// register, for most edges are short. With `removes`, what was handed out is no longer a member.
