@@ -155,7 +155,10 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/plan_packs.hpp
     include/stretto/interop/detail/plan_prices.hpp
     include/stretto/interop/detail/plan_stand_ins.hpp
+    include/stretto/interop/detail/shrink_arguments.hpp
+    include/stretto/interop/detail/shrink_symbols.hpp
     include/stretto/interop/gzip.hpp
+    include/stretto/interop/shrink_capture.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.

@@ -20,6 +20,7 @@ struct input_options {
     std::size_t ranks = 1;
     std::uint64_t seed = 1;
     bool whole_numbers = false;  ///< floats are small integers
+    std::int64_t integers_below = 0;  ///< 0, or a bound that every integer keeps whatever its use
 };
 
 namespace detail {
@@ -178,7 +179,9 @@ inline std::vector<std::vector<interpreted_value>> make_inputs(const program& p,
                     const bool differs = use.gathered || class_of(t.element) <= element_class::integer;
                     std::uint64_t seed = mixed(options.seed) ^ mixed(ordinal << 20 | (differs ? rank : 0));
                     seed = mixed(seed + v.tensors.size());
-                    v.tensors.push_back(random_tensor(t, use.range > 0 ? use.range : 2, seed, options.whole_numbers));
+                    std::int64_t range = use.range > 0 ? use.range : 2;
+                    if (options.integers_below > 0 && options.integers_below < range) range = options.integers_below;
+                    v.tensors.push_back(random_tensor(t, range, seed, options.whole_numbers));
                 }
             }
             inputs[node.vertex].push_back(std::move(v));
