@@ -37,8 +37,12 @@ struct alignas(16) spine_label {
     return verdict_of(proved, !either(proved, possible));
 }
 
-/// Five passes over the graph, and no memory but the result and 8 bytes per spine position: until a field has its value
+/// Four passes over the graph, and no memory but the result and 8 bytes per spine position: until a field has its value
 /// it serves the passes, as a counter or as a link to the next vertex of a list.
+///
+/// A vertex is *feeding* if nothing of the spine reaches it; *draining* if something does, and it reaches at most the
+/// end of the spine; all others but that end are in the *middle*. Ranks go up in this order: feeding, middle, draining,
+/// end.
 template <dependence_graph G>
 class spine_labelling {
 public:
@@ -46,12 +50,13 @@ public:
 
     spine_labelling(G g, const topological_order<V>& order) : graph_(g), order_(order), labels_(g.index_bound()) {
         if (order.size() == 0) return;
-        lists_.resize(2 * trace_spine(measure_paths()) + 2, none);
+        measure_paths();
         sweep_down();
+        lists_.resize(2 * std::size_t{spine_length_}, none);
         sweep_up();
         rank_middle();
-        rank_list_range(1, spine_length_, static_cast<std::uint32_t>(order.size()) - 1);
-        rank_list_range(spine_length_ + 1, 2 * spine_length_ + 1, feeding_);
+        rank_draining();
+        rank_feeding();
     }
     /// By index; vertices that are not in the order have no position.
     [[nodiscard]] std::vector<spine_label> take() { return std::move(labels_); }
@@ -59,57 +64,33 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// Which vertices are ranked together, in the order of their ranks. No edge leads back.
-    enum class part : std::uint8_t {
-        feeding,   // nothing of the spine reaches it
-        middle,    // reached from the spine, reaches it before its end
-        draining,  // reached from the spine, reaches at most its end
-        end        // of the spine
-    };
-
     spine_label& label(const V& v) { return labels_[graph_.index(v)]; }
     spine_label& label_at(std::uint32_t position) { return labels_[graph_.index(order_[position])]; }
-    part part_of(const spine_label& l) const {
-        if (l.last_spine == 0) return part::feeding;
-        if (l.next_spine < spine_length_) return part::middle;
-        return l.last_spine < spine_length_ ? part::draining : part::end;
-    }
 
-    /// Leaves in `next_spine` the number of vertices on a longest path to each. Returns where the longest ends.
-    std::uint32_t measure_paths() {
-        std::uint32_t position = 0, deepest = 0;
-        for (const V& v : order_) {
-            std::uint32_t length = 0;
-            for (V u : graph_.predecessors(v)) {
-                const std::uint32_t before = label(u).next_spine;
-                length = before > length ? before : length;
+    /// Leaves in `next_spine` the number of vertices on a longest path from each, and in `rank` the position of the
+    /// next of them. Of equally long ones the one that is first in the order.
+    void measure_paths() {
+        for (std::uint32_t position = static_cast<std::uint32_t>(order_.size()); position-- > 0;) {
+            std::uint32_t length = 0, next = none;
+            for (V w : graph_.successors(order_[position])) {
+                const spine_label& behind = label(w);
+                const bool better =
+                    either(behind.next_spine > length, both(behind.next_spine == length, behind.position < next));
+                length = better ? behind.next_spine : length;
+                next = better ? behind.position : next;
             }
-            label(v) = {position, 0, ++length, 0};
-            if (length > spine_length_) {
+            label_at(position) = {position, next, ++length, 0};
+            if (length >= spine_length_) {
                 spine_length_ = length;
-                deepest = position;
+                spine_begin_ = position;
             }
-            ++position;
         }
-        return deepest;
     }
 
-    /// Marks the spine in `last_spine`, from its end; of equally long ways the one that is first in the order.
-    std::uint32_t trace_spine(std::uint32_t at) {
-        for (std::uint32_t length = spine_length_; length > 0; --length) {
-            label_at(at).last_spine = length;
-            std::uint32_t before = none;
-            for (V u : graph_.predecessors(order_[at])) {
-                const spine_label& l = label(u);
-                if (l.next_spine == length - 1 && l.position < before) before = l.position;
-            }
-            at = before;
-        }
-        return spine_length_;
-    }
-
-    /// What of the spine reaches each vertex. Leaves in `rank` how many predecessors are not feeding.
+    /// Follows the spine, and finds what of it reaches each vertex. Leaves in `rank` how many predecessors are not
+    /// feeding.
     void sweep_down() {
+        std::uint32_t spine = spine_begin_, passed = 0;
         for (const V& v : order_) {
             std::uint32_t last = 0, missing = 0;
             for (V u : graph_.predecessors(v)) {
@@ -118,17 +99,23 @@ private:
                 missing += before != 0;
             }
             spine_label& l = label(v);
-            const bool on_spine = l.last_spine != 0;
-            l.next_spine = on_spine ? l.last_spine : none;
-            if (!on_spine) l.last_spine = last;
+            const bool on_spine = l.position == spine;
+            passed += on_spine;
+            last = on_spine ? passed : last;
+            spine = on_spine ? l.rank : spine;
+            spine_end_ = on_spine ? l.position : spine_end_;
+            l.next_spine = on_spine ? passed : none;
+            l.last_spine = last;
             l.rank = missing;
-            feeding_ += l.last_spine == 0;
+            feeding_ += last == 0;
         }
     }
 
-    /// What of the spine each vertex reaches. Leaves in `rank` how many neighbours of the own part must be ranked
-    /// first, and lists those that wait for none.
+    /// What of the spine each vertex reaches. Leaves in `rank` of what is feeding or draining how many successors of
+    /// its own part must be ranked before it, and lists what waits for none: draining vertices by `last_spine`, then
+    /// feeding ones by `next_spine`.
     void sweep_up() {
+        const std::uint32_t end = spine_length_;
         for (std::size_t k = order_.size(); k-- > 0;) {
             spine_label& l = label(order_[k]);
             std::uint32_t next = l.next_spine, feeding = 0, not_end = 0;
@@ -136,26 +123,14 @@ private:
                 const spine_label& after = label(w);
                 next = after.next_spine < next ? after.next_spine : next;
                 feeding += after.last_spine == 0;
-                not_end += after.last_spine != spine_length_;
+                not_end += after.last_spine != end;
             }
             l.next_spine = next;
-            switch (part_of(l)) {
-                case part::feeding:
-                    l.rank = feeding;
-                    if (feeding == 0)
-                        push(l, lists_[spine_length_ + 1 + (next < spine_length_ ? next : spine_length_)]);
-                    break;
-                case part::middle:
-                    if (l.rank == 0) push(l, lists_[0]);  // the begin of the spine
-                    break;
-                case part::draining:
-                    l.rank = not_end;
-                    if (not_end == 0) push(l, lists_[l.last_spine]);
-                    break;
-                case part::end:
-                    l.rank = static_cast<std::uint32_t>(order_.size()) - 1;
-                    break;
-            }
+            const std::uint32_t last = l.last_spine;
+            const bool feeds = last == 0, drains = both(last != 0, next >= end);
+            l.rank = feeds ? feeding : drains ? not_end : l.rank;
+            if (both(l.rank == 0, either(feeds, both(drains, last != end))))
+                push(l, lists_[feeds ? end + (next < end ? next : end) - 1 : last]);
         }
     }
 
@@ -163,42 +138,64 @@ private:
         l.rank = list;
         list = l.position;
     }
-    std::uint32_t pop(std::uint32_t& list) {
-        const std::uint32_t at = list;
-        list = label_at(at).rank;
-        return at;
-    }
 
-    /// Forwards, always on from the vertex that has become ready last.
-    void rank_middle() {
-        std::uint32_t ready = lists_[0];
-        for (std::uint32_t rank = feeding_; ready != none; ++rank) {
-            const V v = order_[pop(ready)];
-            label(v).rank = rank;
-            for (V w : graph_.successors(v))
-                if (spine_label& after = label(w); part_of(after) == part::middle && --after.rank == 0)
-                    push(after, ready);
+    /// Empties `ready`, always going on from the vertex that has become ready last. `neighbours(v)` are those that wait
+    /// for v, `waits(label)` says which of them do, and `next_rank()` gives the ranks.
+    template <class Neighbours, class Waits, class NextRank>
+    void drain(std::uint32_t ready, Neighbours neighbours, Waits waits, NextRank next_rank) {
+        while (ready != none) {
+            V v = order_[ready];
+            ready = label(v).rank;
+            for (bool goes_on = true; goes_on;) {
+                label(v).rank = next_rank();
+                goes_on = false;
+                V next = v;
+                for (V w : neighbours(v)) {
+                    spine_label& l = label(w);
+                    if (!waits(l) || --l.rank != 0) continue;
+                    if (goes_on) push(label(next), ready);
+                    next = w;
+                    goes_on = true;
+                }
+                v = next;
+            }
         }
     }
 
-    /// Backwards, below `rank`, list by list.
-    void rank_list_range(std::uint32_t first, std::uint32_t last, std::uint32_t rank) {
-        for (std::uint32_t k = first; k <= last; ++k)
-            for (std::uint32_t ready = lists_[k]; ready != none;) {
-                const V v = order_[pop(ready)];
-                label(v).rank = --rank;
-                const part mine = part_of(label(v));
-                for (V u : graph_.predecessors(v))
-                    if (spine_label& before = label(u); part_of(before) == mine && --before.rank == 0)
-                        push(before, ready);
-            }
+    /// All but the end of the spine, which goes last.
+    void rank_middle() {
+        if (spine_length_ == 1) return;
+        label_at(spine_begin_).rank = none;
+        drain(
+            spine_begin_, [g = graph_](const V& v) -> decltype(auto) { return g.successors(v); },
+            [end = spine_length_](const spine_label& l) { return l.next_spine < end; },
+            [rank = feeding_]() mutable { return rank++; });
+    }
+    void rank_draining() {
+        const auto last = static_cast<std::uint32_t>(order_.size()) - 1;
+        label_at(spine_end_).rank = last;
+        rank_backwards(1, spine_length_, last, [end = spine_length_](const spine_label& l) {
+            return both(l.last_spine != 0, l.next_spine >= end);
+        });
+    }
+    void rank_feeding() {
+        rank_backwards(spine_length_, lists_.size(), feeding_, [](const spine_label&) { return true; });
+    }
+    /// Lists `first` up to `end`, below `rank`.
+    template <class Waits>
+    void rank_backwards(std::size_t first, std::size_t end, std::uint32_t rank, Waits waits) {
+        for (std::size_t k = first; k < end; ++k)
+            drain(
+                lists_[k], [g = graph_](const V& v) -> decltype(auto) { return g.predecessors(v); }, waits,
+                [&rank] { return --rank; });
     }
 
     G graph_;
     const topological_order<V>& order_;
     std::vector<spine_label> labels_;
-    std::vector<std::uint32_t> lists_;  // [0] middle; then draining by last_spine, then feeding by next_spine
-    std::uint32_t spine_length_ = 0, feeding_ = 0;
+    std::vector<std::uint32_t>
+        lists_;  // first positions; from [1] of draining vertices, from [spine_length_] of feeding
+    std::uint32_t spine_length_ = 0, spine_begin_ = 0, spine_end_ = 0, feeding_ = 0;
 };
 
 }  // namespace stretto::detail
