@@ -52,6 +52,7 @@ inline bool only_values(const aten_call& c, chunk_verdict& v) {
 /// why not. `rows` stays whole if none is cut.
 inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state& rows, chunk_verdict& v) {
     bool any = false;
+    std::int64_t extent = 0;
     const auto shift = [&](std::size_t k) {
         return static_cast<std::int64_t>(rank) - static_cast<std::int64_t>(c.shape(k).size());
     };
@@ -64,8 +65,9 @@ inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state&
         if (s.what == chunk_kind::opaque && s.dim < 0) return v = c.refuse(reads_unknown), false;
         if (!is_cut(s)) continue;
         const chunk_state here = moved_to(rows_only(s), s.dim + shift(k));
-        if (!any) rows = here;
-        else if (!join_rows(c, rows, here)) return v = c.refuse(no_such_rows), false;
+        const std::int64_t own = c.shape(k)[static_cast<std::size_t>(s.dim)];
+        if (!any) rows = here, extent = own;
+        else if (own != extent || !join_rows(c, rows, here)) return v = c.refuse(no_such_rows), false;
         any = true;
     }
     if (!any) return true;

@@ -43,6 +43,8 @@ inline chunk_verdict rows_written(const aten_call& c, std::size_t base, std::siz
     }
     if (!is_cut(into) || into.dim != dim || !numbers_rows_of(c, by, into, c.shape(base)) || !is_plain(into))
         return c.refuse(foreign_rows);
+    if (!adds && values < c.operands.size() && by.what == chunk_kind::permuted && by.into == 0)
+        return c.refuse("writes in the chunk's order to rows that may be named twice");
     if (into.what == chunk_kind::sliced) return c.give(into);
     chunk_state made = rows_in(c, numbered_order(c, by));
     return c.give(moved_to(made, dim));
@@ -61,7 +63,8 @@ inline chunk_verdict index_put(const aten_call& c) {
     if (is_whole(by)) {
         // The same places in every chunk: other dimensions may be chunked, and sums may be added to sums.
         const chunk_state &into = c.state(base), &v = c.state(values);
-        if (adds && is_addend(v) && (is_addend(into) || c.history.all_zero(c.history.program, base)))
+        if (adds && is_addend(v) &&
+            (is_addend(into) || (is_whole(into) && c.history.all_zero(c.history.program, base))))
             return c.give({chunk_kind::addend, -1, 0, 0, 0});
         return c.refuse("writes rows of one chunk by numbers that all chunks share");
     }

@@ -115,21 +115,30 @@ private:
         return a;
     }
 
+    /// How many rows a part has is its exact share of what is sliced. Of rows in another order only the operand knows,
+    /// and -1 stands for that. Any other -1 is written out: a part without rows would not tell what it stands for.
     void sizes(std::size_t position, std::string_view name) {
         const chunk_state& r = c_.results[0];
-        if (!is_cut(r) || c_.argument(position, name).what != form::list) return;
-        const std::size_t d = static_cast<std::size_t>(r.dim);
         const tensor_argument& old = c_.argument(position, name);
-        if (d >= old.items.size()) return;
-        const bool literal = old.items[d].what == form::integer && old.items[d].integer >= 0;
-        if (!literal && !shared_number(old.items[d])) return;
-        writable_items(*writable(position, name))[d] = share(c_.result_types[0].shape[d]);
+        const std::size_t d = static_cast<std::size_t>(r.dim);
+        const std::span<const std::int64_t> shape = c_.result_types[0].shape;
+        if (!is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
+        const bool expands = c_.name == "aten.expand.default";  // there, -1 is whatever the operand has
+        const std::span<tensor_argument> items = writable_items(*writable(position, name));
+        for (std::size_t j = 0; j < items.size(); ++j) {
+            const bool literal = items[j].what == form::integer;
+            if (j != d && literal && items[j].integer < 0 && !expands) items[j].integer = shape[j];
+            if (j != d || (literal ? items[j].integer < 0 : !shared_number(items[j]))) continue;
+            items[j] = share(shape[j]);
+            if (r.what != chunk_kind::sliced) items[j].integer = -1;
+        }
     }
 
+    /// An end behind the last row is none of the rows' business; the exact end of all of them becomes that of the part.
     void end_of_slice() {
         const chunk_state& r = c_.results[0];
         const tensor_argument& end = c_.argument(3, "end");
-        if (!is_cut(r) || end.what != form::integer) return;
+        if (r.what != chunk_kind::sliced || end.what != form::integer) return;
         const std::int64_t extent = c_.result_types[0].shape[static_cast<std::size_t>(r.dim)];
         if (wrapped(c_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim && end.integer == extent)
             *writable(3, "end") = share(extent);

@@ -23,6 +23,17 @@ inline bool sizes_shared(const aten_call& c, const tensor_argument& sizes, std::
     return true;
 }
 
+/// As above, and the number of dimension `at`, if it is one of the chunk, is how many rows `rows` has there.
+inline bool sizes_fit(const aten_call& c, const tensor_argument& sizes, const chunk_state& rows, std::size_t at) {
+    if (!sizes_shared(c, sizes, static_cast<std::int64_t>(at))) return false;
+    const std::size_t k = at < sizes.items.size() ? c.operand(sizes.items[at]) : c.operands.size();
+    if (k >= c.operands.size() || is_whole(c.state(k))) return true;
+    const chunk_state& n = c.state(k);
+    if (!is_addend(n)) return false;
+    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.result_types[0].shape[at];
+    return c.ledger->rows_of(n.order) != 0 && c.ledger->rows_of(n.order) == c.ledger->rows_of(rows.order);
+}
+
 /// view and reshape: the elements in the order they have.
 inline chunk_verdict reshaped(const aten_call& c) {
     const std::size_t x = c.operand(0, "self");
@@ -41,7 +52,7 @@ inline chunk_verdict reshaped(const aten_call& c) {
         if (before != outside || to[j] == 0) continue;
         const bool fits = s.what == chunk_kind::sliced ? to[j] % c.tokens == 0 : to[j] == from[d];
         if (!fits) continue;
-        if (!sizes_shared(c, sizes, static_cast<std::int64_t>(j))) return c.refuse(chunk_number);
+        if (!sizes_fit(c, sizes, s, j)) return c.refuse(chunk_number);
         return c.give(moved_to(s, static_cast<std::int64_t>(j)));
     }
     return c.refuse(cuts_rows);
@@ -86,7 +97,9 @@ inline chunk_verdict expanded(const aten_call& c) {
     }
     const std::int64_t d = s.dim + static_cast<std::int64_t>(c.result_types[0].shape.size()) -
                            static_cast<std::int64_t>(c.shape(x).size());
-    if (!sizes_shared(c, sizes, d)) return c.refuse(chunk_number);
+    const std::size_t at = static_cast<std::size_t>(d);
+    if (c.result_types[0].shape[at] != c.shape(x)[static_cast<std::size_t>(s.dim)]) return c.refuse(cuts_rows);
+    if (!sizes_fit(c, sizes, s, at)) return c.refuse(chunk_number);
     return c.give(moved_to(s, d));
 }
 
