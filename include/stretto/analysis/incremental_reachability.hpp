@@ -43,11 +43,11 @@ class reachability_mark {
 /// The graph as it would be: the user's graph, which is not touched, with vertices merged and edges added. Merging is
 /// contraction: edges between members vanish, a path that leaves a merged vertex and comes back is a cycle.
 ///
-/// O(V + E) to build; 80 bytes per vertex besides a snapshot of the graph (of a snapshot_view none is made, it must
+/// O(V + E) to build; 52 bytes per vertex besides a snapshot of the graph (of a snapshot_view none is made, it must
 /// outlive this), 16 per added edge. A change costs what maintained_order costs, plus the edges of the vertices whose
-/// labels move. After a mark, a change also costs memory: 16 bytes for everything that it moved. Exact and
-/// deterministic; nothing is allocated once buffers have grown. Neither copied nor moved; one thread, since questions
-/// use scratch too.
+/// labels move, plus those of the two if one depends on the other. After a mark, a change also costs memory: 16 bytes
+/// for everything that it moved. Exact and deterministic; nothing is allocated once buffers have grown. Neither copied
+/// nor moved; one thread, since questions use scratch too.
 template <dependence_graph G>
 class incremental_reachability {
 public:

@@ -77,7 +77,7 @@ private:
 };
 
 /// The overlay and its order. Merging is contraction: edges between members vanish, and merging is refused only where a
-/// path leaves the merged vertex and comes back. O(V + E) to build; 68 bytes per vertex besides a snapshot of the graph
+/// path leaves the merged vertex and comes back. O(V + E) to build; 44 bytes per vertex besides a snapshot of the graph
 /// (of a snapshot_view none is made, it must outlive this), 16 per added edge. A change costs the edges on the smaller
 /// side of what has to move, times the logarithm of their number; that is a handful in a training step, and O(E) at
 /// worst. Deterministic, and nothing is allocated once buffers have grown. Neither copied nor moved; one thread.
