@@ -122,8 +122,9 @@ void report_index(const std::string& name, const bench::plain_graph& g, const se
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
     std::vector<std::uint32_t> level(g.size());
     const double floor = least([&] { bench::keep(sweep(g, level)); });
-    const double build = bench::least_seconds([&] { bench::keep(stretto::reachability(g.view(), order)); },
-                                              g.size() > 50'000 ? 2 : effort.runs, 0);
+    const double build =
+        bench::least_seconds([&] { bench::keep(stretto::reachability(g.view(), order)); },
+                             g.size() > 50'000 ? 2 : effort.runs, g.size() > 50'000 ? 0 : effort.seconds);
     stretto::reachability index(g.view(), order);
     const auto& choice = index.choice();
     const double ask = time_questions(index, questions(g, effort.questions), effort);
