@@ -61,6 +61,11 @@ set(STRETTO_HEADERS
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/detail/verify_facts.hpp
+    include/stretto/transform/detail/verify_memory.hpp
+    include/stretto/transform/detail/verify_rules.hpp
+    include/stretto/transform/detail/verify_states.hpp
+    include/stretto/transform/detail/verify_structure.hpp
     include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/detail/aten_blocks.hpp
     include/stretto/transform/detail/aten_call.hpp
@@ -75,6 +80,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/aten_spelling.hpp
     include/stretto/transform/detail/aten_views.hpp
     include/stretto/transform/reorder.hpp
+    include/stretto/transform/verify_chunks.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp
     include/stretto/schedule/cost/alpha_beta.hpp

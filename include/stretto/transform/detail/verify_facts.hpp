@@ -1,0 +1,122 @@
+// The facts of a program that a chunk plan is checked against, on numbers. Gathered from the view and the models alone:
+// nothing here is shared with the planner.
+#ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
+#define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+
+namespace stretto::detail {
+
+inline constexpr std::uint32_t verify_none = UINT32_MAX;
+
+/// Vertices and values, numbered in program order.
+template <class G>
+struct verify_facts {
+    std::vector<vertex_t<G>> vertices;
+    std::vector<value_t<G>> values;
+    std::vector<op_kind> kind;                   // of a vertex
+    std::vector<std::uint32_t> group;            // of a start
+    std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
+    std::vector<std::uint32_t> first_result;     // vertex -> values
+    std::vector<std::uint32_t> producer;         // value -> vertex
+    std::vector<std::uint32_t> first_component;  // value -> components; a number has one
+    std::vector<std::uint32_t> memory;           // value -> one number for all values that may share memory
+    index_lists operands, writes;                // vertex -> values
+    index_lists readers;                         // value -> vertices, ascending, once per use
+
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(vertices.size()); }
+    [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
+        return first_component[x + 1] - first_component[x];
+    }
+    [[nodiscard]] std::uint32_t end_of_results(std::uint32_t v) const { return first_result[v + 1]; }
+};
+
+/// Values that share memory, however many views lie between them, get one number.
+class memory_classes {
+public:
+    explicit memory_classes(std::uint32_t values) : parent_(values) {
+        for (std::uint32_t x = 0; x < values; ++x) parent_[x] = x;
+    }
+    void join(std::uint32_t x, std::uint32_t y) {
+        x = find(x);
+        y = find(y);
+        if (x < y) parent_[y] = x;
+        else parent_[x] = y;
+    }
+    [[nodiscard]] std::uint32_t find(std::uint32_t x) {
+        while (parent_[x] != x) x = parent_[x] = parent_[parent_[x]];
+        return x;
+    }
+
+private:
+    std::vector<std::uint32_t> parent_;
+};
+
+/// O(V + E) questions to view and models; finding a value among the results of its producer is linear in their number.
+template <class G, class M, class C>
+[[nodiscard]] verify_facts<G> gather_verify_facts(const G& g, const M& model, const C& chunks) {
+    verify_facts<G> f;
+    std::vector<std::uint32_t> number(g.index_bound(), verify_none);  // by index of the view
+    f.first_result.push_back(0);
+    f.first_component.push_back(0);
+    for (vertex_t<G> v : g.vertices()) {
+        const std::uint32_t id = f.size();
+        number[g.index(v)] = id;
+        f.vertices.push_back(v);
+        for (value_t<G> x : g.results(v)) {
+            const std::size_t components = chunks.components_of(x);
+            f.values.push_back(x);
+            f.producer.push_back(id);
+            f.first_component.push_back(f.first_component.back() +
+                                        static_cast<std::uint32_t>(components == 0 ? 1 : components));
+        }
+        f.first_result.push_back(static_cast<std::uint32_t>(f.values.size()));
+    }
+    const auto number_of_value = [&](value_t<G> x) {
+        const std::uint32_t v = number[g.index(g.producer(x))];
+        if (v == verify_none) return verify_none;
+        for (std::uint32_t k = f.first_result[v]; k < f.first_result[v + 1]; ++k)
+            if (f.values[k] == x) return k;
+        return verify_none;
+    };
+    for (std::uint32_t id = 0; id < f.size(); ++id) {
+        const vertex_t<G> v = f.vertices[id];
+        f.kind.push_back(model.kind(v));
+        f.group.push_back(f.kind[id] == op_kind::start ? group_of<G>(model, v) : 0);
+        const std::uint32_t start = f.kind[id] == op_kind::wait ? number[g.index(launch_of<G>(g, model, v))] : id;
+        f.launch.push_back(start == verify_none ? id : start);
+        for (value_t<G> x : g.operands(v)) {
+            const std::uint32_t k = number_of_value(x);
+            STRETTO_ASSERT(k != verify_none, "the view lists an operation and not what produces its operand");
+            f.operands.push(k);
+        }
+        f.operands.close_row();
+        for_each_effect<G>(model, v, [&](value_t<G> x) {
+            const std::uint32_t k = number_of_value(x);
+            STRETTO_ASSERT(k != verify_none, "an operation writes a value that the view does not list");
+            f.writes.push(k);
+        });
+        f.writes.close_row();
+    }
+    const std::uint32_t values = static_cast<std::uint32_t>(f.values.size());
+    f.readers = f.operands.inverse(values);
+    memory_classes classes(values);
+    for (std::uint32_t x = 0; x < values; ++x)
+        for_each_alias<G>(model, f.values[x], [&](value_t<G> y) {
+            if (const std::uint32_t k = number_of_value(y); k != verify_none) classes.join(x, k);
+        });
+    for (std::uint32_t x = 0; x < values; ++x) f.memory.push_back(classes.find(x));
+    return f;
+}
+
+}  // namespace stretto::detail
+
+#endif

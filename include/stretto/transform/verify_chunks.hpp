@@ -1,0 +1,95 @@
+// Is a chunk plan right? Checks a plan, as a value, against the program that it is for and the models of it. Shares no
+// code with the planner, so it is a second opinion on its plans, and the first on those that others make or edit.
+#ifndef STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
+#define STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/verify_facts.hpp"
+#include "stretto/transform/detail/verify_memory.hpp"
+#include "stretto/transform/detail/verify_rules.hpp"
+#include "stretto/transform/detail/verify_states.hpp"
+#include "stretto/transform/detail/verify_structure.hpp"
+
+namespace stretto {
+
+/// What a right plan does.
+struct verified_chunks {
+    chunk_counts counts;
+    std::size_t collectives = 0;  ///< clones of starts
+
+    /// A fingerprint of the order in which clones of starts are made, with group and chunk. Ranks that run one program
+    /// launch alike if theirs are equal.
+    std::uint64_t collective_order = 0;
+    friend bool operator==(const verified_chunks&, const verified_chunks&) = default;
+};
+
+namespace detail {
+
+/// FNV-1a over 32-bit words.
+class order_fingerprint {
+public:
+    void add(std::uint32_t word) {
+        for (int shift = 0; shift < 32; shift += 8) hash_ = (hash_ ^ ((word >> shift) & 0xffu)) * 0x100000001b3u;
+    }
+    [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+private:
+    std::uint64_t hash_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace detail
+
+/// What the plan does, or everything that is wrong with it: at least one violation, in order of the plan within each of
+/// three passes. A plan that does not hang together (regions, operations, splits and joins matched with the program) is
+/// not looked at any further. Handles in the plan are compared, never followed, so any plan may be given. `g` lists its
+/// vertices in a topological order, and with an operation the producers of its operands.
+///
+/// Trusted: the models; that the rewriter's parts are views of what it splits, and its concats and sums copies; that it
+/// puts the clones of an operation where the operation was, chunk after chunk, as apply_chunks does.
+///
+/// Deterministic. O(V + E) and one question to the chunk model per chunked operation; O(n log n) in the states that
+/// name orders of rows; a memory that several regions write is looked at once for each of them.
+template <dependence_graph G, op_model<G> M, chunk_model<G> C>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<verified_chunks, std::vector<chunk_violation<vertex_t<G>>>> verify_chunks(
+    const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, M model, C chunks) {
+    std::vector<chunk_violation<vertex_t<G>>> found;
+    const detail::verify_facts<G> facts = detail::gather_verify_facts(g, model, chunks);
+    detail::verify_structure<G> structure(plan, facts, found);
+    if (structure.match()) {
+        detail::verify_states<G, C> states(structure, chunks);
+        states.check();
+        detail::verify_memory<G, C>(structure, states).check();
+    }
+    if (!found.empty()) return unexpected(std::move(found));
+
+    verified_chunks verified;
+    verified.counts = plan.counts();
+    detail::order_fingerprint order;
+    for (std::size_t k = 0; k < plan.operations.size(); ++k) {
+        const std::uint32_t v = structure.vertex(k);
+        if (facts.kind[v] != op_kind::start) continue;
+        const chunked_operation<vertex_t<G>>& o = plan.operations[k];
+        const std::size_t clones = o.once ? 1 : plan.regions[o.region].sizes.size();
+        for (std::uint32_t chunk = 0; chunk < clones; ++chunk) {
+            order.add(facts.group[v]);
+            order.add(v);
+            order.add(chunk);
+        }
+        verified.collectives += clones;
+    }
+    verified.collective_order = order.value();
+    return verified;
+}
+
+}  // namespace stretto
+
+#endif
