@@ -130,6 +130,38 @@ TEST_CASE("a gap that is filled again and again is widened") {
     }
 }
 
+TEST_CASE("a crowd finds room in a gap that is all but full") {
+    constexpr std::uint32_t n = 60'000, anchor = 50'000, singles = 33;
+    for (const bool before : {true, false}) {
+        order_list list = list_of(n);
+        ids model(n);
+        for (std::uint32_t v = 0; v < n; ++v) model[v] = v;
+        const ids initial = model;
+        // Each halves the gap on its side of the anchor. The crowd is more than what is left of either, and more than
+        // the room between two in the sparsest stretch around it that would be sparse enough for a few.
+        for (std::uint32_t v = 0; v < singles; ++v) {
+            const ids left{2 * v}, right{2 * v + 1};
+            list.move_before(left, anchor);
+            list.move_behind(right, anchor);
+        }
+        const ids crowd(model.begin() + 100, model.begin() + 47'000);
+        if (before) list.move_before(crowd, anchor);
+        else list.move_behind(crowd, anchor);
+
+        ids expected(model.begin() + 2 * singles, model.begin() + 100);
+        expected.insert(expected.end(), model.begin() + 47'000, model.begin() + anchor);
+        for (std::uint32_t v = 0; v < singles; ++v) expected.push_back(2 * v);
+        if (before) expected.insert(expected.end(), crowd.begin(), crowd.end());
+        expected.push_back(anchor);
+        if (!before) expected.insert(expected.end(), crowd.begin(), crowd.end());
+        for (std::uint32_t v = singles; v-- > 0;) expected.push_back(2 * v + 1);
+        expected.insert(expected.end(), model.begin() + anchor + 1, model.end());
+        CHECK(equals(list, expected));
+        list.undo_to(0);
+        CHECK(equals(list, initial));
+    }
+}
+
 TEST_CASE("the ends of the list are as good a place as any") {
     order_list list = list_of(3);
     for (int round = 0; round < 100; ++round) {
