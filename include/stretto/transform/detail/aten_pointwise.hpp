@@ -50,7 +50,8 @@ inline bool only_values(const aten_call& c, chunk_verdict& v) {
 
 /// The rows of all cut operands side by side, aligned at the last dimension of a result of that rank. False: `v` says
 /// why not. `rows` stays whole if none is cut.
-inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state& rows, chunk_verdict& v) {
+inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state& rows, chunk_verdict& v,
+                              bool broadcasts = true) {
     bool any = false;
     std::int64_t extent = 0;
     const auto shift = [&](std::size_t k) {
@@ -74,7 +75,8 @@ inline bool rows_side_by_side(const aten_call& c, std::size_t rank, chunk_state&
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         if (!c.is_tensor(k) || !is_whole(c.state(k))) continue;
         const std::int64_t d = rows.dim - shift(k);
-        if (d >= 0 && c.shape(k)[static_cast<std::size_t>(d)] != 1) return v = c.want(k, d, rows), false;
+        if (d >= 0 && (!broadcasts || c.shape(k)[static_cast<std::size_t>(d)] != 1))
+            return v = c.want(k, d, rows), false;
     }
     return true;
 }
@@ -133,7 +135,11 @@ inline chunk_verdict pointwise_sum(const aten_call& c, linear l) {
         used += c.is_tensor(c.operand(a)) && is_addend(c.state(c.operand(a)));
     }
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
-        addends += is_addend(c.state(k));
+        // Zero is a sum of zeros.
+        const bool zero = l == linear::in_all_at_once && c.is_tensor(k) && is_whole(c.state(k)) &&
+                          c.shape(k).size() <= c.result_types[0].shape.size() &&
+                          c.history.all_zero(c.history.program, k);
+        addends += is_addend(c.state(k)) || zero;
         if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
         if (c.is_number(k) && !is_whole(c.state(k))) return c.refuse(chunk_number);
     }

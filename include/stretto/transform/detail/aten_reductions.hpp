@@ -72,7 +72,7 @@ chunk_verdict along_one(const aten_call& c) {
         return c.give(c.state(x));
     }
     chunk_state rows;
-    if (!rows_side_by_side(c, c.shape(x).size(), rows, v)) return v;
+    if (!rows_side_by_side(c, c.shape(x).size(), rows, v, false)) return v;
     if (rows.dim == wrapped(c.integer(static_cast<std::size_t>(Dim), "dim", Otherwise), c.shape(x).size()))
         return c.refuse("works along the dimension that is chunked: it mixes rows of different chunks");
     return c.give(rows);

@@ -47,6 +47,10 @@ inline chunk_verdict divided_with_mode(const aten_call& c) {
     return mode == "floor" || mode == "trunc" ? floor_quotient(c) : quotient(c);
 }
 
+inline chunk_verdict foreign_kernel(const aten_call& c) {
+    return c.refuse("is a kernel of the program's own: what it does with rows is not known");
+}
+
 inline constexpr aten_operator aten_operators[] = {
     {"_c10d_functional.all_gather_into_tensor.default", collective_refused},
     {"_c10d_functional.all_reduce.default", collective_refused},
@@ -266,6 +270,7 @@ inline constexpr aten_operator aten_operators[] = {
     {"sub", number_computed<number_arithmetic::subtract>},
     {"sym_sum", number_computed<number_arithmetic::add>},
     {"torchtitan.deterministic_scatter_add.default", rows_scatter_added},
+    {"triton_kernel_wrapper_functional", foreign_kernel},
 };
 
 inline constexpr std::size_t aten_operator_count = sizeof(aten_operators) / sizeof(aten_operators[0]);
