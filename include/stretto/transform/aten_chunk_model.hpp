@@ -104,7 +104,7 @@ private:
             call.result_types = result_types;
             call.results = results;
             call.ledger = m.ledger_;
-            call.history = {this, &all_zero, &counts};
+            call.history = {this, &all_zero, &read_here_only, &counts};
             sound = states.size() == types.size() && results.size() == result_types.size() && tokens > 0 && ranks();
         }
 
@@ -130,6 +130,7 @@ private:
                 if (types[k].shape.size() > 60) return false;
                 if (!detail::aten::is_cut(s)) continue;
                 if (s.dim < 0 || static_cast<std::size_t>(s.dim) >= types[k].shape.size()) return false;
+                if (s.what == chunk_state::kind::permuted && !call.ledger->knows(s.order)) return false;
                 if (s.what == chunk_state::kind::sliced &&
                     types[k].shape[static_cast<std::size_t>(s.dim)] % call.tokens != 0)
                     return false;
@@ -140,6 +141,10 @@ private:
         static bool all_zero(const void* self, std::size_t operand) {
             const question& q = *static_cast<const question*>(self);
             return q.model.is_zero(q.values[operand]);
+        }
+        static bool read_here_only(const void* self, std::size_t operand) {
+            const question& q = *static_cast<const question*>(self);
+            return q.model.has_one_reader(q.values[operand]);
         }
         static std::int64_t counts(const void* self, std::size_t operand, std::int64_t& place) {
             const question& q = *static_cast<const question*>(self);
@@ -165,24 +170,30 @@ private:
         return false;
     }
 
+    static constexpr std::string_view arranged[] = {
+        "aten._to_copy.default", "aten.alias.default",     "aten.clone.default", "aten.expand.default",
+        "aten.permute.default",  "aten.reshape.default",   "aten.slice.Tensor",  "aten.t.default",
+        "aten.transpose.int",    "aten.unsqueeze.default", "aten.view.default",  "prims.convert_element_type.default"};
+
+    /// Whether somebody writes into x in place, or into something that is made of x as it is.
+    [[nodiscard]] bool is_written(value_type x, bool and_views = true) const {
+        for (vertex_type reader : view_.consumers(x)) {
+            const std::string_view name = tensors_.operation(reader);
+            const std::size_t at = name.rfind('.');
+            if (at != std::string_view::npos && at > 0 && name[at - 1] == '_') return true;
+            if (!and_views || !one_of(name, arranged)) continue;
+            for (value_type y : view_.results(reader))
+                if (is_written(y, false)) return true;
+        }
+        return false;
+    }
+
     /// Whether x was made of zeros, and nobody writes into it in place.
     [[nodiscard]] bool is_zero(value_type x) const {
-        static constexpr std::string_view arranged[] = {"aten._to_copy.default",
-                                                        "aten.alias.default",
-                                                        "aten.clone.default",
-                                                        "aten.expand.default",
-                                                        "aten.reshape.default",
-                                                        "aten.view.default",
-                                                        "prims.convert_element_type.default"};
         static constexpr std::string_view zeros[] = {"aten.new_zeros.default", "aten.zeros.default",
                                                      "aten.zeros_like.default"};
         do {
-            for (vertex_type reader : view_.consumers(x)) {
-                const std::string_view name = tensors_.operation(reader);
-                if (const std::size_t at = name.rfind('.');
-                    at != std::string_view::npos && at > 0 && name[at - 1] == '_')
-                    return false;
-            }
+            if (is_written(x)) return false;
         } while (step_back(x, [](std::string_view name, vertex_type) { return one_of(name, arranged); }));
         const vertex_type p = view_.producer(x);
         const std::string_view name = tensors_.operation(p);
@@ -193,6 +204,16 @@ private:
         const tensor_argument& a = arguments[filled_with];
         return (a.what == tensor_argument::form::integer && a.integer == 0) ||
                (a.what == tensor_argument::form::real && !(a.real < 0) && !(a.real > 0));
+    }
+
+    /// Whether x, and whatever it is a view of, has one reader.
+    [[nodiscard]] bool has_one_reader(value_type x) const {
+        do {
+            std::size_t readers = 0;
+            for ([[maybe_unused]] vertex_type reader : view_.consumers(x)) ++readers;
+            if (readers > 1) return false;
+        } while (step_back(x, [](std::string_view name, vertex_type) { return one_of(name, arranged); }));
+        return true;
     }
 
     /// The value that x, a count or a tensor of counts, was read from: see aten_history.

@@ -28,6 +28,8 @@ struct aten_operand {
 struct aten_history {
     const void* program = nullptr;
     bool (*all_zero)(const void* program, std::size_t operand) = nullptr;
+    /// Whether this operation is the only reader of it and of what it is a view of.
+    bool (*read_here_only)(const void* program, std::size_t operand) = nullptr;
     /// The value that a count was read from: back through casts, copies, reads of one element and sums over the inner
     /// dimensions. `place` is the element that was read, or -1.
     std::int64_t (*counts)(const void* program, std::size_t operand, std::int64_t& place) = nullptr;

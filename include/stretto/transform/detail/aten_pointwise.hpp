@@ -210,7 +210,10 @@ chunk_verdict written(const aten_call& c) {
     if (!v.possible) return v;
     chunk_state after = c.results[0];
     if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
-    if (c.ledger->all_alike(before.order) && after.what == chunk_kind::permuted && after.dim == before.dim) return v;
+    // Rows that were all alike are in one order from now on: who else reads them would still take them for alike.
+    if (c.ledger->all_alike(before.order) && after.what == chunk_kind::permuted && after.dim == before.dim &&
+        c.history.read_here_only(c.history.program, target))
+        return v;
     return c.refuse("writes rows of the chunk in another order than the one they are in");
 }
 
@@ -224,6 +227,9 @@ inline chunk_verdict copied(const aten_call& c) {
     if (is_addend(c.state(0)) || is_addend(c.state(source))) return c.refuse(sum_meets_rows);
     if (!rows_side_by_side(c, c.result_types[0].shape.size(), rows, v)) return v;
     const chunk_state& s = c.state(source);
+    const chunk_state& target = c.state(0);
+    if (!is_whole(target) && (s.positions != target.positions || s.into != target.into))
+        return c.refuse(reads_row_numbers);
     rows.positions = s.positions;
     rows.into = s.into;
     return c.give(rows);

@@ -251,6 +251,8 @@ inline chunk_verdict component(const aten_call& c) {
     if (which.what != argument_form::integer || c.operands.size() != 1 || c.operands[0].tensors == 0 ||
         which.integer < 0 || which.integer >= static_cast<std::int64_t>(c.operands[0].tensors))
         return c.refuse("names no component of its operand");
+    const tensor_type& named = c.types[c.operands[0].first + static_cast<std::size_t>(which.integer)];
+    if (c.result_types[0].shape.size() != named.shape.size()) return c.refuse("takes a row of its operand apart");
     return c.give(c.states[c.operands[0].first + static_cast<std::size_t>(which.integer)]);
 }
 
