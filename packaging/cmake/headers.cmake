@@ -63,6 +63,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/detail/verify_facts.hpp
     include/stretto/transform/detail/verify_memory.hpp
+    include/stretto/transform/detail/verify_replay.hpp
     include/stretto/transform/detail/verify_rules.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
@@ -80,6 +81,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/aten_spelling.hpp
     include/stretto/transform/detail/aten_views.hpp
     include/stretto/transform/reorder.hpp
+    include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp

@@ -25,6 +25,13 @@ public:
 
     /// Whether the rest of the rules can be asked at all.
     bool match() {
+        match_handles();
+        for (std::size_t k = 0; k < vertex_.size(); ++k) check_slices(k);
+        return found_.empty();
+    }
+
+    /// The same, but for the number of states, which takes the models.
+    bool match_handles() {
         check_regions();
         match_operations();
         if (!found_.empty()) return false;
@@ -85,13 +92,6 @@ private:
             if (o.region >= plan_.regions.size()) report(chunk_rule::region_unknown, k, o.vertex);
             if (f_.kind[at] == op_kind::input || f_.kind[at] == op_kind::output)
                 report(chunk_rule::step_boundary, k, o.vertex);
-            std::size_t operands = 0;
-            for (std::uint32_t x : f_.operands[at]) operands += f_.components(x);
-            const std::size_t results =
-                f_.first_component[f_.end_of_results(at)] - f_.first_component[f_.first_result[at]];
-            const std::size_t first = o.first_operand, middle = o.first_result, last = o.last_result;
-            if (last > plan_.states.size() || middle != first + operands || last != middle + results)
-                report(chunk_rule::states_misplaced, k, o.vertex);
             ++at;
         }
         at = 0;
@@ -104,6 +104,17 @@ private:
             if (place_[at] != verify_none) report(chunk_rule::refused_and_chunked, k, v);
             ++at;
         }
+    }
+
+    void check_slices(std::size_t k) {
+        const chunked_operation<V>& o = plan_.operations[k];
+        const std::uint32_t v = vertex_[k];
+        std::size_t operands = 0;
+        for (std::uint32_t x : f_.operands[v]) operands += f_.components(x);
+        const std::size_t results = f_.first_component[f_.end_of_results(v)] - f_.first_component[f_.first_result[v]];
+        const std::size_t first = o.first_operand, middle = o.first_result, last = o.last_result;
+        if (last > plan_.states.size() || middle != first + operands || last != middle + results)
+            report(chunk_rule::states_misplaced, k, o.vertex);
     }
 
     bool advance_to(const V& v, std::uint32_t& at) const {

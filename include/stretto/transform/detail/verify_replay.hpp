@@ -1,0 +1,334 @@
+// Follows a chunked program from its first operation to its last, knowing of every value what it is of the program
+// before: a value, one part of it, or some parts that a join has put together so far.
+#ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
+#define STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stretto/transform/detail/verify_structure.hpp"
+
+namespace stretto {
+
+/// Where an operation of a chunked program comes from.
+template <handle V, handle X>
+struct applied_origin {
+    enum class kind : std::uint8_t {
+        kept,   ///< it was there before
+        clone,  ///< for one chunk
+        split,  ///< makes parts, or helps to
+        join    ///< recombines parts, or some of them
+    };
+    /// Of a split that is not for one part: result k is part k, or, if there are fewer results, only other splits of
+    /// the value read it.
+    static constexpr std::uint32_t all_parts = UINT32_MAX;
+
+    kind what = kind::kept;
+    V vertex{};                ///< of kept and clone: the operation before
+    X value{};                 ///< of split and join: the value before
+    std::uint32_t region = 0;  ///< of split
+    std::uint32_t chunk = 0;   ///< of clone; of split: which part its results are
+};
+
+enum class applied_rule : std::uint8_t {
+    plan_unfit,
+    out_of_step,
+    unfinished,
+    original_remains,
+    clone_unplanned,
+    split_unplanned,
+    join_unplanned,
+    arity,
+    reads_ahead,
+    reads_other_value,
+    reads_part,
+    reads_whole,
+    reads_other_chunk,
+    parts_out_of_order,
+    join_too_early
+};
+
+/// What the rule demands, in one sentence.
+[[nodiscard]] constexpr std::string_view hint(applied_rule rule) {
+    switch (rule) {
+        case applied_rule::plan_unfit:
+            return "the plan is one for the program before";
+        case applied_rule::out_of_step:
+            return "kept operations and clones stand in the order before, chunk after chunk, each once";
+        case applied_rule::unfinished:
+            return "every operation is kept, or has a clone for every chunk";
+        case applied_rule::original_remains:
+            return "an operation that is chunked is no longer there itself";
+        case applied_rule::clone_unplanned:
+            return "clones are of chunked operations, one for every chunk or only one";
+        case applied_rule::split_unplanned:
+            return "values are split for regions as the plan says, into as many parts";
+        case applied_rule::join_unplanned:
+            return "values are recombined as the plan says";
+        case applied_rule::arity:
+            return "a kept operation or clone has as many operands and results as the original";
+        case applied_rule::reads_ahead:
+            return "an operation stands behind those whose results it reads";
+        case applied_rule::reads_other_value:
+            return "an operation reads what stands for the operand of the original";
+        case applied_rule::reads_part:
+            return "nobody outside of a region reads a part, or parts that are not all recombined";
+        case applied_rule::reads_whole:
+            return "a clone reads its part of a value that its region has in parts";
+        case applied_rule::reads_other_chunk:
+            return "a clone reads the parts of its own chunk";
+        case applied_rule::parts_out_of_order:
+            return "a join reads parts that follow each other";
+        case applied_rule::join_too_early:
+            return "a late join stands behind everything that comes before its first reader";
+    }
+    return {};
+}
+
+/// A rule that a chunked program breaks.
+template <handle W, handle V>
+struct applied_violation {
+    applied_rule broken;
+    W vertex{};  ///< in the program after; W{} of plan_unfit and unfinished
+    V other{};   ///< in the program before: its original, or the operation expected, or whose result is wrongly read
+};
+
+namespace detail {
+
+/// All that the replay needs to know of models: nothing.
+template <class G>
+struct no_op_model {
+    op_kind kind(vertex_t<G>) const { return op_kind::compute; }
+};
+template <class G>
+struct one_component {
+    std::size_t components_of(value_t<G>) const { return 1; }
+};
+
+template <class G, class H>
+class verify_replay {
+public:
+    using V = vertex_t<G>;
+    using W = vertex_t<H>;
+    using origin = applied_origin<V, value_t<G>>;
+
+    verify_replay(const verify_structure<G>& structure, const H& after, std::vector<applied_violation<W, V>>& found)
+        : s_(structure), f_(structure.facts()), after_(after), found_(found) {
+        first_.assign(after.index_bound(), verify_none);
+        splits_.resize(s_.plan().splits.size(), verify_none);
+        for (std::uint32_t v = 0; v < f_.size(); ++v)
+            if (s_.place(v) != verify_none)
+                for (std::uint32_t x : f_.operands[v])
+                    if (const std::uint32_t split = s_.split_of(region_of(v), x); split != verify_none)
+                        splits_[split] = x;
+    }
+
+    void meet(W w, const origin& from) {
+        switch (from.what) {
+            case origin::kind::kept:
+            case origin::kind::clone:
+                return meet_copy(w, from);
+            case origin::kind::split:
+                return meet_split(w, from);
+            case origin::kind::join:
+                return meet_join(w, from);
+        }
+    }
+
+    void finish() {
+        if (next_ < f_.size()) report(applied_rule::unfinished, W{}, f_.vertices[next_]);
+    }
+
+private:
+    /// Of a value after: parts [first, last) of a value before, or the value itself.
+    struct meaning {
+        std::uint32_t value = verify_none;
+        std::uint32_t region = 0;
+        std::uint32_t first = 0, last = 0;  // empty: of no use but to other splits
+        bool whole = false;
+    };
+
+    void report(applied_rule rule, W w, V other) { found_.push_back({rule, w, other}); }
+    [[nodiscard]] V producer(std::uint32_t x) const { return f_.vertices[f_.producer[x]]; }
+    [[nodiscard]] std::uint32_t region_of(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].region; }
+    [[nodiscard]] std::uint32_t clones_of(std::uint32_t v) const {
+        const auto& o = s_.plan().operations[s_.place(v)];
+        return o.once ? 1 : chunks_of(o.region);
+    }
+    [[nodiscard]] std::uint32_t chunks_of(std::uint32_t region) const {
+        return static_cast<std::uint32_t>(s_.plan().regions[region].sizes.size());
+    }
+
+    /// What an operand stands for; no value if its producer has not been met.
+    [[nodiscard]] meaning meaning_of(value_t<H> y) const {
+        const W p = after_.producer(y);
+        std::uint32_t at = first_[after_.index(p)];
+        if (at == verify_none) return {};
+        for (value_t<H> x : after_.results(p)) {
+            if (x == y) return meanings_[at];
+            ++at;
+        }
+        return {};
+    }
+    [[nodiscard]] bool is_met(value_t<H> y) const { return first_[after_.index(after_.producer(y))] != verify_none; }
+
+    [[nodiscard]] std::uint32_t results_of(W w) const {
+        std::uint32_t results = 0;
+        for ([[maybe_unused]] value_t<H> y : after_.results(w)) ++results;
+        return results;
+    }
+    template <class MeaningOfResult>
+    void give(W w, MeaningOfResult meaning_of_result) {
+        first_[after_.index(w)] = static_cast<std::uint32_t>(meanings_.size());
+        for (std::uint32_t k = 0, results = results_of(w); k < results; ++k) meanings_.push_back(meaning_of_result(k));
+    }
+
+    void meet_copy(W w, const origin& from) {
+        const std::uint32_t v = find_vertex(from.vertex);
+        const bool clone = from.what == origin::kind::clone;
+        if (v == verify_none) return lose(w, applied_rule::out_of_step, from.vertex);
+        const bool chunked = s_.place(v) != verify_none;
+        if (!clone && chunked) return lose(w, applied_rule::original_remains, from.vertex);
+        if (clone && (!chunked || from.chunk >= clones_of(v)))
+            return lose(w, applied_rule::clone_unplanned, from.vertex);
+        if (v != next_ || from.chunk != (clone ? chunk_ : 0)) {
+            report(applied_rule::out_of_step, w, next_ < f_.size() ? f_.vertices[next_] : from.vertex);
+            next_ = v;  // to go on with
+            chunk_ = clone ? from.chunk : 0;
+        }
+        check_operands(w, v, clone, from.chunk);
+        const std::uint32_t results = results_of(w);
+        if (results != f_.end_of_results(v) - f_.first_result[v]) return lose(w, applied_rule::arity, from.vertex);
+        give(w, [&](std::uint32_t k) {
+            const std::uint32_t x = f_.first_result[v] + k;
+            if (!clone) return meaning{x, 0, 0, 0, true};
+            return meaning{x, region_of(v), from.chunk, from.chunk + 1, false};
+        });
+        if (clone && ++chunk_ < clones_of(v)) return;
+        chunk_ = 0;
+        ++next_;
+    }
+
+    void check_operands(W w, std::uint32_t v, bool clone, std::uint32_t chunk) {
+        std::size_t k = 0;
+        const auto original = f_.operands[v];
+        for (value_t<H> y : after_.operands(w)) {
+            if (k == original.size()) return report(applied_rule::arity, w, f_.vertices[v]);
+            const std::uint32_t x = original[k++];
+            const meaning m = meaning_of(y);
+            if (!is_met(y)) report(applied_rule::reads_ahead, w, producer(x));
+            else if (m.value != x) report(applied_rule::reads_other_value, w, producer(x));
+            else if (clone && is_in_parts(region_of(v), x)) check_part(w, m, x, region_of(v), chunk);
+            else if (!stands_for_all(m)) report(applied_rule::reads_part, w, producer(x));
+        }
+        if (k != original.size()) report(applied_rule::arity, w, f_.vertices[v]);
+    }
+
+    [[nodiscard]] bool is_in_parts(std::uint32_t region, std::uint32_t x) const {
+        return s_.chunked_in(region, f_.producer[x]) || s_.split_of(region, x) != verify_none;
+    }
+    void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t chunk) {
+        const std::uint32_t v = f_.producer[x];
+        const std::uint32_t own = s_.chunked_in(region, v) && clones_of(v) == 1 ? 0 : chunk;
+        if (m.whole) report(applied_rule::reads_whole, w, producer(x));
+        else if (m.region != region || m.first != own || m.last != own + 1)
+            report(applied_rule::reads_other_chunk, w, producer(x));
+    }
+
+    /// The value itself, all parts recombined, or one part where all are the same.
+    [[nodiscard]] bool stands_for_all(const meaning& m) const {
+        if (m.whole) return true;
+        const std::uint32_t join = s_.join_of(m.value);
+        if (join == verify_none || m.first != 0 || m.last == 0) return false;
+        const auto& j = s_.plan().joins[join];
+        return m.region == j.region && m.last == 1 &&
+               (j.how == recombination::first || clones_of(f_.producer[m.value]) == 1);
+    }
+
+    void meet_split(W w, const origin& from) {
+        const std::uint32_t x = split_value(from);
+        const bool all = from.chunk == origin::all_parts;
+        if (x == verify_none || (!all && from.chunk >= chunks_of(from.region)))
+            return lose(w, applied_rule::split_unplanned, V{});
+        for (value_t<H> y : after_.operands(w)) {
+            const meaning m = meaning_of(y);
+            if (!is_met(y)) report(applied_rule::reads_ahead, w, producer(x));
+            else if (m.value != x) report(applied_rule::reads_other_value, w, producer(x));
+            else if (!stands_for_all(m) && !(m.region == from.region && m.first == m.last))
+                report(applied_rule::reads_part, w, producer(x));
+        }
+        const std::uint32_t results = results_of(w);
+        give(w, [&](std::uint32_t k) {
+            if (!all) return meaning{x, from.region, from.chunk, from.chunk + 1, false};
+            if (results == chunks_of(from.region)) return meaning{x, from.region, k, k + 1, false};
+            return meaning{x, from.region, 0, 0, false};
+        });
+    }
+
+    /// The value that a split is of. Asked in the order of the plan, each answer takes one step.
+    [[nodiscard]] std::uint32_t split_value(const origin& from) {
+        for (std::size_t k = 0; k < splits_.size(); ++k) {
+            const auto& split = s_.plan().splits[at_split_];
+            if (split.region == from.region && split.value == from.value) return splits_[at_split_];
+            at_split_ = (at_split_ + 1) % splits_.size();
+        }
+        return verify_none;
+    }
+
+    /// What it reads must be parts that follow each other; its result is all of them.
+    void meet_join(W w, const origin& from) {
+        meaning made;
+        bool in_order = true;
+        for (value_t<H> y : after_.operands(w)) {
+            if (!is_met(y)) return lose(w, applied_rule::reads_ahead, V{});
+            const meaning m = meaning_of(y);
+            if (m.value == verify_none || m.whole || m.first == m.last || !(f_.values[m.value] == from.value) ||
+                (made.value != verify_none && m.region != made.region))
+                return lose(w, applied_rule::reads_other_value, V{});
+            in_order = in_order && (made.value == verify_none || m.first == made.last);
+            if (made.value == verify_none) made = m;
+            made.last = m.last;
+        }
+        const std::uint32_t join = made.value == verify_none ? verify_none : s_.join_of(made.value);
+        if (join == verify_none || s_.plan().joins[join].region != made.region ||
+            s_.plan().joins[join].how == recombination::first)
+            return lose(w, applied_rule::join_unplanned, V{});
+        if (!in_order) report(applied_rule::parts_out_of_order, w, producer(made.value));
+        const auto& j = s_.plan().joins[join];
+        if (j.late && !j.readers.empty() && (next_ == f_.size() || !(f_.vertices[next_] == j.readers[0])))
+            report(applied_rule::join_too_early, w, producer(made.value));
+        made.whole = made.first == 0 && made.last == clones_of(f_.producer[made.value]);
+        give(w, [&](std::uint32_t) { return made; });
+    }
+
+    /// A vertex that stands for nothing.
+    void lose(W w, applied_rule rule, V other) {
+        report(rule, w, other);
+        give(w, [](std::uint32_t) { return meaning{}; });
+    }
+
+    [[nodiscard]] std::uint32_t find_vertex(const V& v) const {
+        if (next_ < f_.size() && f_.vertices[next_] == v) return next_;  // so that a right program costs nothing
+        for (std::uint32_t u = 0; u < f_.size(); ++u)
+            if (f_.vertices[u] == v) return u;
+        return verify_none;
+    }
+
+    const verify_structure<G>& s_;
+    const verify_facts<G>& f_;
+    const H& after_;
+    std::vector<applied_violation<W, V>>& found_;
+    std::vector<std::uint32_t> splits_;  // split -> value
+    std::vector<std::uint32_t> first_;   // index after -> meanings of its results
+    std::vector<meaning> meanings_;
+    std::uint32_t next_ = 0, chunk_ = 0;  // the copy to come
+    std::size_t at_split_ = 0;            // the split met last
+};
+
+}  // namespace detail
+
+}  // namespace stretto
+
+#endif
