@@ -126,6 +126,10 @@ set(STRETTO_HEADERS
     include/stretto/testing/interpreter.hpp
     include/stretto/testing/detail/interpreter_arithmetic.hpp
     include/stretto/testing/detail/interpreter_call.hpp
+    include/stretto/testing/detail/tensor_storage.hpp
+    include/stretto/testing/detail/interpreter_sorting.hpp
+    include/stretto/testing/detail/interpreter_scatter.hpp
+    include/stretto/testing/detail/interpreter_comparisons.hpp
     include/stretto/testing/detail/interpreter_collectives.hpp
     include/stretto/testing/detail/interpreter_creation.hpp
     include/stretto/testing/detail/interpreter_indexing.hpp
@@ -146,14 +150,17 @@ set(STRETTO_HEADERS
 set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture.hpp
     include/stretto/interop/capture_builder.hpp
+    include/stretto/interop/capture_chunker.hpp
     include/stretto/interop/capture_fields.hpp
     include/stretto/interop/capture_reader.hpp
     include/stretto/interop/capture_tensors.hpp
+    include/stretto/interop/capture_tokens.hpp
     include/stretto/interop/capture_view.hpp
     include/stretto/interop/capture_writer.hpp
     include/stretto/interop/check_plan.hpp
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
+    include/stretto/interop/detail/chunk_text.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp
     include/stretto/interop/detail/plan_buckets.hpp

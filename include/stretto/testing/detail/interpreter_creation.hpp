@@ -17,12 +17,10 @@ namespace stretto::testing::detail {
 
 /// All elements the same number.
 inline tensor constant(element_type e, extents shape, number n) {
-    const bool real = class_of(e) >= element_class::real;
-    const tensor one = real ? tensor::of(element_type::f64, {}, {n.real})
-                            : tensor::of_integers(element_type::i64, {},
-                                                  {n.what == element_class::real ? truncated(n.real) : n.integer});
-    const tensor source = !real && n.what == element_class::real ? tensor::of(element_type::f64, {}, {n.real}) : one;
-    return expanded(source, std::move(shape)).converted(e);
+    const bool real = n.what == element_class::real;
+    const tensor one =
+        real ? tensor::of(element_type::f64, {}, {n.real}) : tensor::of_integers(element_type::i64, {}, {n.integer});
+    return expanded(one, std::move(shape)).converted(e);
 }
 
 /// What to fill with, by the name of the operator: "aten.new_zeros.default" -> 0; `garbage` if with nothing.

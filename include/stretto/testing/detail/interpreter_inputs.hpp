@@ -11,6 +11,7 @@
 
 #include "stretto/testing/detail/interpreter_call.hpp"
 #include "stretto/testing/detail/interpreter_program.hpp"
+#include "stretto/testing/detail/interpreter_sorting.hpp"
 #include "stretto/testing/interpretation.hpp"
 #include "stretto/testing/tensor.hpp"
 
@@ -19,7 +20,7 @@ namespace stretto::testing {
 struct input_options {
     std::size_t ranks = 1;
     std::uint64_t seed = 1;
-    bool whole_numbers = false;  ///< floats are small integers
+    bool whole_numbers = false;       ///< floats are small integers
     std::int64_t integers_below = 0;  ///< 0, or a bound that every integer keeps whatever its use
 };
 

@@ -7,6 +7,7 @@
 
 #include "stretto/testing/detail/interpreter_arithmetic.hpp"
 #include "stretto/testing/detail/interpreter_call.hpp"
+#include "stretto/testing/detail/interpreter_comparisons.hpp"
 #include "stretto/testing/detail/interpreter_creation.hpp"
 #include "stretto/testing/detail/interpreter_indexing.hpp"
 #include "stretto/testing/detail/interpreter_joining.hpp"
@@ -14,6 +15,8 @@
 #include "stretto/testing/detail/interpreter_numbers.hpp"
 #include "stretto/testing/detail/interpreter_products.hpp"
 #include "stretto/testing/detail/interpreter_reductions.hpp"
+#include "stretto/testing/detail/interpreter_scatter.hpp"
+#include "stretto/testing/detail/interpreter_sorting.hpp"
 #include "stretto/testing/detail/interpreter_unary.hpp"
 #include "stretto/testing/detail/interpreter_views.hpp"
 
@@ -44,8 +47,9 @@ inline operator_match find_operator(std::string_view operation) {
     const bool in_place = !bare && base.ends_with('_');
     if (in_place) base.remove_suffix(1);
     constexpr std::span<const operator_entry> families[] = {
-        number_operators,    view_operators,    arithmetic_operators, unary_operators,   creation_operators,
-        reduction_operators, product_operators, indexing_operators,   joining_operators, loss_operators};
+        number_operators,   view_operators,      arithmetic_operators, comparison_operators, unary_operators,
+        creation_operators, reduction_operators, sorting_operators,    product_operators,    indexing_operators,
+        scatter_operators,  joining_operators,   loss_operators};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;

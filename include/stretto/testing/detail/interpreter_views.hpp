@@ -24,11 +24,8 @@ inline bool strides_for(const tensor& t, const extents& shape, extents& strides)
     for (std::size_t d = t.rank(); d > 0;) {
         const std::int64_t step = t.strides()[--d];
         std::int64_t run = t.shape()[d];
-        while (d > 0 && (t.shape()[d - 1] == 1 || run == 1 || t.strides()[d - 1] == step * run)) {
-            if (run == 1) break;
-            run *= t.shape()[--d];
-        }
         if (run == 1) continue;
+        while (d > 0 && (t.shape()[d - 1] == 1 || t.strides()[d - 1] == step * run)) run *= t.shape()[--d];
         std::int64_t made = 1;
         while (wanted > 0 && (made < run || shape[wanted - 1] == 1)) {
             strides[--wanted] = step * made;
