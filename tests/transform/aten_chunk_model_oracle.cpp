@@ -633,6 +633,36 @@ constexpr spec specs[] = {
          const tensor_argument x = m.row_count(k);
          m.call_with(n, {x, m.pick.one_in(3) ? m.row_count(k) : integer(2)});
      }},
+    {"aten.addmm.default",
+     [](maker& m, std::string_view n) {
+         const std::int64_t i = m.extent(), k = m.extent(), j = m.extent();
+         const tensor_argument bias = m.make(element_type::f32, m.pick.below(2) ? extents{j} : extents{i, j});
+         const tensor_argument a = m.make(element_type::f32, {i, k});
+         m.call_with(n, {bias, a, m.make(element_type::f32, {k, j})});
+     }},
+    {"aten.stack.default", [](maker& m, std::string_view n) { cat(m, n, true); }},
+    {"aten.view_as_real.default", [](maker& m, std::string_view n) { unary_of(m, n, element_type::c64); }},
+    {"aten.sigmoid_backward.default", [](maker& m, std::string_view n) { binary_of(m, n); }},
+    {"aten.remainder.Scalar", [](maker& m, std::string_view n) { row_number_arithmetic(m, n, 2); }},
+    {"aten.full.default",
+     [](maker& m, std::string_view n) {
+         extents s = m.shape(2);
+         m.call_with(n, {m.sizes_by_number(s), integer(0)});
+     }},
+    {"aten.nll_loss_backward.default",
+     [](maker& m, std::string_view n) {
+         const std::int64_t rows = m.extent(), how = static_cast<std::int64_t>(m.pick.below(3));
+         const tensor_argument g = m.make(element_type::f32, how == 0 ? extents{rows} : extents{});
+         const tensor_argument x = m.make(element_type::f32, {rows, 3});
+         const tensor_argument t = m.make(element_type::i64, {rows}, holds::plain, 3);
+         m.call_with(n, {g, x, t, {}, integer(how), integer(-100), m.make(element_type::f32, {})});
+     }},
+    {"aten._log_softmax_backward_data.default",
+     [](maker& m, std::string_view n) {
+         const extents s = m.shape(2);
+         const tensor_argument a = m.make(element_type::f32, s), b = m.make(element_type::f32, s);
+         m.call_with(n, {a, b, integer(m.dim(2)), text("f32")});
+     }},
     {"aten._scaled_dot_product_efficient_attention.default", [](maker& m, std::string_view) { attention(m); }},
     {"aten.nll_loss_forward.default", [](maker& m, std::string_view) { loss(m); }},
 };
@@ -704,8 +734,8 @@ TEST_CASE("the parts of results have to do with them what the rules promise, for
         rates += std::string(s.name) + ": " + std::to_string(count.possible) + " possible, " +
                  std::to_string(refusals) + " refused\n";
         for (const auto& [why, n] : count.refused) rates += "    " + std::to_string(n) + " " + why + "\n";
-        CHECK_MESSAGE(count.possible > 0, s.name << " was never possible; " << count.failed);
-        CHECK_MESSAGE(count.ran > 50, s.name << " ran too seldom; " << count.failed);
+        CHECK_MESSAGE(count.possible > 0, std::string(s.name) << " was never possible; " << count.failed);
+        CHECK_MESSAGE(count.ran > 50, std::string(s.name) << " ran too seldom; " << count.failed);
     }
     INFO(rates);
     if (std::getenv("STRETTO_RATES") != nullptr) MESSAGE(rates);

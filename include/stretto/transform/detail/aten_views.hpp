@@ -245,15 +245,32 @@ chunk_verdict joined(const aten_call& c) {
     return c.give(moved_to(rows, AddsDimension && along <= rows.dim ? rows.dim + 1 : rows.dim));
 }
 
-/// getitem: one component of a tuple.
+/// getitem: one member of a tuple. A tuple's components are its tensors; where it has other members too, its tensors
+/// are told apart by what they are, and what is no tensor is the same in every chunk.
 inline chunk_verdict component(const aten_call& c) {
     const tensor_argument& which = c.argument(1, "index");
-    if (which.what != argument_form::integer || c.operands.size() != 1 || c.operands[0].tensors == 0 ||
-        which.integer < 0 || which.integer >= static_cast<std::int64_t>(c.operands[0].tensors))
+    if (which.what != argument_form::integer || which.integer < 0 || c.operands.size() != 1 ||
+        c.operands[0].tensors == 0)
         return c.refuse("names no component of its operand");
-    const tensor_type& named = c.types[c.operands[0].first + static_cast<std::size_t>(which.integer)];
-    if (c.result_types[0].shape.size() != named.shape.size()) return c.refuse("takes a row of its operand apart");
-    return c.give(c.states[c.operands[0].first + static_cast<std::size_t>(which.integer)]);
+    const tensor_type& made = c.result_types[0];
+    const std::size_t first = c.operands[0].first, count = c.operands[0].tensors;
+    const auto is_made = [&](std::size_t k) {
+        const tensor_type& t = c.types[first + k];
+        if (t.element != made.element || t.shape.size() != made.shape.size()) return false;
+        for (std::size_t d = 0; d < t.shape.size(); ++d)
+            if (t.shape[d] != made.shape[d]) return false;
+        return true;
+    };
+    const std::size_t at = static_cast<std::size_t>(which.integer);
+    if (at < count && is_made(at)) return c.give(c.states[first + at]);
+    if (made.element == element_type::other && made.shape.empty()) return c.give({});
+    const chunk_state* found = nullptr;
+    for (std::size_t k = 0; k < count; ++k) {
+        if (!is_made(k)) continue;
+        if (found != nullptr && !(*found == c.states[first + k])) return c.refuse("names no component of its operand");
+        found = &c.states[first + k];
+    }
+    return found != nullptr ? c.give(*found) : c.refuse("names no component of its operand");
 }
 
 }  // namespace stretto::detail::aten
