@@ -383,7 +383,6 @@ TEST_CASE("writes in place") {
             }
         };
         out->reads.pop_back();
-        p.renumber();
         made.joins.pop_back();
         made.states[made.operations[1].first_result].what = kind::permuted;
         const auto found = verify(made, p, support::row_model{}, sorts_in_place{});
@@ -391,6 +390,12 @@ TEST_CASE("writes in place") {
         REQUIRE(found.error().size() == 1);
         CHECK(found.error()[0].broken == chunk_rule::state_changed_in_place);
         CHECK(found.error()[0].vertex == up);
+        out->reads.clear();
+        made.joins.clear();
+        CHECK(verify(made, p, support::row_model{}, sorts_in_place{}));  // nobody sees y as it is now
+        up->reads = {x, x};
+        made.states[made.operations[1].first_operand] = sliced;
+        CHECK(find(verify(made, p, support::row_model{}, sorts_in_place{}), chunk_rule::state_changed_in_place));
     }
 }
 

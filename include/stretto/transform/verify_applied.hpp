@@ -11,6 +11,7 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/verify_applied_rules.hpp"
 #include "stretto/transform/detail/verify_replay.hpp"
 
 namespace stretto {

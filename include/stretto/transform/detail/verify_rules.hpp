@@ -123,7 +123,7 @@ enum class chunk_rule : std::uint8_t {
         case chunk_rule::reads_what_it_writes:
             return "a chunk does not read rows that another chunk writes in the same operation";
         case chunk_rule::state_changed_in_place:
-            return "a write in place leaves the state of the value as it was";
+            return "a write in place leaves the state of the value as it was, if anybody sees it by an older name";
         case chunk_rule::written_outside:
             return "what a region has made is not written in place outside of it";
         case chunk_rule::read_between_writes:

@@ -142,9 +142,28 @@ private:
                 if (f_.memory[x] != f_.memory[w] || f_.components(x) != 1 || f_.components(w) != 1) continue;
                 chunk_state after = state_[f_.first_component[x]];
                 after.dim = before.dim;
-                if (!(after == before)) s_.report(chunk_rule::state_changed_in_place, k, o.vertex, producer(w));
+                if (!(after == before) && has_older_name(f_.memory[w], v))
+                    s_.report(chunk_rule::state_changed_in_place, k, o.vertex, producer(w));
             }
         }
+    }
+
+    /// Whether somebody may look at a memory behind vertex v through a value that was there before: a later reader, or
+    /// whoever owns an input.
+    bool has_older_name(std::uint32_t memory, std::uint32_t v) {
+        if (sharing_.rows() == 0) {
+            for (std::uint32_t x = 0; x < f_.memory.size(); ++x) {
+                sharing_.push(f_.memory[x]);
+                sharing_.close_row();
+            }
+            sharing_ = sharing_.inverse(f_.memory.size());
+        }
+        for (std::uint32_t x : sharing_[memory]) {
+            if (f_.producer[x] >= v) continue;
+            const auto readers = f_.readers[x];
+            if (f_.kind[f_.producer[x]] == op_kind::input || (!readers.empty() && readers.back() > v)) return true;
+        }
+        return false;
     }
 
     /// Orders of rows may go by other names in the plan, if they do so throughout: see check_names.
@@ -176,6 +195,7 @@ private:
     verify_structure<G>& s_;
     const verify_facts<G>& f_;
     const C& chunks_;
+    index_lists sharing_;                              // memory -> values; made when asked for
     std::vector<chunk_state> state_;                   // of components
     std::vector<chunk_state> operands_;                // of one operation
     std::vector<char> is_split_;                       // splits that have been looked at

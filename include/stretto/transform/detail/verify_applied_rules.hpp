@@ -1,0 +1,97 @@
+// Where the operations of a chunked program come from, and the rules that such a program must keep.
+#ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
+#define STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
+
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/core/concepts.hpp"
+
+namespace stretto {
+
+/// Where an operation of a chunked program comes from.
+template <handle V, handle X>
+struct applied_origin {
+    enum class kind : std::uint8_t {
+        kept,   ///< it was there before
+        clone,  ///< for one chunk
+        split,  ///< makes parts, or helps to
+        join    ///< recombines parts, or some of them
+    };
+    /// Of a split that is not for one part: result k is part k, or, if there are fewer results, only other splits of
+    /// the value read it.
+    static constexpr std::uint32_t all_parts = UINT32_MAX;
+
+    kind what = kind::kept;
+    V vertex{};                ///< of kept and clone: the operation before
+    X value{};                 ///< of split and join: the value before
+    std::uint32_t region = 0;  ///< of split
+    std::uint32_t chunk = 0;   ///< of clone; of split: which part its results are
+};
+
+enum class applied_rule : std::uint8_t {
+    plan_unfit,
+    out_of_step,
+    unfinished,
+    original_remains,
+    clone_unplanned,
+    split_unplanned,
+    join_unplanned,
+    arity,
+    reads_ahead,
+    reads_other_value,
+    reads_part,
+    reads_whole,
+    reads_other_chunk,
+    parts_out_of_order,
+    join_too_early
+};
+
+/// What the rule demands, in one sentence.
+[[nodiscard]] constexpr std::string_view hint(applied_rule rule) {
+    switch (rule) {
+        case applied_rule::plan_unfit:
+            return "the plan is one for the program before";
+        case applied_rule::out_of_step:
+            return "kept operations and clones stand in the order before, chunk after chunk, each once";
+        case applied_rule::unfinished:
+            return "every operation is kept, or has a clone for every chunk";
+        case applied_rule::original_remains:
+            return "an operation that is chunked is no longer there itself";
+        case applied_rule::clone_unplanned:
+            return "clones are of chunked operations, one for every chunk or only one";
+        case applied_rule::split_unplanned:
+            return "values are split for regions as the plan says, into as many parts";
+        case applied_rule::join_unplanned:
+            return "values are recombined as the plan says";
+        case applied_rule::arity:
+            return "a kept operation or clone has as many operands and results as the original";
+        case applied_rule::reads_ahead:
+            return "an operation stands behind those whose results it reads";
+        case applied_rule::reads_other_value:
+            return "an operation reads what stands for the operand of the original";
+        case applied_rule::reads_part:
+            return "nobody outside of a region reads a part, or parts that are not all recombined";
+        case applied_rule::reads_whole:
+            return "a clone reads its part of a value that its region has in parts";
+        case applied_rule::reads_other_chunk:
+            return "a clone reads the parts of its own chunk";
+        case applied_rule::parts_out_of_order:
+            return "a join reads parts that follow each other";
+        case applied_rule::join_too_early:
+            return "a late join stands behind everything that comes before its first reader";
+    }
+    return {};
+}
+
+/// A rule that a chunked program breaks.
+template <handle W, handle V>
+struct applied_violation {
+    applied_rule broken;
+    W vertex{};  ///< in the program after; W{} of plan_unfit and unfinished
+    V other{};   ///< in the program before: its original, or the operation expected, or whose result is wrongly read
+};
+
+}  // namespace stretto
+
+#endif
