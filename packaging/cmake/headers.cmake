@@ -61,6 +61,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp
     include/stretto/transform/detail/verify_memory.hpp
     include/stretto/transform/detail/verify_replay.hpp
