@@ -1,0 +1,160 @@
+// Chunk plans of captured steps are right, and stop being so when anything is left out of them.
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_view.hpp"
+#include "stretto/transform/aten_chunk_model.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+#include "support/read_step.hpp"
+
+using namespace stretto;
+
+namespace {
+
+using step_model = aten_chunk_model<capture_view, capture_tensor_model>;
+using step_plan = chunk_plan<std::uint32_t, std::uint32_t>;
+using step_region = chunk_region<std::uint32_t>;
+
+struct known {
+    const char *variable, *name;
+    std::int64_t batch;
+    std::vector<std::uint32_t> tokens;
+};
+const known steps[] = {{"STRETTO_EXAMPLE_GRAPHS", "moe_ep_step.json.gz", 256, {179, 180}},
+                       {"STRETTO_REFERENCE_GRAPHS", "titan_moe.json.gz", 8, {182, 183, 185}},
+                       {"STRETTO_REFERENCE_GRAPHS", "titan_16b.json.gz", 4, {833, 834, 836}}};
+
+std::string file_of(const known& k) {
+    const char* folder = std::getenv(k.variable);
+    if (folder == nullptr) return {};
+    const std::filesystem::path file = std::filesystem::path(folder) / k.name;
+    return std::filesystem::exists(file) ? file.string() : std::string();
+}
+
+/// A step with everything that asking about its chunks takes.
+struct opened {
+    capture step;
+    capture_tensors tensors;
+    const known& k;
+
+    [[nodiscard]] step_model model(aten_ledger& ledger) const {
+        return {capture_view{&step}, {&step, &tensors}, ledger};
+    }
+    [[nodiscard]] step_plan plan(std::vector<step_region> regions) const {
+        aten_ledger ledger;
+        std::vector<token_dimension<std::uint32_t>> tokens;
+        for (std::uint32_t t : k.tokens) tokens.push_back({t, 0});
+        const auto made = plan_chunks(capture_view{&step}, capture_op_model{&step}, model(ledger),
+                                      std::span<const step_region>(regions),
+                                      std::span<const token_dimension<std::uint32_t>>(tokens), {.skip_refused = true});
+        REQUIRE(made);
+        return *made;
+    }
+    /// Asks a model that has not seen the step before.
+    [[nodiscard]] auto verify(const step_plan& plan) const {
+        aten_ledger ledger;
+        return verify_chunks(plan, capture_view{&step}, capture_op_model{&step}, model(ledger));
+    }
+    [[nodiscard]] step_region between(std::uint32_t first, std::uint32_t last, std::vector<std::int64_t> sizes) const {
+        step_region r{{}, std::move(sizes)};
+        for (std::uint32_t v = first; v < last; ++v)
+            if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) r.candidates.push_back(v);
+        return r;
+    }
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(step.size()); }
+};
+
+template <class F>
+void for_each_step(F f) {
+    for (const known& k : steps) {
+        const std::string path = file_of(k);
+        if (path.empty()) continue;
+        INFO(k.name);
+        auto step = support::read_capture(path);
+        REQUIRE(step);
+        auto tensors = capture_tensors::read(*step);
+        REQUIRE(tensors);
+        f(opened{*std::move(step), *std::move(tensors), k});
+    }
+}
+
+template <class Result>
+bool has(const Result& e, std::initializer_list<chunk_rule> rules) {
+    if (e) return false;
+    for (const auto& v : e.error())
+        for (chunk_rule rule : rules)
+            if (v.broken == rule) return true;
+    return false;
+}
+
+template <class List>
+List without(List list, std::size_t k) {
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(k));
+    return list;
+}
+
+}  // namespace
+
+TEST_CASE("plans for captured steps are right") {
+    for_each_step([](const opened& s) {
+        const std::int64_t b = s.k.batch;
+        const std::uint32_t n = s.size();
+        for (const std::vector<std::int64_t>& sizes :
+             {std::vector<std::int64_t>{b / 2, b / 2}, std::vector<std::int64_t>{1, b - 2, 1}}) {
+            const step_plan whole = s.plan({s.between(0, n, sizes)});
+            const auto verified = s.verify(whole);
+            REQUIRE(verified);
+            CHECK(verified->counts == whole.counts());
+            CHECK(verified->counts.chunked > s.step.size() / 2);
+            CHECK(verified->collectives > 0);
+            const step_plan parts = s.plan({s.between(0, n / 3, sizes), s.between(n / 2, n, {b / 4, b / 4, b / 2})});
+            CHECK(s.verify(parts));
+            CHECK(!parts.empty());
+        }
+    });
+}
+
+TEST_CASE("and stop being so when anything is left out") {
+    for_each_step([](const opened& s) {
+        const step_plan right = s.plan({s.between(0, s.size(), {s.k.batch / 2, s.k.batch / 2})});
+        REQUIRE(s.verify(right));
+        const std::size_t steps_between = 1 + right.operations.size() / 16;
+        for (std::size_t k = 0; k < right.joins.size(); k += 1 + right.joins.size() / 16) {
+            step_plan wrong = right;
+            wrong.joins = without(right.joins, k);
+            CHECK(has(s.verify(wrong), {chunk_rule::join_missing}));
+            wrong = right;
+            wrong.joins[k].how = static_cast<recombination>((static_cast<int>(wrong.joins[k].how) + 1) % 3);
+            CHECK(has(s.verify(wrong), {chunk_rule::join_way}));
+            wrong = right;
+            wrong.joins[k].readers.pop_back();
+            CHECK(has(s.verify(wrong), {chunk_rule::reader_left_behind}));
+        }
+        for (std::size_t k = 0; k < right.splits.size(); ++k) {
+            step_plan wrong = right;
+            wrong.splits = without(right.splits, k);
+            CHECK(has(s.verify(wrong), {chunk_rule::split_missing}));
+        }
+        for (std::size_t k = 0; k < right.operations.size(); k += steps_between) {
+            const auto& o = right.operations[k];
+            step_plan wrong = right;
+            ++wrong.states[o.first_result].positions;
+            CHECK(has(s.verify(wrong), {chunk_rule::result_state}));
+            wrong = right;
+            wrong.operations[k].once = !o.once;
+            if (!o.once) CHECK(has(s.verify(wrong), {chunk_rule::once_differs}));
+            wrong = right;
+            wrong.operations[k].vertex = s.size() - 1;
+            CHECK(has(s.verify(wrong), {chunk_rule::operation_out_of_order}));
+        }
+    });
+}
