@@ -33,7 +33,7 @@ struct limit_too_low {
 
 class schedule;
 
-/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most four
+/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most five
 /// preferences in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
 /// the lower bound and the reason for whatever stays exposed. Deterministic: integers only, ties by program order.
 ///
@@ -80,7 +80,8 @@ namespace detail {
 
 /// Tries preferences one after the other and keeps the best pass. All that varies is which ready kernel and which ready
 /// collective goes first: program order keeps memory low; the backward pass ("as late as possible") knows what is
-/// urgent; most steps want urgency on the channels and a blend of both on the lane.
+/// urgent; most steps want urgency on the channels and a blend of both on the lane, and steps in chunks want their
+/// collectives launched early.
 template <class = void>
 class schedule_search {
 public:
@@ -105,6 +106,9 @@ public:
         if (best_.step <= enough || many) return std::move(best_);
         // A second round from where the first has led: what is urgent now?
         const machine_orders urgency = urgency_after(urgent_first);
+        const std::int64_t without = best_.step;
+        attempt(launches_drawn_forward(c_, urgency));
+        if (best_.step <= enough || best_.step < without) return std::move(best_);  // program order would undo it
         for (double toward_urgency : {0.0, 0.75}) {
             attempt(blend(program_order_, urgency, toward_urgency));
             if (best_.step <= enough) break;

@@ -53,6 +53,42 @@ template <class = void>
     return m;
 }
 
+/// `order` with kernels drawn forward that lead to a collective and cost next to nothing beside it (a tenth at most, up
+/// to and including the last one before its start): by as much lane time as the collective takes. An order by urgency
+/// alone leaves them until their collective is late, while its channel idles. O(n log n + E).
+template <class = void>
+[[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order) {
+    constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share);
+    std::vector<std::int64_t> work(c.size(), leads_nowhere);  // of the lane, from a node to the start it leads to
+    std::vector<std::int64_t> gain(c.size(), 0);              // what that start takes
+    for (std::uint32_t n = c.size(); n-- > 0;) {
+        if (c.kind[n] == compact_tasks::role::start) {
+            work[n] = 0;
+            gain[n] = c.duration[n];
+            continue;
+        }
+        for (std::uint32_t s : c.successors[n]) {
+            if (c.kind[s] == compact_tasks::role::wait || work[s] == leads_nowhere) continue;
+            const std::int64_t through = work[s] + c.duration[n];
+            if (through > work[n] || (through == work[n] && gain[s] <= gain[n])) continue;
+            work[n] = through;
+            gain[n] = gain[s];
+        }
+    }
+    machine_orders m = order;
+    std::vector<std::int64_t> when(c.size());
+    std::int64_t lane = 0;
+    for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) {
+        const std::uint32_t n = m.node[r];
+        when[n] = share * work[n] <= gain[n] ? lane - gain[n] : lane;
+        lane += c.duration[n];
+    }
+    std::stable_sort(m.node.begin() + m.first[0], m.node.begin() + m.first[1],
+                     [&](std::uint32_t x, std::uint32_t y) { return when[x] < when[y]; });
+    for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) m.rank[m.node[r]] = r;
+    return m;
+}
+
 struct pass_result {
     std::vector<std::uint32_t> nodes;  ///< in the order they are issued
     std::int64_t step = 0;
