@@ -140,10 +140,19 @@ std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text
     return std::nullopt;
 }
 
+std::optional<chunking> parse_chunks(const std::string& text) {
+    constexpr std::size_t most = 8;
+    if (text == "auto") return chunking{most, true};
+    std::size_t chunks = 0;
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data(), end, chunks).ptr != end || chunks == 0 || chunks > 1000) return std::nullopt;
+    return chunking{chunks, false};
+}
+
 std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv) {
     arguments all;
     std::vector<std::string> steps;
-    std::string limit = "1.00x", plan, trace, html, svg, check;
+    std::string limit = "1.00x", chunks, plan, trace, html, svg, check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -156,6 +165,10 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
            "bytes), or unlimited")
         ->capture_default_str()
         ->type_name("LIMIT");
+    app.add_option("--chunk", chunks,
+                   "Cut what depends on the tokens into so many chunks, which run under each other's communication; "
+                   "auto: into as many, up to 8, as are best within the memory limit, or none")
+        ->type_name("K|auto");
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
@@ -184,6 +197,12 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             throw usage_error{"--memory-limit " + limit +
                               ": is no limit; write 1.05x, 40GiB, a number of bytes, or unlimited"};
         all.limit = *parsed;
+        if (!chunks.empty()) {
+            const std::optional<chunking> wanted = parse_chunks(chunks);
+            if (!wanted) throw usage_error{"--chunk " + chunks + ": is no number of chunks; write 2, 3, ... or auto"};
+            if (!check.empty()) throw usage_error{"--check and --chunk: a plan is either checked or made"};
+            all.chunks = *wanted;
+        }
         if (!check.empty() && !plan.empty())
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
         const bool several = steps.size() > 1;

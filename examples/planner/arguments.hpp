@@ -22,6 +22,7 @@ struct job {
 struct arguments {
     std::vector<job> jobs;
     stretto::memory_budget limit = stretto::memory_budget::times_input_peak(1);
+    chunking chunks;
     std::size_t explain = 10;
     bool json = false;
 };
@@ -33,6 +34,9 @@ struct nothing_to_do {
 };
 
 std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv);
+
+/// "3" or "auto"; nothing if it is neither.
+std::optional<chunking> parse_chunks(const std::string& text);
 
 /// "1.05x", "40GiB", "17179869184" or "unlimited"; nothing if it is none of these.
 std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text);

@@ -8,11 +8,16 @@
 #include <utility>
 
 #include "human_units.hpp"
+#include "stretto/interop/capture_chunker.hpp"
+#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/check_plan.hpp"
 #include "stretto/interop/diagnostic.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/plan_chunks.hpp"
 
 namespace planner {
 namespace {
@@ -95,6 +100,57 @@ timeline in_program_order(std::shared_ptr<const program> p) {
     return t;
 }
 
+/// A program and the best order of it.
+struct certified {
+    std::shared_ptr<const program> of;
+    stretto::schedule schedule;
+};
+
+expected<certified, failure> schedule(const std::shared_ptr<const program>& p, const std::string& file,
+                                      stretto::bytes limit) {
+    stretto::schedule_options options;
+    options.memory_limit = limit;
+    auto scheduled = stretto::list_schedule(p->graph, options);
+    if (scheduled) return certified{p, *std::move(scheduled)};
+    return refused(failure::reason::finding, p->capture, file, scheduled.error().at,
+                   "the input order needs " + human(scheduled.error().input_peak) + " here, and the limit is " +
+                       human(scheduled.error().limit),
+                   "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
+}
+
+/// The step with everything that its tokens reach cut into chunks of them.
+expected<stretto::capture, failure> in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
+                                              const std::string& file, std::size_t chunks) {
+    const std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
+    if (symbols.empty())
+        return refused(failure::reason::finding, step, file, stretto::no_task, "no input has a symbolic extent",
+                       "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
+    const stretto::token_symbol& tokens = symbols.front();
+    if (static_cast<std::int64_t>(chunks) > tokens.value)
+        return refused(
+            failure::reason::finding, step, file, stretto::no_task,
+            tokens.name + " is " + std::to_string(tokens.value) + ": too few for " + std::to_string(chunks) + " chunks",
+            "");
+    stretto::chunk_region<std::uint32_t> region;
+    region.sizes = stretto::equal_chunks(tokens.value, chunks);
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        if (step.kind(v) != stretto::op_kind::input && step.kind(v) != stretto::op_kind::output)
+            region.candidates.push_back(v);
+    const stretto::capture_view view{&step};
+    stretto::aten_ledger ledger;
+    const stretto::capture_chunk_model model(view, {&step, &tensors}, ledger);
+    const auto plan = stretto::plan_chunks(view, stretto::capture_op_model{&step}, model,
+                                           std::span<const stretto::chunk_region<std::uint32_t>>(&region, 1),
+                                           std::span<const stretto::token_dimension<std::uint32_t>>(tokens.dimensions),
+                                           {.skip_refused = true});
+    if (!plan) return refused(failure::reason::finding, step, file, plan.error().vertex, "cannot be chunked", "");
+    stretto::capture_chunker chunker(step, tensors, model);
+    stretto::apply_chunks(*plan, view, chunker);
+    auto chunked = chunker.build();
+    if (!chunked) return unexpected(failure{failure::reason::finding, chunked.error().message()});
+    return *std::move(chunked);
+}
+
 class stopwatch {
 public:
     [[nodiscard]] double seconds() const {
@@ -112,28 +168,44 @@ double comparison::gap() const {
     return static_cast<double>((after.times.step - bound.value).count) / static_cast<double>(bound.value.count);
 }
 
-expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit) {
+expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
+                                        chunking chunks) {
     const stopwatch watch;
     auto made = make_program(std::move(step), file);
     if (!made) return unexpected(made.error());
-    const program& p = **made;
-    comparison c{std::string(p.capture.name()), in_program_order(*made), {}, {}, {}};
+    comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
 
-    stretto::schedule_options options;
-    options.memory_limit = c.memory_limit;
-    const auto scheduled = stretto::list_schedule(p.graph, options);
-    if (!scheduled)
-        return refused(failure::reason::finding, p.capture, file, scheduled.error().at,
-                       "the input order needs " + human(scheduled.error().input_peak) + " here, and the limit is " +
-                           human(scheduled.error().limit),
-                       "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
-    const auto verified = stretto::verify_order(p.graph, scheduled->order(), c.memory_limit);
+    // The step as it is, unless a number of chunks is asked for; then its chunked forms, as far as they fit.
+    expected<certified, failure> best = unexpected(failure{failure::reason::finding, ""});
+    if (chunks.choose || chunks.most <= 1) best = schedule(*made, file, c.memory_limit);
+    if (chunks.most > 1) {
+        const auto tensors = stretto::capture_tensors::read((*made)->capture);
+        if (!tensors) return unexpected(failure{failure::reason::unusable, tensors.error().message()});
+        for (std::size_t k = chunks.choose ? 2 : chunks.most; k <= chunks.most; ++k) {
+            auto cut = in_chunks((*made)->capture, *tensors, file, k);
+            if (!cut && chunks.choose) break;  // more chunks than rows, or nothing to cut
+            if (!cut) return unexpected(cut.error());
+            auto program = make_program(*std::move(cut), file);
+            if (!program) return unexpected(program.error());
+            expected<certified, failure> tried = schedule(*program, file, c.memory_limit);
+            if (!tried && (best || chunks.choose)) continue;
+            const bool hopeless = tried && best && tried->schedule.bound().value >= best->schedule.step();
+            if (!tried || !best || tried->schedule.step() < best->schedule.step()) {
+                if (tried) c.chunks = k;
+                best = std::move(tried);
+            }
+            if (hopeless) break;  // more chunks only add work
+        }
+    }
+    if (!best) return unexpected(best.error());
+    const stretto::schedule& s = best->schedule;
+    const auto verified = stretto::verify_order(best->of->graph, s.order(), c.memory_limit);
     if (!verified)
-        return refused(failure::reason::finding, p.capture, file, verified.error().task,
+        return refused(failure::reason::finding, best->of->capture, file, verified.error().task,
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
-    c.after = {*made, scheduled->order(), scheduled->times(), scheduled->memory(), scheduled->exposures()};
-    c.bound = scheduled->bound();
+    c.after = {best->of, s.order(), s.times(), s.memory(), s.exposures()};
+    c.bound = s.bound();
     c.plan_seconds = watch.seconds();
     return c;
 }

@@ -49,6 +49,7 @@ struct comparison {
     timeline after;
     stretto::bytes memory_limit;  ///< stretto::unlimited_bytes: none
     stretto::lower_bound bound;   ///< of every order of the program that comes after
+    std::size_t chunks = 1;       ///< that the operations tokens reach run in
     double plan_seconds = 0;      ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
@@ -66,9 +67,16 @@ struct failure {
     std::string message;  ///< one line, the way a compiler says it
 };
 
-/// Schedules a step and verifies the result by the facts of the graph, with code that the scheduler does not share.
+/// How many chunks of its tokens a step may be cut into.
+struct chunking {
+    std::size_t most = 1;
+    bool choose = false;  ///< any number up to `most`, whichever is best within the memory limit
+};
+
+/// Schedules a step, in chunks if that is asked for, and verifies the result by the facts of the graph, with code that
+/// the scheduler does not share.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
-                                                 stretto::memory_budget limit);
+                                                 stretto::memory_budget limit, chunking chunks = {});
 
 /// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,

@@ -39,11 +39,11 @@ enum exit_status {
 
 failure unusable_file(const stretto::diagnostic& d) { return {failure::reason::unusable, d.message()}; }
 
-expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit) {
+expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit, planner::chunking chunks) {
     const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
     auto step = stretto::read_capture(j.step);
     if (!step) return unexpected(unusable_file(step.error()));
-    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit);
+    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks);
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
     return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit);
@@ -63,7 +63,7 @@ std::string write_files(const planner::job& j, const comparison& c, const planne
     const auto note = [&](const expected<std::uint64_t, stretto::diagnostic>& written) {
         if (!written && fault.empty()) fault = written.error().message();
     };
-    if (!j.plan.empty()) note(stretto::write_plan(c.before.of->capture, c.after.order, j.plan));
+    if (!j.plan.empty()) note(stretto::write_plan(c.after.of->capture, c.after.order, j.plan));
     if (!j.trace.empty()) note(stretto::write_text(j.trace, trace_of(c)));
     if (!j.html.empty()) note(stretto::write_text(j.html, planner::to_html(c, options.explain)));
     if (!j.svg.empty()) note(stretto::write_text(j.svg, planner::to_svg(c)));
@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
     int status = fine;
     std::string figures;  // JSON is complete or not there at all
     for (const planner::job& j : args.jobs) {
-        const auto result = result_of(j, args.limit);
+        const auto result = result_of(j, args.limit, args.chunks);
         if (!result) {
             std::fprintf(stderr, "%s\n", result.error().message.c_str());
             if (result.error().why == failure::reason::unusable) return unusable;

@@ -126,6 +126,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/interpretation.hpp
     include/stretto/testing/interpreter.hpp
     include/stretto/testing/detail/interpreter_arithmetic.hpp
+    include/stretto/testing/detail/interpreted_value.hpp
     include/stretto/testing/detail/interpreter_call.hpp
     include/stretto/testing/detail/tensor_storage.hpp
     include/stretto/testing/detail/interpreter_sorting.hpp
