@@ -133,6 +133,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/interpreter_scatter.hpp
     include/stretto/testing/detail/interpreter_comparisons.hpp
     include/stretto/testing/detail/interpreter_collectives.hpp
+    include/stretto/testing/detail/interpreter_complex.hpp
     include/stretto/testing/detail/interpreter_creation.hpp
     include/stretto/testing/detail/interpreter_indexing.hpp
     include/stretto/testing/detail/interpreter_inputs.hpp

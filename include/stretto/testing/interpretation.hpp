@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/testing/detail/interpreter_call.hpp"
+#include "stretto/testing/detail/interpreted_value.hpp"
 #include "stretto/testing/tensor.hpp"
 
 namespace stretto::testing {
@@ -99,18 +99,21 @@ struct interpretation_difference {
 
 namespace detail {
 
-inline std::string exact_text(double x) {
+template <class = void>
+std::string exact_text(double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%.17g", x);
     return text;
 }
-inline std::string element_text(const tensor& t, std::int64_t position) {
+template <class = void>
+std::string element_text(const tensor& t, std::int64_t position) {
     const auto k = static_cast<std::size_t>(position);
     if (t.integral()) return std::to_string(t.values<std::int64_t>()[k]);
     const complex_number x = t.values<complex_number>()[k];
     return exact_text(x.re) + (t.is_complex() ? " + " + exact_text(x.im) + "i" : "");
 }
-inline std::string type_text(const interpreted_value& v) {
+template <class = void>
+std::string type_text(const interpreted_value& v) {
     if (v.is_number)
         return v.scalar.what == element_class::real ? exact_text(v.scalar.real) : text_of(v.scalar.integer);
     std::string text = v.tensors.empty() ? "nothing" : "";
@@ -118,7 +121,8 @@ inline std::string type_text(const interpreted_value& v) {
     return text;
 }
 /// True if the two differ, with the place in `d`.
-inline bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretation_difference& d) {
+template <class = void>
+bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretation_difference& d) {
     for (std::size_t rank = 0; rank < a.by_rank.size(); ++rank) {
         const interpreted_value &x = a.by_rank[rank], &y = b.by_rank[rank];
         d.rank = rank;
@@ -144,7 +148,8 @@ inline bool differ(const interpreted_entry& a, const interpreted_entry& b, inter
 
 /// Compares outputs and inputs of two runs, by position, bit by bit (two that are not a number are the same). Gives
 /// nothing, as a list without elements, or the first difference. O(elements).
-[[nodiscard]] inline std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
+template <class = void>
+[[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
     interpretation_difference d;
     const auto listed = [&](const std::vector<interpreted_entry>& x, const std::vector<interpreted_entry>& y,
                             const char* what) {

@@ -92,7 +92,7 @@ template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class
     const detail::program_of_graph made = detail::flatten(view, order, ops, tensors);
     std::vector<vertex_t<G>> vertices;
     for (const vertex_t<G> v : order) vertices.push_back(v);
-    detail::program_run run(made.flat, options);
+    detail::program_run<> run(made.flat, options);
     expected<interpretation, interpretation_failure> done =
         run.run([&](std::size_t n) -> std::span<const interpreted_value> { return input_of(vertices[n]); });
     if (done) detail::sort_by_vertex(done->inputs);

@@ -41,8 +41,14 @@ T as(number n) noexcept {
     else if constexpr (std::is_same_v<T, double>) return n.real;
     else return {n.real, 0};
 }
-inline bool is_nan(double x) noexcept { return x != x; }
-inline bool is_nan(std::int64_t) noexcept { return false; }
+template <class = void>
+bool is_nan(double x) noexcept {
+    return x != x;
+}
+template <class = void>
+bool is_nan(std::int64_t) noexcept {
+    return false;
+}
 /// The larger one; what is no number wins.
 template <class T>
 T larger(T a, T b) noexcept {
@@ -52,9 +58,13 @@ template <class T>
 T smaller(T a, T b) noexcept {
     return is_nan(a) || a <= b ? a : b;
 }
-inline double floored(double a, double b) noexcept { return std::floor(a / b); }
+template <class = void>
+double floored(double a, double b) noexcept {
+    return std::floor(a / b);
+}
 /// The quotient towards minus infinity; b is not 0.
-inline std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
+template <class = void>
+std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
     if (b == -1) return minus<std::int64_t>(0, a);
     const std::int64_t q = a / b;
     return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
@@ -96,24 +106,29 @@ void on_operands(operator_call& c, F f) {
     on_pairs(c, operands[0], operands[1], e, e, f);
 }
 
-inline void add(operator_call& c) {
+template <class = void>
+void add(operator_call& c) {
     const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
     on_operands(c, [alpha]<class T>(T a, T b) -> T { return plus(a, times(as<T>(alpha), b)); });
 }
-inline void sub(operator_call& c) {
+template <class = void>
+void sub(operator_call& c) {
     const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
     on_operands(c, [alpha]<class T>(T a, T b) -> T { return minus(a, times(as<T>(alpha), b)); });
 }
-inline void mul(operator_call& c) {
+template <class = void>
+void mul(operator_call& c) {
     on_operands(c, []<class T>(T a, T b) -> T { return times(a, b); });
 }
-inline void maximum(operator_call& c) {
+template <class = void>
+void maximum(operator_call& c) {
     on_operands(c,
                 []<class T>(T a, T b) -> T
                     requires(!std::is_same_v<T, complex_number>)
                 { return larger(a, b); });
 }
-inline void minimum(operator_call& c) {
+template <class = void>
+void minimum(operator_call& c) {
     on_operands(c,
                 []<class T>(T a, T b) -> T
                     requires(!std::is_same_v<T, complex_number>)
@@ -121,7 +136,8 @@ inline void minimum(operator_call& c) {
 }
 
 /// Division of floats; `mode` is what becomes of the quotient.
-inline void divided(operator_call& c, std::string_view mode) {
+template <class = void>
+void divided(operator_call& c, std::string_view mode) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
     if (c.failed()) return;
     const element_type e = result_type(operands);
@@ -148,14 +164,19 @@ inline void divided(operator_call& c, std::string_view mode) {
         else return a;
     });
 }
-inline void divide(operator_call& c) {
+template <class = void>
+void divide(operator_call& c) {
     const std::string_view mode = c.text(2, "rounding_mode", "");
     if (!mode.empty() && mode != "floor" && mode != "trunc")
         return c.fail("rounding mode \"" + std::string(mode) + "\" is neither floor nor trunc");
     divided(c, mode);
 }
-inline void floor_divide(operator_call& c) { divided(c, "floor"); }
-inline void remainder(operator_call& c) {
+template <class = void>
+void floor_divide(operator_call& c) {
+    divided(c, "floor");
+}
+template <class = void>
+void remainder(operator_call& c) {
     const mixed_operand by = c.input_or_number(1, "other");
     if (by.value.integral())
         for (const std::int64_t d : by.value.values<std::int64_t>())
@@ -171,7 +192,8 @@ inline void remainder(operator_call& c) {
                     }
                 });
 }
-inline void power(operator_call& c) {
+template <class = void>
+void power(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "exponent")};
     if (c.failed()) return;
     const element_type e = result_type(operands);
@@ -183,7 +205,8 @@ inline void power(operator_call& c) {
 }
 
 /// a * b + c, without rounding in between as far as the product is exact.
-inline void fma(operator_call& c) {
+template <class = void>
+void fma(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "a"), c.input_or_number(1, "b"), c.input_or_number(2, "c")};
     if (c.failed()) return;
     const element_type e = result_type(operands);
@@ -199,17 +222,18 @@ inline void fma(operator_call& c) {
     });
 }
 
+template <class = void>
 inline constexpr operator_entry arithmetic_operators[] = {
-    {"aten.add", "Tensor Scalar", add, operator_entry::trait::has_in_place_form},
-    {"aten.sub", "Tensor Scalar", sub, operator_entry::trait::has_in_place_form},
-    {"aten.mul", "Tensor Scalar", mul, operator_entry::trait::has_in_place_form},
-    {"aten.div", "Tensor Scalar Tensor_mode Scalar_mode", divide, operator_entry::trait::has_in_place_form},
-    {"aten.floor_divide", "default Scalar", floor_divide, operator_entry::trait::has_in_place_form},
-    {"aten.remainder", "Tensor Scalar", remainder, operator_entry::trait::has_in_place_form},
-    {"aten.pow", "Tensor_Scalar Tensor_Tensor", power},
-    {"aten.maximum", "default", maximum},
-    {"aten.minimum", "default", minimum},
-    {"prims.fma", "default", fma},
+    {"aten.add", "Tensor Scalar", add<>, operator_entry::trait::has_in_place_form},
+    {"aten.sub", "Tensor Scalar", sub<>, operator_entry::trait::has_in_place_form},
+    {"aten.mul", "Tensor Scalar", mul<>, operator_entry::trait::has_in_place_form},
+    {"aten.div", "Tensor Scalar Tensor_mode Scalar_mode", divide<>, operator_entry::trait::has_in_place_form},
+    {"aten.floor_divide", "default Scalar", floor_divide<>, operator_entry::trait::has_in_place_form},
+    {"aten.remainder", "Tensor Scalar", remainder<>, operator_entry::trait::has_in_place_form},
+    {"aten.pow", "Tensor_Scalar Tensor_Tensor", power<>},
+    {"aten.maximum", "default", maximum<>},
+    {"aten.minimum", "default", minimum<>},
+    {"prims.fma", "default", fma<>},
 };
 
 }  // namespace stretto::testing::detail

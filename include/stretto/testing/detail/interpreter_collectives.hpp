@@ -21,7 +21,8 @@
 namespace stretto::testing::detail {
 
 /// Elements of all ranks, folded in the order of the ranks.
-inline tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
+template <class = void>
+tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
     const bool sum = how == "sum" || how == "avg";
     if (!sum && how != "max" && how != "min" && how != "product")
         c.fail("reduction \"" + std::string(how) + "\" is not supported");
@@ -50,8 +51,8 @@ inline tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::st
 }
 
 /// Rows that a rank says it sends to, or expects from, every rank; equal shares if it says nothing.
-inline extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows,
-                             std::size_t ranks) {
+template <class = void>
+extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows, std::size_t ranks) {
     extents sizes = c.integers(k, name);
     const auto n = static_cast<std::int64_t>(ranks);
     if (sizes.empty() && rows % n != 0) c.fail(text_of(rows) + " rows in " + text_of(n) + " equal shares");
@@ -61,7 +62,8 @@ inline extents rows_per_rank(operator_call& c, std::size_t k, std::string_view n
         if (s < 0) c.fail("a negative number of rows in " + text_of(sizes));
     return sizes;
 }
-inline void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
+template <class = void>
+void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
     const std::size_t n = calls.size();
     std::vector<extents> gets, gives;
     for (std::size_t k = 0; k < n; ++k) {
@@ -93,7 +95,8 @@ inline void all_to_all(std::span<operator_call* const> calls, std::span<const te
 }
 
 /// Runs one collective among the ranks of one group. `name` without its namespace and overload.
-inline void run_collective(std::string_view name, std::span<operator_call* const> calls) {
+template <class = void>
+void run_collective(std::string_view name, std::span<operator_call* const> calls) {
     const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
     const bool in_place = name == "all_reduce_";
     std::vector<tensor> sent;
@@ -133,7 +136,8 @@ inline void run_collective(std::string_view name, std::span<operator_call* const
 }
 
 /// "_c10d_functional.all_reduce.default" -> "all_reduce"; empty if it is no collective that run_collective() knows.
-inline std::string_view collective_name(std::string_view operation) {
+template <class = void>
+std::string_view collective_name(std::string_view operation) {
     constexpr std::string_view prefix = "_c10d_functional.", suffix = ".default";
     if (!operation.starts_with(prefix) || !operation.ends_with(suffix)) return {};
     operation.remove_prefix(prefix.size());

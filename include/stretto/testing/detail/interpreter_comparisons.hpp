@@ -20,44 +20,52 @@ void compare(operator_call& c, F f) {
     if (c.failed()) return;
     on_pairs(c, operands[0], operands[1], result_type(operands), element_type::boolean, f);
 }
-inline void equal(operator_call& c) {
+template <class = void>
+void equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return a == b; });
 }
-inline void not_equal(operator_call& c) {
+template <class = void>
+void not_equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == b); });
 }
-inline void less(operator_call& c) {
+template <class = void>
+void less(operator_call& c) {
     compare(
         c,
         [](auto a, decltype(a) b) -> bool
             requires requires { a < b; }
         { return a < b; });
 }
-inline void less_equal(operator_call& c) {
+template <class = void>
+void less_equal(operator_call& c) {
     compare(
         c,
         [](auto a, decltype(a) b) -> bool
             requires requires { a <= b; }
         { return a <= b; });
 }
-inline void greater(operator_call& c) {
+template <class = void>
+void greater(operator_call& c) {
     compare(
         c,
         [](auto a, decltype(a) b) -> bool
             requires requires { a > b; }
         { return a > b; });
 }
-inline void greater_equal(operator_call& c) {
+template <class = void>
+void greater_equal(operator_call& c) {
     compare(
         c,
         [](auto a, decltype(a) b) -> bool
             requires requires { a >= b; }
         { return a >= b; });
 }
-inline void logical_and(operator_call& c) {
+template <class = void>
+void logical_and(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) && !(b == T{}); });
 }
-inline void logical_or(operator_call& c) {
+template <class = void>
+void logical_or(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) || !(b == T{}); });
 }
 template <class F>
@@ -67,16 +75,19 @@ void on_bits(operator_call& c, F f) {
         else return c.fail("is not defined for floats"), a;
     });
 }
-inline void bitwise_and(operator_call& c) {
+template <class = void>
+void bitwise_and(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a & b; });
 }
-inline void bitwise_or(operator_call& c) {
+template <class = void>
+void bitwise_or(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a | b; });
 }
 
 /// Where the condition holds the first, elsewhere the second.
-inline void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
-                   element_type e) {
+template <class = void>
+void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
+            element_type e) {
     if (condition.category() != element_class::truth) c.fail("the condition is " + text_of(condition) + ", not bool");
     const extents shape = broadcast(c, condition.shape(), broadcast(c, yes.value.shape(), no.value.shape()));
     if (c.failed()) return;
@@ -89,17 +100,20 @@ inline void choose(operator_call& c, const tensor& condition, const mixed_operan
         c.give(made_of<T>(e, shape, x));
     });
 }
-inline void where(operator_call& c) {
+template <class = void>
+void where(operator_call& c) {
     const tensor condition = c.input(0, "condition");
     const mixed_operand operands[] = {c.input_or_number(1, "self"), c.input_or_number(2, "other")};
     if (!c.failed()) choose(c, condition, operands[0], operands[1], result_type(operands));
 }
-inline void masked_fill(operator_call& c) {
+template <class = void>
+void masked_fill(operator_call& c) {
     const tensor self = c.input(0, "self"), mask = c.input(1, "mask");
     const mixed_operand value = c.input_or_number(2, "value");
     if (!c.failed()) choose(c, mask, value, {self, false}, self.element());
 }
-inline void clamp(operator_call& c) {
+template <class = void>
+void clamp(operator_call& c) {
     const bool only_max = c.operation.starts_with("aten.clamp_max");
     const bool lower = !only_max && c.has(1, "min"), upper = only_max || c.has(2, "max");
     const tensor self = c.input(0, "self");
@@ -121,22 +135,23 @@ inline void clamp(operator_call& c) {
     });
 }
 
+template <class = void>
 inline constexpr operator_entry comparison_operators[] = {
-    {"aten.eq", "Tensor Scalar", equal},
-    {"aten.ne", "Tensor Scalar", not_equal},
-    {"aten.lt", "Tensor Scalar", less},
-    {"aten.le", "Tensor Scalar", less_equal},
-    {"aten.gt", "Tensor Scalar", greater},
-    {"aten.ge", "Tensor Scalar", greater_equal},
-    {"aten.logical_and", "default", logical_and},
-    {"aten.logical_or", "default", logical_or},
-    {"aten.bitwise_and", "Tensor Scalar", bitwise_and},
-    {"aten.bitwise_or", "Tensor Scalar", bitwise_or},
-    {"aten.where", "self ScalarOther ScalarSelf", where},
-    {"aten.masked_fill", "Scalar Tensor", masked_fill, operator_entry::trait::has_in_place_form},
-    {"aten.clamp", "default", clamp},
-    {"aten.clamp_min", "default", clamp},
-    {"aten.clamp_max", "default", clamp},
+    {"aten.eq", "Tensor Scalar", equal<>},
+    {"aten.ne", "Tensor Scalar", not_equal<>},
+    {"aten.lt", "Tensor Scalar", less<>},
+    {"aten.le", "Tensor Scalar", less_equal<>},
+    {"aten.gt", "Tensor Scalar", greater<>},
+    {"aten.ge", "Tensor Scalar", greater_equal<>},
+    {"aten.logical_and", "default", logical_and<>},
+    {"aten.logical_or", "default", logical_or<>},
+    {"aten.bitwise_and", "Tensor Scalar", bitwise_and<>},
+    {"aten.bitwise_or", "Tensor Scalar", bitwise_or<>},
+    {"aten.where", "self ScalarOther ScalarSelf", where<>},
+    {"aten.masked_fill", "Scalar Tensor", masked_fill<>, operator_entry::trait::has_in_place_form},
+    {"aten.clamp", "default", clamp<>},
+    {"aten.clamp_min", "default", clamp<>},
+    {"aten.clamp_max", "default", clamp<>},
 };
 
 }  // namespace stretto::testing::detail

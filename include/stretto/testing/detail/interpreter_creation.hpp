@@ -16,7 +16,8 @@
 namespace stretto::testing::detail {
 
 /// All elements the same number.
-inline tensor constant(element_type e, extents shape, number n) {
+template <class = void>
+tensor constant(element_type e, extents shape, number n) {
     const bool real = n.what == element_class::real;
     const tensor one =
         real ? tensor::of(element_type::f64, {}, {n.real}) : tensor::of_integers(element_type::i64, {}, {n.integer});
@@ -24,7 +25,8 @@ inline tensor constant(element_type e, extents shape, number n) {
 }
 
 /// What to fill with, by the name of the operator: "aten.new_zeros.default" -> 0; `garbage` if with nothing.
-inline tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_position) {
+template <class = void>
+tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_position) {
     if (c.operation.find("empty") != std::string_view::npos) return garbage(e, std::move(shape));
     if (c.operation.find("zeros") != std::string_view::npos) return tensor(e, std::move(shape));
     if (c.operation.find("ones") != std::string_view::npos)
@@ -32,7 +34,8 @@ inline tensor filled(operator_call& c, element_type e, extents shape, std::size_
     return constant(e, std::move(shape), c.scalar(fill_position, "fill_value"));
 }
 /// zeros(size, dtype=), full(size, fill_value, dtype=) and their kind.
-inline void create(operator_call& c) {
+template <class = void>
+void create(operator_call& c) {
     extents shape = c.integers(0, "size");
     check_shape(c, shape);
     const bool full = c.operation.find("full") != std::string_view::npos;
@@ -43,7 +46,8 @@ inline void create(operator_call& c) {
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 1));
 }
 /// new_zeros(like, size, dtype=) and its kind.
-inline void create_new(operator_call& c) {
+template <class = void>
+void create_new(operator_call& c) {
     const tensor like = c.input(0, "self");
     extents shape = c.integers(1, "size");
     check_shape(c, shape);
@@ -51,18 +55,21 @@ inline void create_new(operator_call& c) {
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 2));
 }
 /// zeros_like(like, dtype=) and its kind.
-inline void create_like(operator_call& c) {
+template <class = void>
+void create_like(operator_call& c) {
     const tensor like = c.input(0, "self");
     const element_type e = c.element(c.positional.size(), "dtype", like.element());
     if (!c.failed()) c.give(filled(c, e, like.shape(), 1));
 }
-inline void scalar_tensor(operator_call& c) {
+template <class = void>
+void scalar_tensor(operator_call& c) {
     const number n = c.scalar(0, "s");
     const element_type e = c.element(c.positional.size(), "dtype", element_type::f32);
     if (!c.failed()) c.give(constant(e, {}, n));
 }
 
-inline void arange(operator_call& c) {
+template <class = void>
+void arange(operator_call& c) {
     const bool only_end = c.operation == "aten.arange.default";
     const number zero = number::of(std::int64_t{0}), one = number::of(std::int64_t{1});
     const number start = only_end ? zero : c.scalar(0, "start"), end = c.scalar(only_end ? 0 : 1, "end");
@@ -83,21 +90,22 @@ inline void arange(operator_call& c) {
     c.give(made_of<std::int64_t>(e, {static_cast<std::int64_t>(x.size())}, x));
 }
 
+template <class = void>
 inline constexpr operator_entry creation_operators[] = {
-    {"aten.zeros", "default", create},
-    {"aten.ones", "default", create},
-    {"aten.full", "default", create},
-    {"aten.empty", "memory_format default", create},
-    {"aten.new_zeros", "default", create_new, operator_entry::trait::only_shapes},
-    {"aten.new_ones", "default", create_new, operator_entry::trait::only_shapes},
-    {"aten.new_full", "default", create_new, operator_entry::trait::only_shapes},
-    {"aten.new_empty", "default", create_new, operator_entry::trait::only_shapes},
-    {"aten.zeros_like", "default", create_like, operator_entry::trait::only_shapes},
-    {"aten.ones_like", "default", create_like, operator_entry::trait::only_shapes},
-    {"aten.full_like", "default", create_like, operator_entry::trait::only_shapes},
-    {"aten.empty_like", "default", create_like, operator_entry::trait::only_shapes},
-    {"aten.scalar_tensor", "default", scalar_tensor},
-    {"aten.arange", "default start start_step", arange},
+    {"aten.zeros", "default", create<>},
+    {"aten.ones", "default", create<>},
+    {"aten.full", "default", create<>},
+    {"aten.empty", "memory_format default", create<>},
+    {"aten.new_zeros", "default", create_new<>, operator_entry::trait::only_shapes},
+    {"aten.new_ones", "default", create_new<>, operator_entry::trait::only_shapes},
+    {"aten.new_full", "default", create_new<>, operator_entry::trait::only_shapes},
+    {"aten.new_empty", "default", create_new<>, operator_entry::trait::only_shapes},
+    {"aten.zeros_like", "default", create_like<>, operator_entry::trait::only_shapes},
+    {"aten.ones_like", "default", create_like<>, operator_entry::trait::only_shapes},
+    {"aten.full_like", "default", create_like<>, operator_entry::trait::only_shapes},
+    {"aten.empty_like", "default", create_like<>, operator_entry::trait::only_shapes},
+    {"aten.scalar_tensor", "default", scalar_tensor<>},
+    {"aten.arange", "default start start_step", arange<>},
 };
 
 }  // namespace stretto::testing::detail

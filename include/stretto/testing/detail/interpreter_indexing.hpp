@@ -26,7 +26,8 @@ struct index_list {
     extents shape;       ///< of the positions, broadcast
     std::size_t at = 0;  ///< where that shape goes among the dimensions that stay
 };
-inline index_list indices_of(operator_call& c, const tensor& self) {
+template <class = void>
+index_list indices_of(operator_call& c, const tensor& self) {
     index_list list;
     const tensor_argument* const a = c.find(1, "indices");
     if (!a || a->what != tensor_argument::form::list) {
@@ -83,8 +84,8 @@ inline index_list indices_of(operator_call& c, const tensor& self) {
     return list;
 }
 /// The slots of `self` that an index selects, and the shape that they have.
-inline std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const index_list& list,
-                                          extents& shape) {
+template <class = void>
+std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const index_list& list, extents& shape) {
     extents rest, rest_strides;
     for (std::size_t d = 0; d < self.rank(); ++d) {
         bool indexed = false;
@@ -119,7 +120,8 @@ inline std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, 
     });
     return slots;
 }
-inline void index(operator_call& c) {
+template <class = void>
+void index(operator_call& c) {
     const tensor self = c.input(0, "self");
     const index_list list = indices_of(c, self);
     if (c.failed()) return;
@@ -133,7 +135,8 @@ inline void index(operator_call& c) {
         c.give(made_of<T>(self.element(), shape, x));
     });
 }
-inline void index_put(operator_call& c) {
+template <class = void>
+void index_put(operator_call& c) {
     const tensor self = c.input(0, "self"), given = c.input(2, "values");
     const bool add = c.truth(3, "accumulate", false);
     if (given.element() != self.element()) c.fail("puts " + text_of(given) + " into " + text_of(self));
@@ -154,7 +157,8 @@ inline void index_put(operator_call& c) {
 }
 
 /// The rows (positions of a dimension) that a list of positions names.
-inline tensor rows_at(operator_call& c, const tensor& self, std::size_t dim, const std::vector<std::int64_t>& at) {
+template <class = void>
+tensor rows_at(operator_call& c, const tensor& self, std::size_t dim, const std::vector<std::int64_t>& at) {
     extents shape = self.shape();
     shape[dim] = static_cast<std::int64_t>(at.size());
     tensor made(self.element(), std::move(shape));
@@ -170,7 +174,8 @@ inline tensor rows_at(operator_call& c, const tensor& self, std::size_t dim, con
     made.storage()->writes = 0;
     return made;
 }
-inline void index_select(operator_call& c) {
+template <class = void>
+void index_select(operator_call& c) {
     const tensor self = c.input(0, "self"), index = c.input(2, "index");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     if (self.rank() == 0 || index.rank() > 1 || index.category() != element_class::integer)
@@ -179,7 +184,8 @@ inline void index_select(operator_call& c) {
     const tensor made = rows_at(c, self, dim, index.values<std::int64_t>());
     if (!c.failed()) c.give(made);
 }
-inline void embedding(operator_call& c) {
+template <class = void>
+void embedding(operator_call& c) {
     const tensor table = c.input(0, "weight"), index = c.input(1, "indices");
     if (table.rank() != 2 || index.category() != element_class::integer)
         c.fail("looks " + text_of(index) + " up in " + text_of(table));
@@ -189,7 +195,8 @@ inline void embedding(operator_call& c) {
     shape.push_back(table.extent(1));
     if (!c.failed()) c.give(reshaped(rows, std::move(shape)));
 }
-inline void embedding_dense_backward(operator_call& c) {
+template <class = void>
+void embedding_dense_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), index = c.input(1, "indices");
     const std::int64_t rows = c.integer(2, "num_weights"), padding = c.integer(3, "padding_idx", -1);
     if (c.truth(4, "scale_grad_by_freq", false)) c.fail("is not supported with gradients scaled by frequency");
@@ -211,7 +218,8 @@ inline void embedding_dense_backward(operator_call& c) {
 
 /// repeat_interleave(repeats): position p as often as repeats[p] says. repeat_interleave(self, repeats, dim): so its
 /// rows.
-inline void repeat_interleave(operator_call& c) {
+template <class = void>
+void repeat_interleave(operator_call& c) {
     const bool positions = c.operation == "aten.repeat_interleave.Tensor";
     const tensor self = c.input(0, positions ? "repeats" : "self");
     const bool number = c.operation == "aten.repeat_interleave.self_int";
@@ -241,13 +249,14 @@ inline void repeat_interleave(operator_call& c) {
     if (!c.failed()) c.give(made);
 }
 
+template <class = void>
 inline constexpr operator_entry indexing_operators[] = {
-    {"aten.index", "Tensor", index},
-    {"aten.index_put", "default", index_put, operator_entry::trait::has_in_place_form},
-    {"aten.index_select", "default", index_select},
-    {"aten.embedding", "default", embedding},
-    {"aten.embedding_dense_backward", "default", embedding_dense_backward},
-    {"aten.repeat_interleave", "Tensor self_Tensor self_int", repeat_interleave},
+    {"aten.index", "Tensor", index<>},
+    {"aten.index_put", "default", index_put<>, operator_entry::trait::has_in_place_form},
+    {"aten.index_select", "default", index_select<>},
+    {"aten.embedding", "default", embedding<>},
+    {"aten.embedding_dense_backward", "default", embedding_dense_backward<>},
+    {"aten.repeat_interleave", "Tensor self_Tensor self_int", repeat_interleave<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -26,7 +26,8 @@ struct input_options {
 
 namespace detail {
 
-inline void sort_by_vertex(std::vector<interpreted_entry>& entries) {
+template <class = void>
+void sort_by_vertex(std::vector<interpreted_entry>& entries) {
     std::vector<std::int64_t> order;
     for (std::size_t k = 0; k < entries.size(); ++k) order.push_back(static_cast<std::int64_t>(k));
     const auto vertex = [&](std::int64_t k) { return entries[static_cast<std::size_t>(k)].vertex; };
@@ -37,7 +38,8 @@ inline void sort_by_vertex(std::vector<interpreted_entry>& entries) {
 }
 
 /// Every state differs from all others and looks like nothing (splitmix64).
-inline std::uint64_t mixed(std::uint64_t x) noexcept {
+template <class = void>
+std::uint64_t mixed(std::uint64_t x) noexcept {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -120,7 +122,8 @@ private:
     std::uint32_t round_ = 0;
 };
 
-inline tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
+template <class = void>
+tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
     tensor made(type.element, extents(type.shape.begin(), type.shape.end()));
     const auto n = static_cast<std::size_t>(made.elements());
     if (made.integral()) {
@@ -150,8 +153,9 @@ inline tensor random_tensor(const tensor_type& type, std::int64_t range, std::ui
     return made;
 }
 
-inline std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::size_t bound,
-                                                               const input_options& options) {
+template <class = void>
+std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::size_t bound,
+                                                        const input_options& options) {
     std::vector<std::vector<interpreted_value>> inputs(bound);
     input_uses uses(p);
     std::int64_t tokens = 1;

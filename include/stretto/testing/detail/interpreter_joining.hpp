@@ -15,13 +15,15 @@
 namespace stretto::testing::detail {
 
 /// Writes one tensor into another of the same shape.
-inline void write_elements(const tensor& to, const tensor& from) {
+template <class = void>
+void write_elements(const tensor& to, const tensor& from) {
     const element_class wider = to.category() > from.category() ? to.category() : from.category();
     in_class(wider, [&]<class T>(T) { to.assign<T>(from.values<T>()); });
 }
 
 /// The tensors one behind the other along a dimension.
-inline tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
+template <class = void>
+tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
     std::vector<mixed_operand> operands;
     std::vector<tensor> rows;
     for (const tensor& part : parts) {
@@ -47,7 +49,8 @@ inline tensor concatenated(operator_call& c, const std::vector<tensor>& parts, s
     made.storage()->writes = 0;
     return made;
 }
-inline void cat(operator_call& c) {
+template <class = void>
+void cat(operator_call& c) {
     const std::vector<tensor> parts = c.inputs(0, "tensors");
     if (parts.empty()) c.fail("joins no tensors");
     std::size_t rank = 1;
@@ -60,7 +63,8 @@ inline void cat(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
-inline void stack(operator_call& c) {
+template <class = void>
+void stack(operator_call& c) {
     std::vector<tensor> parts = c.inputs(0, "tensors");
     if (parts.empty()) return c.fail("joins no tensors");
     const std::size_t dim = c.wrapped(c.integer(1, "dim", 0), parts[0].rank() + 1);
@@ -76,7 +80,8 @@ inline void stack(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
-inline void repeat(operator_call& c) {
+template <class = void>
+void repeat(operator_call& c) {
     const tensor self = c.input(0, "self");
     const extents often = c.integers(1, "repeats");
     if (often.size() < self.rank()) c.fail("repeats only " + text_of(often) + " of the dimensions of " + text_of(self));
@@ -95,7 +100,8 @@ inline void repeat(operator_call& c) {
     const tensor made = self.view(pairs, strides, self.offset()).cloned();
     c.give(reshaped(made, merged));
 }
-inline void slice_scatter(operator_call& c) {
+template <class = void>
+void slice_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
     const std::size_t dim = c.wrapped(c.integer(2, "dim", 0), self.rank());
     if (self.rank() == 0) c.fail("slices a tensor without dimensions");
@@ -109,7 +115,8 @@ inline void slice_scatter(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
-inline void select_scatter(operator_call& c) {
+template <class = void>
+void select_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
     const std::size_t dim = c.wrapped(c.integer(2, "dim"), self.rank());
     std::int64_t at = c.integer(3, "index");
@@ -126,12 +133,13 @@ inline void select_scatter(operator_call& c) {
     c.give(made);
 }
 
+template <class = void>
 inline constexpr operator_entry joining_operators[] = {
-    {"aten.cat", "default", cat},
-    {"aten.stack", "default", stack},
-    {"aten.repeat", "default", repeat},
-    {"aten.slice_scatter", "default", slice_scatter},
-    {"aten.select_scatter", "default", select_scatter},
+    {"aten.cat", "default", cat<>},
+    {"aten.stack", "default", stack<>},
+    {"aten.repeat", "default", repeat<>},
+    {"aten.slice_scatter", "default", slice_scatter<>},
+    {"aten.select_scatter", "default", select_scatter<>},
 };
 
 }  // namespace stretto::testing::detail

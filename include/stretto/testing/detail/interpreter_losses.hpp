@@ -50,7 +50,8 @@ struct matrices {
 };
 
 /// [.., rows, e], [.., keys, e], [.., keys, v] of the same leading dimensions.
-inline bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
+template <class = void>
+bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
     if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank()) return false;
     for (std::size_t d = 0; d + 2 < q.rank(); ++d)
         if (k.extent(d) != q.extent(d) || v.extent(d) != q.extent(d)) return false;
@@ -58,8 +59,9 @@ inline bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
            q.category() == element_class::real;
 }
 /// q k^T * scale, -inf above the diagonal if causal, plus the bias.
-inline matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, const tensor* bias, bool causal,
-                                 double scale) {
+template <class = void>
+matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, const tensor* bias, bool causal,
+                          double scale) {
     matrices s = matrices(q) * matrices(k).transposed();
     std::vector<double> shift;
     if (bias) {
@@ -78,17 +80,20 @@ inline matrices attention_scores(operator_call& c, const tensor& q, const tensor
             }
     return s;
 }
-inline bool is_named(operator_call& c, std::string_view what) {
+template <class = void>
+bool is_named(operator_call& c, std::string_view what) {
     return c.operation.find(what) != std::string_view::npos;
 }
-inline double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
+template <class = void>
+double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
     return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
 }
 
 /// The variants differ in the shape of the log-sum-exp and in what else they return:
 ///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          [.., rows]
 ///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      [.., rows, 1]
-inline void attention(operator_call& c) {
+template <class = void>
+void attention(operator_call& c) {
     const bool cudnn = is_named(c, "cudnn");
     const tensor q = c.input(0, "query"), k = c.input(1, "key"), v = c.input(2, "value");
     const bool biased = c.has(3, "attn_bias");
@@ -123,7 +128,8 @@ inline void attention(operator_call& c) {
 /// Gradients of q, k and v.
 ///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)
 ///   cudnn_backward(g, q, k, v, out, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal, *, scale)
-inline void attention_backward(operator_call& c) {
+template <class = void>
+void attention_backward(operator_call& c) {
     const bool cudnn = is_named(c, "cudnn");
     const std::size_t bias_at = cudnn ? 8 : 4, out_at = cudnn ? 4 : 5;
     const tensor g = c.input(0, "grad_out"), q = c.input(1, "query"), k = c.input(2, "key"), v = c.input(3, "value");
@@ -166,7 +172,8 @@ struct nll_terms {
     double total = 0;            ///< of the weights
     std::int64_t reduction = 1;  ///< 0 none, 1 mean, 2 sum
 };
-inline nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
+template <class = void>
+nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     nll_terms t;
     const tensor target = c.input(first, "target");
     const bool weighted = c.has(first + 1, "weight");
@@ -191,7 +198,8 @@ inline nll_terms terms_of(operator_call& c, std::size_t first, const tensor& sel
     }
     return t;
 }
-inline void nll_loss(operator_call& c) {
+template <class = void>
+void nll_loss(operator_call& c) {
     const tensor self = c.input(0, "self");
     const nll_terms t = terms_of(c, 1, self);
     if (c.failed()) return;
@@ -208,7 +216,8 @@ inline void nll_loss(operator_call& c) {
     else c.give(tensor::of(self.element(), {}, {t.reduction == 1 ? sum / t.total : sum}));
     c.give(tensor::of(self.element(), {}, {t.reduction == 0 ? 0 : t.total}));
 }
-inline void nll_loss_backward(operator_call& c) {
+template <class = void>
+void nll_loss_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), self = c.input(1, "self");
     const nll_terms t = terms_of(c, 2, self);
     const double total = c.input(6, "total_weight").values<double>()[0];
@@ -227,13 +236,14 @@ inline void nll_loss_backward(operator_call& c) {
     c.give(made_of<double>(self.element(), self.shape(), made));
 }
 
+template <class = void>
 inline constexpr operator_entry loss_operators[] = {
-    {"aten._scaled_dot_product_efficient_attention", "default", attention},
-    {"aten._scaled_dot_product_cudnn_attention", "default", attention},
-    {"aten._scaled_dot_product_efficient_attention_backward", "default", attention_backward},
-    {"aten._scaled_dot_product_cudnn_attention_backward", "default", attention_backward},
-    {"aten.nll_loss_forward", "default", nll_loss},
-    {"aten.nll_loss_backward", "default", nll_loss_backward},
+    {"aten._scaled_dot_product_efficient_attention", "default", attention<>},
+    {"aten._scaled_dot_product_cudnn_attention", "default", attention<>},
+    {"aten._scaled_dot_product_efficient_attention_backward", "default", attention_backward<>},
+    {"aten._scaled_dot_product_cudnn_attention_backward", "default", attention_backward<>},
+    {"aten.nll_loss_forward", "default", nll_loss<>},
+    {"aten.nll_loss_backward", "default", nll_loss_backward<>},
 };
 
 }  // namespace stretto::testing::detail

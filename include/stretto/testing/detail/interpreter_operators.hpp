@@ -8,6 +8,7 @@
 #include "stretto/testing/detail/interpreter_arithmetic.hpp"
 #include "stretto/testing/detail/interpreter_call.hpp"
 #include "stretto/testing/detail/interpreter_comparisons.hpp"
+#include "stretto/testing/detail/interpreter_complex.hpp"
 #include "stretto/testing/detail/interpreter_creation.hpp"
 #include "stretto/testing/detail/interpreter_indexing.hpp"
 #include "stretto/testing/detail/interpreter_joining.hpp"
@@ -27,7 +28,8 @@ struct operator_match {
     bool in_place = false;  ///< the name ends in '_': the first operand becomes the result
 };
 
-inline bool has_word(std::string_view words, std::string_view word) {
+template <class = void>
+bool has_word(std::string_view words, std::string_view word) {
     while (!words.empty()) {
         const std::size_t end = words.find(' ') < words.size() ? words.find(' ') : words.size();
         if (words.substr(0, end) == word) return true;
@@ -37,7 +39,8 @@ inline bool has_word(std::string_view words, std::string_view word) {
 }
 
 /// The operator of that whole name ("aten.add_.Tensor"), or nothing: an operator is known or it is not.
-inline operator_match find_operator(std::string_view operation) {
+template <class = void>
+operator_match find_operator(std::string_view operation) {
     for (const std::string_view prefix : {"_operator.", "operator."})
         if (operation.starts_with(prefix)) operation.remove_prefix(prefix.size());
     const std::size_t dot = operation.rfind('.');
@@ -47,9 +50,10 @@ inline operator_match find_operator(std::string_view operation) {
     const bool in_place = !bare && base.ends_with('_');
     if (in_place) base.remove_suffix(1);
     constexpr std::span<const operator_entry> families[] = {
-        number_operators,   view_operators,      arithmetic_operators, comparison_operators, unary_operators,
-        creation_operators, reduction_operators, sorting_operators,    product_operators,    indexing_operators,
-        scatter_operators,  joining_operators,   loss_operators};
+        number_operators<>,     view_operators<>,    complex_operators<>,  arithmetic_operators<>,
+        comparison_operators<>, unary_operators<>,   creation_operators<>, reduction_operators<>,
+        sorting_operators<>,    product_operators<>, indexing_operators<>, scatter_operators<>,
+        joining_operators<>,    loss_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;

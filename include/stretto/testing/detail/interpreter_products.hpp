@@ -29,7 +29,8 @@ void multiply(const T* a, const T* b, T* out, std::size_t rows, std::size_t inne
 }
 
 /// The products of two stacks of matrices.
-inline tensor batched_product(operator_call& c, const tensor& a, const tensor& b) {
+template <class = void>
+tensor batched_product(operator_call& c, const tensor& a, const tensor& b) {
     if (a.rank() != 3 || b.rank() != 3 || a.extent(0) != b.extent(0) || a.extent(2) != b.extent(1) ||
         a.element() != b.element()) {
         c.fail(text_of(a) + " times " + text_of(b) + " is no product of matrices");
@@ -48,30 +49,35 @@ inline tensor batched_product(operator_call& c, const tensor& a, const tensor& b
     });
     return made;
 }
-inline void bmm(operator_call& c) {
+template <class = void>
+void bmm(operator_call& c) {
     const tensor a = c.input(0, "self"), b = c.input(1, "mat2");
     if (c.failed()) return;
     const tensor made = batched_product(c, a, b);
     if (!c.failed()) c.give(made);
 }
-inline tensor as_batch(const tensor& t) {
+template <class = void>
+tensor as_batch(const tensor& t) {
     extents shape = t.shape(), strides = t.strides();
     shape.insert(shape.begin(), 1);
     strides.insert(strides.begin(), 0);
     return t.view(shape, strides, t.offset());
 }
-inline tensor product_of(operator_call& c, const tensor& a, const tensor& b) {
+template <class = void>
+tensor product_of(operator_call& c, const tensor& a, const tensor& b) {
     const tensor made = batched_product(c, as_batch(a), as_batch(b));
     return c.failed() ? made : selected(made, 0, 0);
 }
-inline void mm(operator_call& c) {
+template <class = void>
+void mm(operator_call& c) {
     const tensor a = c.input(0, "self"), b = c.input(1, "mat2");
     if (c.failed()) return;
     const tensor made = product_of(c, a, b);
     if (!c.failed()) c.give(made);
 }
 /// beta * self + alpha * (a b)
-inline void addmm(operator_call& c) {
+template <class = void>
+void addmm(operator_call& c) {
     const tensor self = c.input(0, "self"), a = c.input(1, "mat1"), b = c.input(2, "mat2");
     const number one = number::of(std::int64_t{1}), beta = c.scalar(3, "beta", one), alpha = c.scalar(4, "alpha", one);
     if (c.failed()) return;
@@ -85,7 +91,8 @@ inline void addmm(operator_call& c) {
 ///   a[rows, inner],  b[groups, inner, columns]: rows of group g times b[g]; rows behind the last group are garbage
 ///   a[rows, inner],  b[inner, columns]:         positions of group g of the contracted dimension -> [groups, rows,
 ///   columns]
-inline void grouped_mm(operator_call& c) {
+template <class = void>
+void grouped_mm(operator_call& c) {
     const tensor a = c.input(0, "self"), b = c.input(1, "mat2"), offs = c.input(2, "offs");
     if (c.has(3, "bias")) c.fail("is not supported with a bias");
     const element_type e = c.element(4, "out_dtype", a.element());
@@ -115,11 +122,12 @@ inline void grouped_mm(operator_call& c) {
     c.give(made);
 }
 
+template <class = void>
 inline constexpr operator_entry product_operators[] = {
-    {"aten.mm", "default", mm},
-    {"aten.bmm", "default", bmm},
-    {"aten.addmm", "default", addmm},
-    {"aten._grouped_mm", "default", grouped_mm},
+    {"aten.mm", "default", mm<>},
+    {"aten.bmm", "default", bmm<>},
+    {"aten.addmm", "default", addmm<>},
+    {"aten._grouped_mm", "default", grouped_mm<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -43,6 +43,8 @@ struct program {
     std::uint32_t values = 0;
 };
 
+/// A template only so that nobody pays for it who only includes it.
+template <class = void>
 class program_run {
 public:
     program_run(const program& p, const interpreter_options& options) : program_(p), options_(options) {

@@ -21,7 +21,8 @@
 namespace stretto::testing::detail {
 
 /// The dimensions that an argument names; all if it names none.
-inline std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
+template <class = void>
+std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     std::vector<bool> reduced(rank + 1, all);
     if (all) return reduced;
     const extents dims = c.integers(1, "dim");
@@ -60,7 +61,8 @@ void fold(operator_call& c, const tensor& self, element_type e, const std::vecto
     });
 }
 
-inline void sum(operator_call& c) {
+template <class = void>
+void sum(operator_call& c) {
     const tensor self = c.input(0, "self");
     const bool all = c.operation == "aten.sum.default";
     const element_type usual = self.integral() ? element_type::i64 : self.element();
@@ -70,7 +72,8 @@ inline void sum(operator_call& c) {
         c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
         []<class T>(T a, T b) { return plus(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
-inline void mean(operator_call& c) {
+template <class = void>
+void mean(operator_call& c) {
     const tensor self = c.input(0, "self");
     const bool all = c.operation == "aten.mean.default";
     const element_type e = c.element(c.positional.size(), "dtype", self.element());
@@ -87,7 +90,8 @@ inline void mean(operator_call& c) {
         });
 }
 /// The largest element, or the smallest; `any` and `all` are those of truth values.
-inline void extreme(operator_call& c) {
+template <class = void>
+void extreme(operator_call& c) {
     const tensor given = c.input(0, "self");
     const std::string_view op = c.operation;
     const bool truths = op.starts_with("aten.any") || op.starts_with("aten.all");
@@ -127,7 +131,8 @@ void along(operator_call& c, const tensor& self, std::size_t dim, element_type o
     made.storage()->writes = 0;
     c.give(self.rank() == 0 ? made.view({}, {}, 0) : made);
 }
-inline void cumsum(operator_call& c) {
+template <class = void>
+void cumsum(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     const element_type e =
@@ -140,12 +145,14 @@ inline void cumsum(operator_call& c) {
     });
 }
 
-inline double largest_of(const std::vector<double>& row) {
+template <class = void>
+double largest_of(const std::vector<double>& row) {
     double top = -std::numeric_limits<double>::infinity();
     for (const double x : row) top = larger(top, x);
     return top;
 }
-inline void softmax(operator_call& c) {
+template <class = void>
+void softmax(operator_call& c) {
     const bool logarithmic = c.operation.starts_with("aten._log_softmax");
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
@@ -160,7 +167,8 @@ inline void softmax(operator_call& c) {
         for (double& x : row) x = logarithmic ? x - top - shift : std::exp(x - top) / total;
     });
 }
-inline void softmax_backward(operator_call& c) {
+template <class = void>
+void softmax_backward(operator_call& c) {
     const bool logarithmic = c.operation.starts_with("aten._log_softmax");
     const tensor grad = c.input(0, "grad_output"), output = c.input(1, "output");
     const std::size_t dim = c.wrapped(c.integer(2, "dim"), grad.rank());
@@ -179,20 +187,21 @@ inline void softmax_backward(operator_call& c) {
     });
 }
 
+template <class = void>
 inline constexpr operator_entry reduction_operators[] = {
-    {"aten.sum", "default dim_IntList", sum},
-    {"aten.mean", "default dim", mean},
-    {"aten.amax", "default", extreme},
-    {"aten.amin", "default", extreme},
-    {"aten.max", "default", extreme},
-    {"aten.min", "default", extreme},
-    {"aten.any", "default dim dims", extreme},
-    {"aten.all", "default dim dims", extreme},
-    {"aten.cumsum", "default", cumsum},
-    {"aten._softmax", "default", softmax},
-    {"aten._log_softmax", "default", softmax},
-    {"aten._softmax_backward_data", "default", softmax_backward},
-    {"aten._log_softmax_backward_data", "default", softmax_backward},
+    {"aten.sum", "default dim_IntList", sum<>},
+    {"aten.mean", "default dim", mean<>},
+    {"aten.amax", "default", extreme<>},
+    {"aten.amin", "default", extreme<>},
+    {"aten.max", "default", extreme<>},
+    {"aten.min", "default", extreme<>},
+    {"aten.any", "default dim dims", extreme<>},
+    {"aten.all", "default dim dims", extreme<>},
+    {"aten.cumsum", "default", cumsum<>},
+    {"aten._softmax", "default", softmax<>},
+    {"aten._log_softmax", "default", softmax<>},
+    {"aten._softmax_backward_data", "default", softmax_backward<>},
+    {"aten._log_softmax_backward_data", "default", softmax_backward<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -15,14 +15,16 @@
 namespace stretto::testing::detail {
 
 /// Copies one element. Both are of the same element type.
-inline void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, std::int64_t from_slot, bool add) {
+template <class = void>
+void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, std::int64_t from_slot, bool add) {
     in_class(to.category(), [&]<class T>(T) {
         const T x = from.load<T>(from_slot);
         to.store<T>(to_slot, add ? plus(to.load<T>(to_slot), x) : x);
     });
 }
 
-inline std::string no_such_position(std::int64_t at, std::int64_t extent) {
+template <class = void>
+std::string no_such_position(std::int64_t at, std::int64_t extent) {
     return "position " + text_of(at) + " of a dimension with " + text_of(extent);
 }
 
@@ -55,7 +57,8 @@ void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tens
     });
 }
 
-inline void gather(operator_call& c) {
+template <class = void>
+void gather(operator_call& c) {
     const tensor self = c.input(0, "self"), index = c.input(2, "index");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     if (c.failed()) return;
@@ -65,7 +68,8 @@ inline void gather(operator_call& c) {
     if (!c.failed()) c.give(made);
 }
 /// scatter(self, dim, index, src or value), scatter_add
-inline void scatter(operator_call& c) {
+template <class = void>
+void scatter(operator_call& c) {
     const bool add = c.operation.starts_with("aten.scatter_add");
     const tensor self = c.input(0, "self"), index = c.input(2, "index");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
@@ -82,7 +86,8 @@ inline void scatter(operator_call& c) {
     if (!c.failed()) c.give(made);
 }
 /// out.scatter_add(0, index, src)
-inline void scatter_add_rows(operator_call& c) {
+template <class = void>
+void scatter_add_rows(operator_call& c) {
     const tensor self = c.input(0, "out"), index = c.input(1, "index"), source = c.input(2, "src");
     if (c.failed()) return;
     const tensor made = self.cloned();
@@ -92,11 +97,12 @@ inline void scatter_add_rows(operator_call& c) {
     if (!c.failed()) c.give(made);
 }
 
+template <class = void>
 inline constexpr operator_entry scatter_operators[] = {
-    {"aten.gather", "default", gather},
-    {"aten.scatter", "value src", scatter, operator_entry::trait::has_in_place_form},
-    {"aten.scatter_add", "default", scatter, operator_entry::trait::has_in_place_form},
-    {"torchtitan.deterministic_scatter_add", "default", scatter_add_rows},
+    {"aten.gather", "default", gather<>},
+    {"aten.scatter", "value src", scatter<>, operator_entry::trait::has_in_place_form},
+    {"aten.scatter_add", "default", scatter<>, operator_entry::trait::has_in_place_form},
+    {"torchtitan.deterministic_scatter_add", "default", scatter_add_rows<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -19,7 +19,8 @@
 namespace stretto::testing::detail {
 
 /// The shape that both fit, aligned at the last dimension.
-inline extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
+template <class = void>
+extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
     extents shape(a.size() > b.size() ? a.size() : b.size(), 1);
     for (std::size_t k = 1; k <= shape.size(); ++k) {
         const std::int64_t x = k <= a.size() ? a[a.size() - k] : 1, y = k <= b.size() ? b[b.size() - k] : 1;
@@ -32,7 +33,8 @@ inline extents broadcast(operator_call& c, std::span<const std::int64_t> a, std:
 }
 
 /// t seen with that shape; what it does not have is repeated. The shape must come from broadcast().
-inline tensor expanded(const tensor& t, extents shape) {
+template <class = void>
+tensor expanded(const tensor& t, extents shape) {
     extents strides(shape.size(), 0);
     for (std::size_t k = 1; k <= t.rank() && k <= shape.size(); ++k)
         if (t.shape()[t.rank() - k] != 1) strides[shape.size() - k] = t.strides()[t.rank() - k];
@@ -40,7 +42,8 @@ inline tensor expanded(const tensor& t, extents shape) {
 }
 
 /// The element type that arithmetic on two types gives.
-inline element_type promoted(element_type a, element_type b) noexcept {
+template <class = void>
+element_type promoted(element_type a, element_type b) noexcept {
     if (a == b) return a;
     if (class_of(a) < class_of(b)) std::swap(a, b);
     const element_class wide = class_of(a), narrow = class_of(b);
@@ -58,7 +61,8 @@ inline element_type promoted(element_type a, element_type b) noexcept {
 
 /// The element type of a result: tensors with dimensions decide among each other, those without, and numbers, only
 /// where they are of a higher class.
-inline element_type result_type(std::span<const mixed_operand> operands) noexcept {
+template <class = void>
+element_type result_type(std::span<const mixed_operand> operands) noexcept {
     element_type best = element_type::boolean;
     bool decided = false;
     for (int priority = 0; priority < 3; ++priority) {  // with dimensions, without, numbers
@@ -79,7 +83,8 @@ inline element_type result_type(std::span<const mixed_operand> operands) noexcep
 }
 
 /// The nearest number that an element type can hold, ties to even. Doubles stay as they are.
-inline double rounded(double x, element_type e) noexcept {
+template <class = void>
+double rounded(double x, element_type e) noexcept {
     if (e == element_type::f64 || e == element_type::c128) return x;
     const auto single = static_cast<float>(x);
     if (e != element_type::bf16 && e != element_type::f16) return static_cast<double>(single);
@@ -102,7 +107,8 @@ inline double rounded(double x, element_type e) noexcept {
 }
 
 /// Rounds every element in place to what its type can hold.
-inline void round_elements(const tensor& t) {
+template <class = void>
+void round_elements(const tensor& t) {
     if (t.integral() || t.element() == element_type::f64 || t.element() == element_type::c128) return;
     const std::uint64_t before = t.storage()->writes;
     in_class(t.category(), [&]<class T>(T) {
@@ -126,12 +132,14 @@ tensor made_of(element_type element, extents shape, std::span<const T> values) {
 }
 
 /// A float type for the result of a function of floats: integers become f32.
-inline element_type float_type(element_type e) noexcept {
+template <class = void>
+element_type float_type(element_type e) noexcept {
     return class_of(e) <= element_class::integer ? element_type::f32 : e;
 }
 
 /// What memory holds before anybody writes it: no number, and no position either.
-inline tensor garbage(element_type element, extents shape) {
+template <class = void>
+tensor garbage(element_type element, extents shape) {
     tensor made(element, std::move(shape));
     const auto n = static_cast<std::size_t>(made.elements());
     if (made.category() == element_class::truth) made.storage()->integers.assign(n, 1);
@@ -141,7 +149,8 @@ inline tensor garbage(element_type element, extents shape) {
 }
 
 /// Extents of a shape argument must not be negative.
-inline void check_shape(operator_call& c, extents& shape) {
+template <class = void>
+void check_shape(operator_call& c, extents& shape) {
     for (std::int64_t& e : shape) {
         if (e >= 0) continue;
         c.fail("extent " + text_of(e) + " is negative");

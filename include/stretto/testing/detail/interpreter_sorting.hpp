@@ -35,7 +35,8 @@ void sort_stably(std::vector<std::int64_t>& positions, Before before) {
 }
 /// Sorts rows, and gives the sorted values and their positions, `count` of each row; all if it is negative. What is not
 /// a number counts as the largest; equal elements stay in the order of their positions.
-inline void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
+template <class = void>
+void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
     in_class(self.category(), [&]<class T>(T) {
         if constexpr (std::is_same_v<T, complex_number>) {
             c.fail("is not defined for complex numbers");
@@ -62,7 +63,8 @@ inline void sorted(operator_call& c, const tensor& self, std::size_t dim, bool d
     for (tensor& made : c.result.tensors)
         if (count >= 0 && made.rank() > 0) made = narrowed(made, dim, 0, count).cloned();
 }
-inline void sort(operator_call& c) {
+template <class = void>
+void sort(operator_call& c) {
     const bool stable = c.operation == "aten.sort.stable";
     const tensor self = c.input(0, "self");
     // sort.stable(self, *, stable, dim, descending); sort(self, dim, descending)
@@ -72,7 +74,8 @@ inline void sort(operator_call& c) {
     if (!c.failed()) sorted(c, self, dim, descending, -1);
     if (c.operation.starts_with("aten.argsort") && !c.failed()) c.result.tensors.erase(c.result.tensors.begin());
 }
-inline void topk(operator_call& c) {
+template <class = void>
+void topk(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::int64_t count = c.integer(1, "k");
     const std::size_t dim = c.wrapped(c.integer(2, "dim", -1), self.rank());
@@ -90,7 +93,8 @@ inline void topk(operator_call& c) {
 }
 
 /// Elements per interval of equal width; the last interval has both of its ends.
-inline void histc(operator_call& c) {
+template <class = void>
+void histc(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::int64_t bins = c.integer(1, "bins", 100);
     double low = c.real(2, "min", 0), high = c.real(3, "max", 0);
@@ -115,11 +119,12 @@ inline void histc(operator_call& c) {
     c.give(made_of<double>(self.element(), {bins}, counts));
 }
 
+template <class = void>
 inline constexpr operator_entry sorting_operators[] = {
-    {"aten.sort", "default stable", sort},
-    {"aten.argsort", "default", sort},
-    {"aten.topk", "default", topk},
-    {"aten.histc", "default", histc},
+    {"aten.sort", "default stable", sort<>},
+    {"aten.argsort", "default", sort<>},
+    {"aten.topk", "default", topk<>},
+    {"aten.histc", "default", histc<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -17,7 +17,8 @@ namespace stretto::testing::detail {
 
 /// The strides with which t has another shape without a copy; false if there are none. Runs of dimensions of t that lie
 /// behind each other without a gap are cut anew.
-inline bool strides_for(const tensor& t, const extents& shape, extents& strides) {
+template <class = void>
+bool strides_for(const tensor& t, const extents& shape, extents& strides) {
     strides.assign(shape.size(), t.is_complex() ? 2 : 1);
     if (t.elements() == 0) return true;
     std::size_t wanted = shape.size();
@@ -37,7 +38,8 @@ inline bool strides_for(const tensor& t, const extents& shape, extents& strides)
 }
 
 /// t with that shape, which has as many elements.
-inline tensor reshaped(const tensor& t, extents shape) {
+template <class = void>
+tensor reshaped(const tensor& t, extents shape) {
     extents strides;
     if (strides_for(t, shape, strides)) return t.view(std::move(shape), std::move(strides), t.offset());
     const tensor copy = t.cloned();
@@ -46,7 +48,8 @@ inline tensor reshaped(const tensor& t, extents shape) {
 }
 
 /// One extent of a shape argument may be -1: what remains.
-inline extents completed(operator_call& c, extents shape, std::int64_t elements) {
+template <class = void>
+extents completed(operator_call& c, extents shape, std::int64_t elements) {
     std::int64_t known = 1, open = 0;
     for (const std::int64_t e : shape) e == -1 ? static_cast<void>(++open) : static_cast<void>(known *= e);
     for (std::int64_t& e : shape)
@@ -56,16 +59,19 @@ inline extents completed(operator_call& c, extents shape, std::int64_t elements)
     return shape;
 }
 
-inline void view(operator_call& c) {
+template <class = void>
+void view(operator_call& c) {
     const tensor self = c.input(0, "self");
     extents shape = completed(c, c.integers(1, "size"), self.elements());
     if (!c.failed()) c.give(reshaped(self, std::move(shape)));
 }
-inline void alias(operator_call& c) {
+template <class = void>
+void alias(operator_call& c) {
     tensor self = c.input(0, "self");
     if (!c.failed()) c.give(std::move(self));
 }
-inline void expand(operator_call& c) {
+template <class = void>
+void expand(operator_call& c) {
     const tensor self = c.input(0, "self");
     extents shape = c.integers(1, "size");
     if (shape.size() < self.rank()) c.fail("expands " + text_of(self) + " to fewer dimensions");
@@ -78,7 +84,8 @@ inline void expand(operator_call& c) {
     if (!c.failed()) c.give(expanded(self, std::move(shape)));
 }
 
-inline tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
+template <class = void>
+tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     extents shape, strides;
     for (const std::size_t d : order) {
         shape.push_back(t.shape()[d]);
@@ -86,7 +93,8 @@ inline tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     }
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
-inline void permute(operator_call& c) {
+template <class = void>
+void permute(operator_call& c) {
     const tensor self = c.input(0, "self");
     std::vector<std::size_t> order;
     std::vector<bool> taken(self.rank());
@@ -98,24 +106,28 @@ inline void permute(operator_call& c) {
     if (order.size() != self.rank()) c.fail("does not name every dimension");
     if (!c.failed()) c.give(permuted(self, order));
 }
-inline tensor transposed(const tensor& t, std::size_t a, std::size_t b) {
+template <class = void>
+tensor transposed(const tensor& t, std::size_t a, std::size_t b) {
     std::vector<std::size_t> order(t.rank());
     for (std::size_t d = 0; d < order.size(); ++d) order[d] = d == a ? b : d == b ? a : d;
     return permuted(t, order);
 }
-inline void transpose(operator_call& c) {
+template <class = void>
+void transpose(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t a = c.wrapped(c.integer(1, "dim0"), self.rank()),
                       b = c.wrapped(c.integer(2, "dim1"), self.rank());
     if (!c.failed()) c.give(transposed(self, a, b));
 }
-inline void t(operator_call& c) {
+template <class = void>
+void t(operator_call& c) {
     const tensor self = c.input(0, "self");
     if (self.rank() > 2) c.fail("transposes " + text_of(self) + ", which is no matrix");
     if (!c.failed()) c.give(self.rank() < 2 ? self : transposed(self, 0, 1));
 }
 
-inline void squeeze(operator_call& c) {
+template <class = void>
+void squeeze(operator_call& c) {
     const tensor self = c.input(0, "self");
     const bool all = c.operation.ends_with(".default");
     std::vector<bool> chosen(self.rank() + 1, all);
@@ -128,7 +140,8 @@ inline void squeeze(operator_call& c) {
     }
     if (!c.failed()) c.give(self.view(std::move(shape), std::move(strides), self.offset()));
 }
-inline void unsqueeze(operator_call& c) {
+template <class = void>
+void unsqueeze(operator_call& c) {
     const tensor self = c.input(0, "self");
     const auto at = static_cast<std::ptrdiff_t>(c.wrapped(c.integer(1, "dim"), self.rank() + 1));
     extents shape = self.shape(), strides = self.strides();
@@ -138,8 +151,8 @@ inline void unsqueeze(operator_call& c) {
 }
 
 /// `count` positions of a dimension from `first` on, `step` apart.
-inline tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64_t count,
-                       std::int64_t step = 1) {
+template <class = void>
+tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64_t count, std::int64_t step = 1) {
     extents shape = t.shape(), strides = t.strides();
     const std::int64_t offset = t.offset() + first * strides[dim];
     shape[dim] = count;
@@ -150,7 +163,8 @@ inline tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std
 struct slice_bounds {
     std::int64_t first = 0, count = 0, step = 1;
 };
-inline slice_bounds bounds_of_slice(operator_call& c, std::size_t k, std::int64_t extent) {
+template <class = void>
+slice_bounds bounds_of_slice(operator_call& c, std::size_t k, std::int64_t extent) {
     const auto within = [extent](std::int64_t at) {
         if (at < 0) at += extent;
         return at < 0 ? 0 : at > extent ? extent : at;
@@ -166,7 +180,8 @@ inline slice_bounds bounds_of_slice(operator_call& c, std::size_t k, std::int64_
     b.count = end > b.first ? (end - b.first + b.step - 1) / b.step : 0;
     return b;
 }
-inline void slice(operator_call& c) {
+template <class = void>
+void slice(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim", 0), self.rank());
     if (self.rank() == 0) c.fail("slices a tensor without dimensions");
@@ -174,7 +189,8 @@ inline void slice(operator_call& c) {
     const slice_bounds b = bounds_of_slice(c, 2, self.extent(dim));
     if (!c.failed()) c.give(narrowed(self, dim, b.first, b.count, b.step));
 }
-inline void narrow(operator_call& c) {
+template <class = void>
+void narrow(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     std::int64_t first = c.integer(2, "start");
@@ -187,14 +203,16 @@ inline void narrow(operator_call& c) {
                       text_of(self));
     c.give(narrowed(self, dim, first, count));
 }
-inline tensor selected(const tensor& t, std::size_t dim, std::int64_t at) {
+template <class = void>
+tensor selected(const tensor& t, std::size_t dim, std::int64_t at) {
     extents shape = t.shape(), strides = t.strides();
     const std::int64_t offset = t.offset() + at * strides[dim];
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(dim));
     strides.erase(strides.begin() + static_cast<std::ptrdiff_t>(dim));
     return t.view(std::move(shape), std::move(strides), offset);
 }
-inline void select(operator_call& c) {
+template <class = void>
+void select(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     std::int64_t at = c.integer(2, "index");
@@ -205,13 +223,15 @@ inline void select(operator_call& c) {
         return c.fail("position " + text_of(at) + " does not exist in " + text_of(self));
     c.give(selected(self, dim, at));
 }
-inline void unbind(operator_call& c) {
+template <class = void>
+void unbind(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(1, "dim", 0), self.rank());
     if (self.rank() == 0) c.fail("takes a tensor without dimensions apart");
     for (std::int64_t at = 0; !c.failed() && at < self.extent(dim); ++at) c.give(selected(self, dim, at));
 }
-inline void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
+template <class = void>
+void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
     std::int64_t first = 0;
     for (const std::int64_t n : sizes) {
         if (n < 0 || first + n > self.extent(dim)) first = -self.extent(dim) - 1;
@@ -222,7 +242,8 @@ inline void split_by(operator_call& c, const tensor& self, std::size_t dim, cons
     if (first != self.extent(dim))
         c.fail("parts " + text_of(sizes) + " are not what " + text_of(self) + " consists of");
 }
-inline void split(operator_call& c) {
+template <class = void>
+void split(operator_call& c) {
     const tensor self = c.input(0, "self");
     const std::size_t dim = c.wrapped(c.integer(2, "dim", 0), self.rank());
     extents sizes = c.integers(1, "split_size");
@@ -238,55 +259,25 @@ inline void split(operator_call& c) {
     split_by(c, self, dim, sizes);
 }
 
-inline void view_as_complex(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    if (self.category() != element_class::real || self.rank() == 0 || self.shape().back() != 2 ||
-        self.strides().back() != 1)
-        c.fail(text_of(self) + " holds no adjacent pairs of floats");
-    if (c.failed()) return;
-    extents shape = self.shape(), strides = self.strides();
-    shape.pop_back();
-    strides.pop_back();
-    const element_type e = self.element() == element_type::f64 ? element_type::c128 : element_type::c64;
-    c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
-}
-inline void view_as_real(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    if (!self.is_complex()) c.fail(text_of(self) + " is not complex");
-    if (self.conjugated()) c.fail("the storage of a conjugate holds something else", "clone it first");
-    if (c.failed()) return;
-    extents shape = self.shape(), strides = self.strides();
-    shape.push_back(2);
-    strides.push_back(1);
-    const element_type e = self.element() == element_type::c128 ? element_type::f64 : element_type::f32;
-    c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
-}
-inline void conj(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    if (!c.failed()) c.give(self.is_complex() ? self.conjugate() : self);
-}
-
+template <class = void>
 inline constexpr operator_entry view_operators[] = {
-    {"aten.view", "default", view},
-    {"aten.reshape", "default", view},
-    {"aten._unsafe_view", "default", view},
-    {"aten.alias", "default", alias},
-    {"aten.detach", "default", alias},
-    {"aten.expand", "default", expand},
-    {"aten.permute", "default", permute},
-    {"aten.transpose", "int", transpose},
-    {"aten.t", "default", t},
-    {"aten.squeeze", "default dim dims", squeeze},
-    {"aten.unsqueeze", "default", unsqueeze},
-    {"aten.slice", "Tensor", slice},
-    {"aten.narrow", "default", narrow},
-    {"aten.select", "int", select},
-    {"aten.unbind", "int", unbind},
-    {"aten.split", "Tensor sizes", split},
-    {"aten.split_with_sizes", "default", split},
-    {"aten.view_as_complex", "default", view_as_complex},
-    {"aten.view_as_real", "default", view_as_real},
-    {"aten._conj", "default", conj},
+    {"aten.view", "default", view<>},
+    {"aten.reshape", "default", view<>},
+    {"aten._unsafe_view", "default", view<>},
+    {"aten.alias", "default", alias<>},
+    {"aten.detach", "default", alias<>},
+    {"aten.expand", "default", expand<>},
+    {"aten.permute", "default", permute<>},
+    {"aten.transpose", "int", transpose<>},
+    {"aten.t", "default", t<>},
+    {"aten.squeeze", "default dim dims", squeeze<>},
+    {"aten.unsqueeze", "default", unsqueeze<>},
+    {"aten.slice", "Tensor", slice<>},
+    {"aten.narrow", "default", narrow<>},
+    {"aten.select", "int", select<>},
+    {"aten.unbind", "int", unbind<>},
+    {"aten.split", "Tensor sizes", split<>},
+    {"aten.split_with_sizes", "default", split<>},
 };
 
 }  // namespace stretto::testing::detail
