@@ -1,0 +1,175 @@
+// Captured steps in chunks, executed against themselves whole: small extents, real operators, all ranks.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "interop/tiny_step.hpp"
+#include "stretto/interop/capture_chunker.hpp"
+#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_tokens.hpp"
+#include "stretto/interop/check_plan.hpp"
+#include "stretto/schedule/plan_overlap.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+#include "support/shrunken_step.hpp"
+
+using namespace stretto;
+using namespace stretto::testing;
+
+namespace {
+
+using plan_type = chunk_plan<std::uint32_t, std::uint32_t>;
+
+/// Inputs by name, so that two forms of a step get the same.
+using named_inputs = std::map<std::string, std::vector<interpreted_value>, std::less<>>;
+
+interpretation run(const capture& step, const capture_tensors& tensors, const interpreter_options& options,
+                   const named_inputs& inputs, const std::vector<std::uint32_t>* order = nullptr) {
+    const capture_view view{&step};
+    const capture_op_model ops{&step};
+    const support::named_tensor_model model{{&step, &tensors}};
+    const auto input_of = [&](std::uint32_t v) {
+        const auto found = inputs.find(step.name(v));
+        return found == inputs.end() ? std::span<const interpreted_value>()
+                                     : std::span<const interpreted_value>(found->second);
+    };
+    const auto done = order ? interpret_in_order(view, *order, ops, model, input_of, options)
+                            : interpret(view, ops, model, input_of, options);
+    REQUIRE_MESSAGE(done, (done ? std::string() : done.error().message()));
+    return *done;
+}
+
+struct agreement {
+    std::size_t entries = 0;
+    std::size_t bitwise = 0;
+    double worst = 0;  ///< largest difference over the largest element, of the others
+    std::string where;
+};
+
+/// Whatever is not a float agrees exactly.
+void compare_entries(const std::vector<interpreted_entry>& a, const std::vector<interpreted_entry>& b, agreement& all) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t k = 0; k < a.size(); ++k)
+        for (std::size_t rank = 0; rank < a[k].by_rank.size(); ++rank) {
+            const std::vector<tensor>&x = a[k].by_rank[rank].tensors, &y = b[k].by_rank[rank].tensors;
+            REQUIRE(x.size() == y.size());
+            for (std::size_t t = 0; t < x.size(); ++t) {
+                REQUIRE(x[t].shape() == y[t].shape());
+                ++all.entries;
+                if (first_difference(x[t], y[t]) < 0) {
+                    ++all.bitwise;
+                    continue;
+                }
+                CHECK_MESSAGE(!x[t].integral(), a[k].name);
+                if (x[t].integral() || x[t].is_complex()) continue;
+                const auto one = x[t].values<double>(), other = y[t].values<double>();
+                double scale = 0, difference = 0;
+                for (std::size_t i = 0; i < one.size(); ++i) {
+                    scale = std::max(scale, std::fabs(one[i]));
+                    difference = std::max(difference, std::fabs(one[i] - other[i]));
+                }
+                const double relative = scale > 0 ? difference / scale : difference;
+                if (!(relative <= all.worst)) {
+                    all.worst = relative;
+                    all.where = a[k].name;
+                }
+            }
+        }
+}
+
+agreement compare_runs(const interpretation& a, const interpretation& b) {
+    agreement all;
+    compare_entries(a.outputs, b.outputs, all);
+    compare_entries(a.inputs, b.inputs, all);
+    return all;
+}
+
+void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
+                const std::vector<std::vector<std::int64_t>>& all_sizes) {
+    recipe.extents.symbols = {{"u0", tokens}};
+    const auto captured = read_capture(path);
+    REQUIRE(captured);
+    const auto captured_tensors = capture_tensors::read(*captured);
+    REQUIRE(captured_tensors);
+    const auto small = support::shrink(*captured, *captured_tensors, recipe);
+    REQUIRE_MESSAGE(small, support::complaint(small));
+    const capture& step = *small;
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const capture_view view{&step};
+
+    input_options seeded;
+    seeded.ranks = recipe.run.ranks;
+    seeded.seed = 7;
+    const auto made = make_inputs(view, capture_op_model{&step}, capture_tensor_model{&step, &*tensors}, seeded);
+    named_inputs inputs;
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        if (step.kind(v) == op_kind::input) inputs.emplace(step.name(v), made[v]);
+    const interpretation whole = run(step, *tensors, recipe.run, inputs);
+
+    const std::vector<token_symbol> symbols = token_symbols_of(step);
+    REQUIRE(!symbols.empty());
+    REQUIRE(symbols[0].value == tokens);
+    for (const std::vector<std::int64_t>& sizes : all_sizes) {
+        chunk_region<std::uint32_t> region{{}, sizes};
+        for (std::uint32_t v = 0; v < step.size(); ++v)
+            if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
+        aten_ledger ledger;
+        const capture_chunk_model model(view, {&step, &*tensors}, ledger);
+        const auto plan = plan_chunks(view, capture_op_model{&step}, model,
+                                      std::span<const chunk_region<std::uint32_t>>(&region, 1),
+                                      std::span<const token_dimension<std::uint32_t>>(symbols[0].dimensions),
+                                      {.skip_refused = true});
+        REQUIRE(plan);
+        CHECK(plan->counts().chunked > step.size() / 2);
+        capture_chunker chunker(step, *tensors, model);
+        apply_chunks(*plan, view, chunker);
+        const auto chunked = chunker.build();
+        REQUIRE_MESSAGE(chunked, (chunked ? std::string() : chunked.error().message()));
+        const auto chunked_tensors = capture_tensors::read(*chunked);
+        REQUIRE(chunked_tensors);
+
+        const agreement in_order = compare_runs(whole, run(*chunked, *chunked_tensors, recipe.run, inputs));
+        MESSAGE(step.name() << " in " << plan->regions[0].sizes.size() << " chunks: " << in_order.bitwise << " of "
+                            << in_order.entries << " tensors bit for bit, the others within " << in_order.worst << " ("
+                            << in_order.where << ")");
+        CHECK(in_order.worst < 1e-12);
+        CHECK(in_order.bitwise > in_order.entries / 4);
+
+        // In the order that the scheduler finds, nothing changes at all.
+        const interpretation chunked_run = run(*chunked, *chunked_tensors, recipe.run, inputs);
+        const auto scheduled = plan_overlap(capture_view{&*chunked}, capture_op_model{&*chunked});
+        REQUIRE(scheduled);
+        const std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
+        const auto different =
+            compare(chunked_run, run(*chunked, *chunked_tensors, recipe.run, inputs, &order));
+        CHECK_MESSAGE(different.empty(), (different.empty() ? std::string() : different[0].message()));
+    }
+}
+
+std::string step_of(const char* variable, const char* name) {
+    for (const std::string& path : support::captured_steps(variable))
+        if (path.ends_with(name)) return path;
+    return {};
+}
+
+}  // namespace
+
+TEST_CASE("the step of the examples computes the same in chunks") {
+    const std::string path = step_of("STRETTO_EXAMPLE_GRAPHS", "/moe_ep_step.json.gz");
+    if (!path.empty()) check_step(path, support::moe_ep_step_recipe(), 4, {{2, 2}, {1, 3}, {1, 1, 1, 1}});
+}
+
+TEST_CASE("the mixture-of-experts step of the reference computes the same in chunks") {
+    const std::string path = step_of("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
+    if (!path.empty())
+        check_step(path, support::titan_moe_recipe(), 7, {{4, 3}, {1, 2, 4}, {2, 2, 2, 1}, {1, 1, 1, 1, 1, 1, 1}});
+}
