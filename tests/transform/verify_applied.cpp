@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/testing/archetypes.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "support/prop.hpp"
 #include "support/row_ir.hpp"
@@ -154,6 +155,140 @@ TEST_CASE("a program is as it was if the plan is empty, and a plan for something
     c.plan.regions.clear();
     c.plan.operations.push_back({&c.after.p.ops.front(), 0, false, 0, 0, 0});
     CHECK(has(c.verify(), applied_rule::plan_unfit));
+}
+
+TEST_CASE("a split may take several operations") {
+    applied_case c(two_scales());
+    row_op* x = &c.after.p.ops.front();
+    // x -> all parts -> each part
+    row_op* all = &*c.after.p.ops.insert(std::next(c.after.p.ops.begin(), 3), {does::scale, {x}, x->rows});
+    c.from[all] = {row_origin::kind::split, nullptr, c.plan.splits[0].value, 0, row_origin::all_parts};
+    for (row_op& o : c.after.p.ops)
+        if (c.is(&o, row_origin::kind::split) && &o != all) o.reads[0] = all;
+    const auto verified = c.verify();
+    REQUIRE(verified);
+    CHECK(verified->splits == 3);
+    SUBCASE("but nobody else reads what is between them") {
+        row_op* clone = c.choose(0, [&](row_op* o) { return c.is(o, row_origin::kind::clone); });
+        clone->reads[0] = all;
+        const auto found = c.verify();
+        REQUIRE(!found);
+        CHECK(found.error().size() == 1);
+        CHECK(found.error()[0].broken == applied_rule::reads_other_chunk);
+        CHECK(found.error()[0].vertex == clone);
+    }
+    SUBCASE("nor outside of the region") {
+        row_op* output = &c.after.p.ops.back();
+        std::replace_if(
+            output->reads.begin(), output->reads.end(), [&](row_op* o) { return o->what == does::add; }, all);
+        CHECK(has(c.verify(), applied_rule::reads_other_value));
+    }
+}
+
+namespace {
+
+/// Operations by number; value 4 v + k is result k of operation v.
+struct listed_view {
+    struct operation {
+        std::vector<int> reads;
+        int results;
+    };
+    using vertex_type = int;
+    using value_type = int;
+    const std::vector<operation>* ops;
+
+    std::vector<int> vertices() const {
+        std::vector<int> all(ops->size());
+        for (std::size_t v = 0; v < all.size(); ++v) all[v] = static_cast<int>(v);
+        return all;
+    }
+    std::vector<int> consumers(int x) const {
+        std::vector<int> all;
+        for (int v : vertices())
+            for (int y : operands(v))
+                if (y == x) all.push_back(v);
+        return all;
+    }
+    std::vector<int> successors(int v) const {
+        std::vector<int> all;
+        for (int x : results(v))
+            for (int u : consumers(x)) all.push_back(u);
+        return all;
+    }
+    std::vector<int> predecessors(int v) const {
+        std::vector<int> all;
+        for (int x : operands(v)) all.push_back(producer(x));
+        return all;
+    }
+    std::size_t index(int v) const { return static_cast<std::size_t>(v); }
+    std::size_t index_bound() const { return ops->size(); }
+    const std::vector<int>& operands(int v) const { return (*ops)[static_cast<std::size_t>(v)].reads; }
+    std::vector<int> results(int v) const {
+        std::vector<int> all;
+        for (int k = 0; k < (*ops)[static_cast<std::size_t>(v)].results; ++k) all.push_back(4 * v + k);
+        return all;
+    }
+    int producer(int x) const { return x / 4; }
+};
+
+}  // namespace
+
+TEST_CASE("a split may have all parts as its results") {
+    using origin = applied_origin<int, int>;
+    using from = origin::kind;
+    // Before: x = 0, y = 1 reads it, 2 reads y. After: x, its two parts, two clones, their join, the reader.
+    const std::vector<listed_view::operation> before = {{{}, 1}, {{0}, 1}, {{4}, 0}};
+    std::vector<listed_view::operation> after = {{{}, 1}, {{0}, 2}, {{4}, 1}, {{5}, 1}, {{8, 12}, 1}, {{16}, 0}};
+    const std::vector<origin> made_of = {{from::kept, 0, 0, 0, 0},  {from::split, 0, 0, 0, origin::all_parts},
+                                         {from::clone, 1, 0, 0, 0}, {from::clone, 1, 0, 0, 1},
+                                         {from::join, 0, 4, 0, 0},  {from::kept, 2, 0, 0, 0}};
+    chunk_plan<int, int> plan;
+    plan.regions.push_back({2, {1, 1}});
+    plan.operations.push_back({1, 0, false, 0, 1, 2});
+    plan.states = {{chunk_state::kind::sliced, 0}, {chunk_state::kind::sliced, 0}};
+    plan.splits.push_back({0, 0, 0});
+    plan.joins.push_back({4, 0, recombination::concat, 0, {2}, false});
+    const auto verified = [&] {
+        return verify_applied(plan, listed_view{&before}, listed_view{&after},
+                              [&](int v) { return made_of[static_cast<std::size_t>(v)]; });
+    };
+    REQUIRE(verified());
+    CHECK(*verified() == applied_counts{2, 2, 1, 1});
+    SUBCASE("the second clone reads the first part") {
+        after[3].reads = {4};
+        const auto found = verified();
+        REQUIRE(!found);
+        REQUIRE(found.error().size() == 1);
+        CHECK(found.error()[0].broken == applied_rule::reads_other_chunk);
+        CHECK(found.error()[0].vertex == 3);
+        CHECK(found.error()[0].other == 0);
+    }
+    SUBCASE("a part more than there are chunks") {
+        after[1].results = 3;
+        const auto found = verified();
+        REQUIRE(!found);
+        CHECK(found.error().size() == 2);
+        CHECK(found.error()[0].broken == applied_rule::reads_other_chunk);
+    }
+    SUBCASE("a clone with a result of its own") {
+        after[2].results = 2;
+        const auto found = verified();
+        REQUIRE(!found);
+        CHECK(found.error()[0].broken == applied_rule::arity);
+    }
+}
+
+TEST_CASE("archetypes suffice") {
+    const archetypes::program g(0);
+    const chunk_plan<archetypes::vertex, archetypes::value> plan;
+    using origin = applied_origin<archetypes::vertex, archetypes::value>;
+    const auto verified = verify_applied(plan, g, g, [](archetypes::vertex v) {
+        origin from;
+        from.vertex = v;
+        return from;
+    });
+    REQUIRE(verified);
+    CHECK(verified->kept == 8);
 }
 
 TEST_CASE("every rule has a sentence of its own") {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/testing/archetypes.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "support/prop.hpp"
@@ -459,6 +460,59 @@ TEST_CASE("extents are multiples of the tokens") {
     CHECK(find(verify(made, p), chunk_rule::split_dim)->vertex == x);
     x->rows = 12;  // two rows a token
     CHECK(verify(made, p));
+}
+
+namespace {
+
+/// A chunk model, and no more: every value is two tensors of four rows, and what an operation reads first decides.
+struct pairs_of_rows {
+    archetypes::number components_of(archetypes::value) const { return archetypes::number(2); }
+    archetypes::number rank(archetypes::value, std::size_t) const { return archetypes::number(1); }
+    std::int32_t extent(archetypes::value, std::size_t, std::size_t) const { return 4; }
+    chunk_verdict combine_rule(archetypes::vertex, std::int64_t, std::span<const chunk_state> in,
+                               std::span<chunk_state> out) const {
+        for (std::size_t k = 0; k < out.size(); ++k) out[k] = in[k % 2];
+        return {};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("archetypes suffice; values of several tensors stay within their region") {
+    const archetypes::program g(0);
+    chunk_plan<archetypes::vertex, archetypes::value> plan;
+    const auto verified = [&] { return verify_chunks(plan, g, archetypes::kinds(0), pairs_of_rows{}); };
+    CHECK(verified());
+    plan.regions.push_back({2, {1, 1}});
+    std::uint32_t states = 0;
+    for (archetypes::vertex v : g.vertices()) {
+        std::uint32_t operands = 0, results = 0;
+        for ([[maybe_unused]] archetypes::value x : g.operands(v)) operands += 2;
+        for ([[maybe_unused]] archetypes::value x : g.results(v)) results += 2;
+        if (operands == 0 || results == 0) continue;
+        plan.operations.push_back({v, 0, false, states, states + operands, states + operands + results});
+        states += operands + results;
+        plan.states.resize(states, sliced);
+    }
+    REQUIRE(plan.operations.size() == 6);
+    const auto rules = [&] {
+        std::vector<chunk_rule> found;
+        const auto result = verified();
+        if (!result)
+            for (const auto& v : result.error()) found.push_back(v.broken);
+        return found;
+    };
+    // Reading the input in parts takes a split, and the output reads what has no join.
+    CHECK(rules() == std::vector<chunk_rule>{chunk_rule::split_missing, chunk_rule::not_reached,
+                                             chunk_rule::split_missing, chunk_rule::not_reached,
+                                             chunk_rule::join_missing});
+    for (archetypes::vertex v : g.vertices())
+        for (archetypes::value x : g.results(v)) {
+            if (plan.splits.empty()) plan.splits.push_back({x, 0, 0});
+            if (v == plan.operations.back().vertex) plan.joins.push_back({x, 0, recombination::concat, 0, {}, false});
+        }
+    for (archetypes::vertex v : g.vertices()) plan.joins[0].readers = {v};
+    CHECK(rules() == std::vector<chunk_rule>{chunk_rule::split_dim, chunk_rule::join_impossible});
 }
 
 namespace {
