@@ -18,6 +18,7 @@
 #include "stretto/schedule/verify.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/verify_chunks.hpp"
 
 namespace planner {
 namespace {
@@ -144,6 +145,14 @@ expected<stretto::capture, failure> in_chunks(const stretto::capture& step, cons
                                            std::span<const stretto::token_dimension<std::uint32_t>>(tokens.dimensions),
                                            {.skip_refused = true});
     if (!plan) return refused(failure::reason::finding, step, file, plan.error().vertex, "cannot be chunked", "");
+    stretto::aten_ledger second_ledger;
+    const auto verified = stretto::verify_chunks(*plan, view, stretto::capture_op_model{&step},
+                                                 stretto::capture_chunk_model(view, {&step, &tensors}, second_ledger));
+    if (!verified)
+        return refused(
+            failure::reason::finding, step, file, verified.error()[0].vertex,
+            std::string("the plan of its chunks breaks a rule: ") + std::string(hint(verified.error()[0].broken)),
+            "this is a defect of stretto: please report the step");
     stretto::capture_chunker chunker(step, tensors, model);
     stretto::apply_chunks(*plan, view, chunker);
     auto chunked = chunker.build();

@@ -1,10 +1,25 @@
 // Core, views, analysis, transform and schedule in one line, for a first look; a library that ships includes the
-// headers it uses. By name only: what needs a third party (interop), cost models (schedule/cost/), and the clock of
-// another simulator (schedule/autoparallel_clock.hpp).
+// headers it uses. By name only: what needs a third party (interop), chunking
+// (transform/plan_chunks.hpp and its neighbours), cost models (schedule/cost/), and the clock of another simulator
+// (schedule/autoparallel_clock.hpp).
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
+#include "stretto/analysis/antichain.hpp"
+#include "stretto/analysis/boundary.hpp"
+#include "stretto/analysis/cone.hpp"
+#include "stretto/analysis/convexity.hpp"
+#include "stretto/analysis/dominators.hpp"
+#include "stretto/analysis/incremental_reachability.hpp"
+#include "stretto/analysis/influence.hpp"
+#include "stretto/analysis/levels.hpp"
+#include "stretto/analysis/liveness.hpp"
+#include "stretto/analysis/maintained_order.hpp"
+#include "stretto/analysis/reachability.hpp"
+#include "stretto/analysis/symbol_set.hpp"
+#include "stretto/analysis/terminal_reachability.hpp"
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/chunk_model.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
@@ -21,6 +36,7 @@
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/reorder.hpp"
 #include "stretto/version.hpp"
 #include "stretto/views/contracted.hpp"

@@ -103,6 +103,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/compact_tasks.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
     include/stretto/schedule/detail/list_pass.hpp
+    include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/ready_set.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
@@ -163,6 +164,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/check_plan.hpp
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
+    include/stretto/interop/detail/chunk_costs.hpp
+    include/stretto/interop/detail/chunk_symbols.hpp
     include/stretto/interop/detail/chunk_text.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/testing/interpretation.hpp"
 #include "testing/tensor_program.hpp"
 
 using namespace stretto::testing;

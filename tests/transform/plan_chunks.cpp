@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_plan.hpp"
 #include "support/prop.hpp"
 #include "support/row_ir.hpp"
 

@@ -4,6 +4,8 @@
 // A clone keeps operator, module path and whatever else its original says; names, arguments, shapes, bytes and costs
 // are those of the part. Work is shared out by rows, at least a launch for every clone and never less than writing its
 // results takes; a collective costs what the table of the step says for its payload.
+//
+// Longer than 300 lines: one class, whose verbs all fill in the same kind of node.
 #ifndef STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 #define STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 
@@ -12,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -26,12 +27,12 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_builder.hpp"
-#include "stretto/interop/capture_fields.hpp"
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_view.hpp"
+#include "stretto/interop/detail/chunk_costs.hpp"
+#include "stretto/interop/detail/chunk_symbols.hpp"
 #include "stretto/interop/detail/chunk_text.hpp"
 #include "stretto/interop/detail/json_quote.hpp"
-#include "stretto/schedule/cost/table.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/aten_chunk_model.hpp"
 
@@ -50,12 +51,13 @@ public:
         : step_(&step),
           tensors_(&tensors),
           model_(chunks),
-          fields_(step),
           erased_(step.size(), false),
           first_(step.size(), none),
           last_(step.size(), none),
           changed_(step.size(), none),
-          whole_(step.size(), none) {}
+          whole_(step.size(), none),
+          symbols_(step),
+          costs_(step) {}
 
     void insert_before(node_id v) { at_ = v; }
 
@@ -85,7 +87,7 @@ public:
             const chunk_state s = c < part.results.size() ? part.results[c] : chunk_state{};
             if (s.dim >= 0 && s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend) {
                 std::int64_t& extent = shapes.back()[static_cast<std::size_t>(s.dim)];
-                extent = share(extent, part);
+                extent = detail::share(extent, part);
             }
             std::int64_t count = 1, all = 1;
             for (std::int64_t e : shapes.back()) count *= e;
@@ -93,10 +95,10 @@ public:
             size += count * size_of(types[c].element);
             whole_size += all * size_of(types[c].element);
         }
-        bind_symbols(v, part);
+        symbols_.bind_symbols(v, part);
         n.outputs = outputs_of_part(v, shapes, part);
         n.allocation = step_->allocation(v);
-        if (size != whole_size) n.allocation.count = share(n.allocation.count, part);
+        if (size != whole_size) n.allocation.count = detail::share(n.allocation.count, part);
         n.duration = step_->duration(v);
         if (n.kind == op_kind::start) {
             n.collective = step_->collective(v);
@@ -106,11 +108,11 @@ public:
                                        part.operands[0].what == chunk_state::kind::whole;
             n.payload = step_->payload(v);
             if (!whole_payload) {
-                n.payload.count = share(n.payload.count, part);
-                n.duration = collective_time(n.group, n.collective, n.payload);
+                n.payload.count = detail::share(n.payload.count, part);
+                n.duration = costs_.collective_time(n.group, n.collective, n.payload);
             }
         } else if (n.kind == op_kind::compute && !part.once) {
-            n.duration = time_of_part(v, bytes{size}, part);
+            n.duration = costs_.time_of_part(v, bytes{size}, part);
         }
         add_fields(n, v, part);
         clones_[v].push_back(n.id);
@@ -178,7 +180,7 @@ public:
     /// The new step: program order as it was, what was made where insert_before said.
     [[nodiscard]] expected<capture, diagnostic> build() const {
         capture_builder builder = capture_builder::like(*step_);
-        for (const capture_symbol& s : new_symbols_) builder.add_symbol(s.name, s.value);
+        for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
         std::vector<node_id> position(step_->size() + made_.size(), none);
         auto placed = [&](const std::vector<node_id>& nodes, bool may_vanish) {
             std::vector<node_id> at;
@@ -266,104 +268,18 @@ private:
     }
     [[nodiscard]] tensor_type type_of(node_id x) const { return tensors_->components(original(x))[0]; }
 
-    /// The part of an amount that belongs to its rows; the shares of all parts add up to it.
-    [[nodiscard]] static std::int64_t share(std::int64_t amount, const chunk_part& part) {
-        if (part.once) return amount;
-        __extension__ typedef __int128 wide;
-        const wide all = amount;
-        return static_cast<std::int64_t>(all * (part.first + part.rows) / part.tokens - all * part.first / part.tokens);
-    }
-
-    /// Work by share of the rows, if it is rows that the operation works on; no less than a launch and writing what it
-    /// makes.
-    [[nodiscard]] nanoseconds time_of_part(node_id v, bytes made, const chunk_part& part) const {
-        const std::int64_t whole = step_->duration(v).count, launch = std::min(whole, step_->costs().launch.count);
-        bool by_rows = false;
-        for (const chunk_state& s : part.operands)
-            by_rows = by_rows || (s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend);
-        for (const chunk_state& s : part.results) by_rows = by_rows || s.what == chunk_state::kind::sliced;
-        if (!by_rows) return {whole};
-        const std::int64_t work = whole - launch, done = share(work, part);
-        const double writing = static_cast<double>(made.count) / step_->costs().memory_bytes_per_second * 1e9;
-        const std::int64_t least = std::min(work, static_cast<std::int64_t>(writing));
-        return {launch + std::max(done, least)};
-    }
-    [[nodiscard]] nanoseconds collective_time(group_id group, collective_kind kind, bytes payload) const {
-        for (const collective_cost_table& t : step_->costs().collectives)
-            if (t.group == step_->groups()[group].name && t.collective == kind) return interpolate(t.points, payload);
-        return {};
-    }
-    [[nodiscard]] nanoseconds time_of_copy(bytes written) const {
-        const double moved = 2 * static_cast<double>(written.count) / step_->costs().memory_bytes_per_second * 1e9;
-        return {step_->costs().launch.count + static_cast<std::int64_t>(moved) + 1};
-    }
-
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
-
-    /// What all clones of a node have in common.
-    struct original_node {
-        node_id node = none;
-        std::vector<std::string> binds;
-        std::vector<capture_tensor> outputs;  // only if some extent is an expression
-    };
-    const original_node& recall(node_id v) {
-        if (recalled_.node == v) return recalled_;
-        recalled_.node = v;
-        recalled_.binds.clear();
-        recalled_.outputs.clear();
-        if (step_->field(v, "binds")) recalled_.binds = fields_.texts(v, "binds").value_or(std::vector<std::string>());
-        if (step_->outputs(v).find("\"symbolic\"") != std::string_view::npos) recalled_.outputs = fields_.outputs(v);
-        return recalled_;
-    }
-    [[nodiscard]] static std::string name_in(const std::string& symbol, std::uint32_t chunk) {
-        return symbol + "_" + std::to_string(chunk);
-    }
-
-    /// A symbol that an operation binds has a value of its own in every chunk.
-    void bind_symbols(node_id v, const chunk_part& part) {
-        if (part.once) return;
-        for (const std::string& symbol : recall(v).binds) {
-            if (symbols_.size() < part.chunks) symbols_.resize(part.chunks);
-            std::int64_t value = 0;
-            for (const capture_symbol& s : step_->symbols())
-                if (s.name == symbol) value = share(s.value, part);
-            new_symbols_.push_back({name_in(symbol, part.chunk), value});
-            symbols_[part.chunk].emplace(symbol, name_in(symbol, part.chunk));
-        }
-    }
-    /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it has others.
-    [[nodiscard]] std::string in_symbols_of(std::uint32_t chunk, std::string_view extent) const {
-        std::string text;
-        for (std::size_t i = 0; i < extent.size();) {
-            std::size_t end = i;
-            while (end < extent.size() && detail::is_word(extent[end])) ++end;
-            if (end == i) {
-                text += extent[i++];
-                continue;
-            }
-            const std::string_view word = extent.substr(i, end - i);
-            i = end;
-            const bool number = word[0] >= '0' && word[0] <= '9';
-            const bool function = end < extent.size() && extent[end] == '(';
-            std::string_view own = number || function ? word : std::string_view();
-            if (own.empty() && chunk < symbols_.size())
-                if (const auto at = symbols_[chunk].find(word); at != symbols_[chunk].end()) own = at->second;
-            if (own.empty()) return {};
-            text += own;
-        }
-        return text;
-    }
 
     std::string outputs_of_part(node_id v, const std::vector<std::vector<std::int64_t>>& shapes,
                                 const chunk_part& part) {
         const std::span<const tensor_type> types = tensors_->components(v);
-        const std::vector<capture_tensor>& recorded = recall(v).outputs;
+        const std::vector<capture_tensor>& recorded = symbols_.recall(v).outputs;
         std::string text = "[";
         for (std::size_t c = 0; c < shapes.size(); ++c) {
             std::vector<std::string> symbolic;
             if (c < recorded.size() && !part.once)
                 for (std::size_t d = 0; d < recorded[c].symbolic.size() && d < shapes[c].size(); ++d) {
-                    symbolic.push_back(in_symbols_of(part.chunk, recorded[c].symbolic[d]));
+                    symbolic.push_back(symbols_.in_symbols_of(part.chunk, recorded[c].symbolic[d]));
                     if (symbolic.back().empty()) symbolic.back() = std::to_string(shapes[c][d]);
                 }
             if (c != 0) text += ',';
@@ -389,9 +305,9 @@ private:
             } else if (f.key == "kwargs") {
                 detail::append_arguments(text, own.named);
             } else {
-                for (const std::string& symbol : recall(v).binds) {
+                for (const std::string& symbol : symbols_.recall(v).binds) {
                     text += text.empty() ? '[' : ',';
-                    detail::append_quoted(text, name_in(symbol, part.chunk));
+                    detail::append_quoted(text, symbols_.name_in(symbol, part.chunk));
                 }
                 text += ']';
             }
@@ -416,7 +332,7 @@ private:
             for (std::int64_t e : t.shape) size *= e;
             n.allocation.count += size;
         }
-        n.duration = time_of_copy(n.allocation);
+        n.duration = costs_.time_of_copy(n.allocation);
         n.fields.push_back({"args", keep(std::move(args))});
         for (std::string_view key : {"fqn", "direction"})
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
@@ -434,7 +350,6 @@ private:
     const capture* step_;
     const capture_tensors* tensors_;
     capture_chunk_model model_;
-    mutable capture_fields fields_;
     node_id at_ = 0;
     std::deque<made_node> made_;  // clone() and the others refer to what they make
     std::vector<char> erased_;
@@ -443,10 +358,9 @@ private:
     std::vector<std::vector<std::pair<node_id, node_id>>> changes_;
     std::vector<node_id> whole_;  // of a node of the step: what its parts were recombined to
     std::map<node_id, std::vector<node_id>> clones_;
-    std::vector<std::map<std::string, std::string, std::less<>>> symbols_;  // of a chunk: symbol, its own name for it
+    detail::chunk_symbols symbols_;
+    detail::chunk_costs costs_;
     std::deque<std::string> texts_;
-    original_node recalled_;
-    std::vector<capture_symbol> new_symbols_;
     std::set<std::string> taken_;
 };
 

@@ -7,87 +7,10 @@
 
 #include "stretto/schedule/detail/baseline_witness.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/detail/ready_set.hpp"
 
 namespace stretto::detail {
-
-/// For every machine the nodes it should prefer, first to last: [first[m], first[m + 1]) of `node`.
-struct machine_orders {
-    std::vector<std::uint32_t> first;
-    std::vector<std::uint32_t> node;
-    std::vector<std::uint32_t> rank;  // node -> its place in `node`
-};
-
-/// The order in which a sequence of nodes visits each machine; with `reversed`, last to first.
-template <class = void>
-[[nodiscard]] inline machine_orders machine_orders_of(const compact_tasks& c, std::span<const std::uint32_t> nodes,
-                                                      bool reversed = false) {
-    machine_orders m;
-    m.first.assign(c.machines + 2, 0);
-    for (std::uint32_t n : nodes) ++m.first[c.machine[n] + 1];
-    for (std::uint32_t k = 0; k <= c.machines; ++k) m.first[k + 1] += m.first[k];
-    m.node.resize(c.size());
-    m.rank.resize(c.size());
-    std::vector<std::uint32_t> next(m.first.begin(), m.first.end() - 1);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        const std::uint32_t n = nodes[reversed ? nodes.size() - 1 - i : i];
-        const std::uint32_t r = next[c.machine[n]]++;
-        m.node[r] = n;
-        m.rank[n] = r;
-    }
-    return m;
-}
-
-/// The preference between two, per machine: ranks of `a` and `b` averaged with weight `toward_b` in [0, 1] on the lane;
-/// channels follow `b`. Ties by rank in `a`. O(n log n).
-template <class = void>
-[[nodiscard]] inline machine_orders blend(const machine_orders& a, const machine_orders& b, double toward_b) {
-    machine_orders m = b;
-    const auto lane_begin = m.node.begin() + m.first[0], lane_end = m.node.begin() + m.first[1];
-    std::copy(a.node.begin() + a.first[0], a.node.begin() + a.first[1], lane_begin);
-    if (toward_b > 0) {
-        auto key = [&](std::uint32_t n) { return (1 - toward_b) * a.rank[n] + toward_b * b.rank[n]; };
-        std::stable_sort(lane_begin, lane_end, [&](std::uint32_t x, std::uint32_t y) { return key(x) < key(y); });
-    }
-    for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) m.rank[m.node[r]] = r;
-    return m;
-}
-
-/// `order` with kernels drawn forward that lead to a collective and cost next to nothing beside it (a tenth at most, up
-/// to and including the last one before its start): by as much lane time as the collective takes. An order by urgency
-/// alone leaves them until their collective is late, while its channel idles. O(n log n + E).
-template <class = void>
-[[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order) {
-    constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share);
-    std::vector<std::int64_t> work(c.size(), leads_nowhere);  // of the lane, from a node to the start it leads to
-    std::vector<std::int64_t> gain(c.size(), 0);              // what that start takes
-    for (std::uint32_t n = c.size(); n-- > 0;) {
-        if (c.kind[n] == compact_tasks::role::start) {
-            work[n] = 0;
-            gain[n] = c.duration[n];
-            continue;
-        }
-        for (std::uint32_t s : c.successors[n]) {
-            if (c.kind[s] == compact_tasks::role::wait || work[s] == leads_nowhere) continue;
-            const std::int64_t through = work[s] + c.duration[n];
-            if (through > work[n] || (through == work[n] && gain[s] <= gain[n])) continue;
-            work[n] = through;
-            gain[n] = gain[s];
-        }
-    }
-    machine_orders m = order;
-    std::vector<std::int64_t> when(c.size());
-    std::int64_t lane = 0;
-    for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) {
-        const std::uint32_t n = m.node[r];
-        when[n] = share * work[n] <= gain[n] ? lane - gain[n] : lane;
-        lane += c.duration[n];
-    }
-    std::stable_sort(m.node.begin() + m.first[0], m.node.begin() + m.first[1],
-                     [&](std::uint32_t x, std::uint32_t y) { return when[x] < when[y]; });
-    for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) m.rank[m.node[r]] = r;
-    return m;
-}
 
 struct pass_result {
     std::vector<std::uint32_t> nodes;  ///< in the order they are issued
