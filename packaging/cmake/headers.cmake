@@ -162,11 +162,11 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture_view.hpp
     include/stretto/interop/capture_writer.hpp
     include/stretto/interop/check_plan.hpp
+    include/stretto/interop/detail/argument_text.hpp
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
     include/stretto/interop/detail/chunk_costs.hpp
     include/stretto/interop/detail/chunk_symbols.hpp
-    include/stretto/interop/detail/chunk_text.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp
     include/stretto/interop/detail/plan_buckets.hpp

@@ -12,7 +12,7 @@
 
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
-#include "stretto/interop/detail/chunk_text.hpp"
+#include "stretto/interop/detail/argument_text.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
 namespace stretto {

@@ -13,8 +13,8 @@
 
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
+#include "stretto/interop/detail/argument_text.hpp"
 #include "stretto/interop/detail/chunk_costs.hpp"
-#include "stretto/interop/detail/chunk_text.hpp"
 
 namespace stretto::detail {
 

@@ -2,8 +2,6 @@
 #ifndef STRETTO_INTEROP_DETAIL_SHRINK_ARGUMENTS_HPP
 #define STRETTO_INTEROP_DETAIL_SHRINK_ARGUMENTS_HPP
 
-#include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -16,6 +14,7 @@
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
 #include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/detail/argument_text.hpp"
 #include "stretto/interop/detail/json_quote.hpp"
 #include "stretto/interop/diagnostic.hpp"
 
@@ -92,7 +91,7 @@ public:
     [[nodiscard]] std::string positional_text(std::uint32_t v) const {
         std::string text;
         if (nodes_[v].changed && step_->field(v, "args").value_or("null") != "null")
-            append_list(text, nodes_[v].positional);
+            append_arguments(text, nodes_[v].positional);
         return text;
     }
     [[nodiscard]] std::string named_text(std::uint32_t v) const {
@@ -100,7 +99,7 @@ public:
         if (!nodes_[v].changed || nodes_[v].named.empty()) return text;
         for (const named_tensor_argument& a : nodes_[v].named) {
             std::string value;
-            append(value, a.value);
+            append_argument(value, a.value);
             append_member(text, a.name, value);
         }
         return "{" + text + "}";
@@ -203,44 +202,6 @@ private:
         a.items = items;
     }
 
-    static void append_list(std::string& to, std::span<const tensor_argument> items) {
-        to += '[';
-        for (std::size_t k = 0; k < items.size(); ++k) {
-            if (k) to += ',';
-            append(to, items[k]);
-        }
-        to += ']';
-    }
-    static void append(std::string& to, const tensor_argument& a) {
-        using form = tensor_argument::form;
-        switch (a.what) {
-            case form::truth:
-                to += a.integer ? "true" : "false";
-                break;
-            case form::integer:
-                to += std::to_string(a.integer);
-                break;
-            case form::real: {
-                std::array<char, 32> digits{};
-                const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), a.real).ptr;
-                const std::string_view text(digits.data(), static_cast<std::size_t>(end - digits.data()));
-                to += text;
-                if (text.find_first_of(".e") == std::string_view::npos) to += ".0";  // or it would be an integer
-                break;
-            }
-            case form::text:
-                append_quoted(to, a.text);
-                break;
-            case form::operand:
-                to += "\"%" + std::to_string(a.integer) + '"';
-                break;
-            case form::list:
-                append_list(to, a.items);
-                break;
-            default:
-                to += "null";
-        }
-    }
     void fail(std::uint32_t v, std::string cause, std::string hint) {
         failure_ = diagnostic{.file = {},
                               .byte = {},

@@ -1,6 +1,6 @@
 // Arguments and shapes as stretto-graph writes them.
-#ifndef STRETTO_INTEROP_DETAIL_CHUNK_TEXT_HPP
-#define STRETTO_INTEROP_DETAIL_CHUNK_TEXT_HPP
+#ifndef STRETTO_INTEROP_DETAIL_ARGUMENT_TEXT_HPP
+#define STRETTO_INTEROP_DETAIL_ARGUMENT_TEXT_HPP
 
 #include <charconv>
 #include <cstddef>
