@@ -124,10 +124,9 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
             if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
         aten_ledger ledger;
         const capture_chunk_model model(view, {&step, &*tensors}, ledger);
-        const auto plan = plan_chunks(view, capture_op_model{&step}, model,
-                                      std::span<const chunk_region<std::uint32_t>>(&region, 1),
-                                      std::span<const token_dimension<std::uint32_t>>(symbols[0].dimensions),
-                                      {.skip_refused = true});
+        const auto plan =
+            plan_chunks(view, capture_op_model{&step}, model, std::span<const chunk_region<std::uint32_t>>(&region, 1),
+                        std::span<const token_dimension<std::uint32_t>>(symbols[0].dimensions), {.skip_refused = true});
         REQUIRE(plan);
         CHECK(plan->counts().chunked > step.size() / 2);
         capture_chunker chunker(step, *tensors, model);
@@ -149,8 +148,7 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
         const auto scheduled = plan_overlap(capture_view{&*chunked}, capture_op_model{&*chunked});
         REQUIRE(scheduled);
         const std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
-        const auto different =
-            compare(chunked_run, run(*chunked, *chunked_tensors, recipe.run, inputs, &order));
+        const auto different = compare(chunked_run, run(*chunked, *chunked_tensors, recipe.run, inputs, &order));
         CHECK_MESSAGE(different.empty(), (different.empty() ? std::string() : different[0].message()));
     }
 }

@@ -1,5 +1,5 @@
-// What PyTorch 2.15 makes of operators on the CPU: operator | operands | arguments | results, generated once. A tensor is
-// type[shape]:elements in row-major order, a complex element being two numbers.
+// What PyTorch 2.15 makes of operators on the CPU: operator | operands | arguments | results, generated once. A tensor
+// is type[shape]:elements in row-major order, a complex element being two numbers.
 #ifndef STRETTO_TESTS_TESTING_GOLDEN_OPERATORS_HPP
 #define STRETTO_TESTS_TESTING_GOLDEN_OPERATORS_HPP
 
