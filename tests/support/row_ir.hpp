@@ -188,7 +188,7 @@ struct row_rewriter {
         const bool share = part.results[0].what == stretto::chunk_state::kind::sliced ||
                            part.results[0].what == stretto::chunk_state::kind::permuted;
         const std::size_t rows =
-            share ? v->rows * static_cast<std::size_t>(part.rows) / static_cast<std::size_t>(part.tokens) : v->rows;
+            share ? static_cast<std::size_t>(part.share(static_cast<std::int64_t>(v->rows))) : v->rows;
         return {make(v->what, {operands.begin(), operands.end()}, rows, v->number)};
     }
     std::vector<row_op*> split(row_op* x, std::size_t, std::span<const std::int64_t> sizes) {

@@ -64,6 +64,14 @@ struct chunk_interval {
     friend bool operator==(const chunk_interval&, const chunk_interval&) = default;
 };
 
+/// How much of an amount that lies along the tokens (rows, bytes, nanoseconds) is a chunk's: exactly so much a token
+/// where the amount is a multiple of the tokens, and shares that add up to it otherwise.
+[[nodiscard]] constexpr std::int64_t share_of(std::int64_t amount, std::int64_t tokens, chunk_interval chunk) {
+    __extension__ typedef __int128 wide;  // bytes times rows overflow 64 bits
+    const wide all = amount;
+    return static_cast<std::int64_t>(all * (chunk.first + chunk.count) / tokens - all * chunk.first / tokens);
+}
+
 /// `components_of(x)`: how many tensors x consists of (none: a number, which has one state). `rank(x, component)`,
 /// `extent(x, component, dim)`: of one of them.
 /// `combine_rule(v, tokens, operands, results)`: `operands` has the states of all components of the operands of v in

@@ -62,6 +62,16 @@ struct tensor_type {
     element_type element = element_type::other;
 };
 
+/// Bytes of a tensor of that shape; 0 if the size of its elements is not known.
+[[nodiscard]] constexpr std::int64_t size_of(element_type element, std::span<const std::int64_t> shape) noexcept {
+    std::int64_t size = size_of(element);
+    for (std::int64_t extent : shape) size *= extent;
+    return size;
+}
+[[nodiscard]] constexpr std::int64_t size_of(const tensor_type& type) noexcept {
+    return size_of(type.element, type.shape);
+}
+
 /// One argument of an operation. Spans and texts live as long as the program they are from.
 struct tensor_argument {
     enum class form : std::uint8_t {

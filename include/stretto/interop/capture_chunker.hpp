@@ -4,8 +4,6 @@
 // A clone keeps operator, module path and whatever else its original says; names, arguments, shapes, bytes and costs
 // are those of the part. Work is shared out by rows, at least a launch for every clone and never less than writing its
 // results takes; a collective costs what the table of the step says for its payload.
-//
-// Longer than 300 lines: one class, whose verbs all fill in the same kind of node.
 #ifndef STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 #define STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 
@@ -15,6 +13,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -54,7 +53,6 @@ public:
           erased_(step.size(), false),
           first_(step.size(), none),
           last_(step.size(), none),
-          changed_(step.size(), none),
           whole_(step.size(), none),
           symbols_(step),
           costs_(step) {}
@@ -62,87 +60,63 @@ public:
     void insert_before(node_id v) { at_ = v; }
 
     std::array<node_id, 1> clone(node_id v, std::span<const node_id> operands, const chunk_part& part) {
-        made_node& n = make();
-        n.like = v;
+        std::string name = std::string(step_->name(v)) + "_chunk" + std::to_string(part.chunk);
+        if (step_->find(name)) name = fresh_name(name);
+        made_node& made = make(v, std::move(name), step_->op(v), step_->kind(v));
+        capture_node& n = made.node;
         n.inputs.assign(operands.begin(), operands.end());
-        n.name = std::string(step_->name(v)) + "_chunk" + std::to_string(part.chunk);
-        if (step_->find(n.name)) n.name = fresh_name(n.name);
-        n.op = step_->op(v);
-        n.kind = step_->kind(v);
         const std::span<const node_id> before = step_->inputs(v);
-        auto now = [&](node_id x) {
-            for (std::size_t k = 0; k < before.size(); ++k)
-                if (before[k] == x) return operands[k];
-            return stand_in(x, part.chunk);
+        const auto now = [&](node_id x) {
+            const auto at = std::find(before.begin(), before.end(), x);
+            return at != before.end() ? operands[static_cast<std::size_t>(at - before.begin())]
+                                      : stand_in(x, part.chunk);
         };
         for (node_id x : step_->aliases(v)) n.aliases.push_back(now(x));
         for (node_id x : step_->writes(v)) n.writes.push_back(now(x));
 
-        // Shapes, and from them bytes and work.
-        std::int64_t size = 0, whole_size = 0;
-        const std::span<const tensor_type> types = tensors_->components(v);
-        std::vector<std::vector<std::int64_t>> shapes;
-        for (std::size_t c = 0; c < types.size(); ++c) {
-            shapes.emplace_back(types[c].shape.begin(), types[c].shape.end());
-            const chunk_state s = c < part.results.size() ? part.results[c] : chunk_state{};
-            if (s.dim >= 0 && s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend) {
-                std::int64_t& extent = shapes.back()[static_cast<std::size_t>(s.dim)];
-                extent = detail::share(extent, part);
-            }
-            std::int64_t count = 1, all = 1;
-            for (std::int64_t e : shapes.back()) count *= e;
-            for (std::int64_t e : types[c].shape) all *= e;
-            size += count * size_of(types[c].element);
-            whole_size += all * size_of(types[c].element);
-        }
         symbols_.bind_symbols(v, part);
-        n.outputs = outputs_of_part(v, shapes, part);
+        std::int64_t size = 0;
+        n.outputs = keep(outputs_of_part(v, part, size));
         n.allocation = step_->allocation(v);
-        if (size != whole_size) n.allocation.count = detail::share(n.allocation.count, part);
+        if (size != size_of_results(v)) n.allocation.count = part.share(n.allocation.count);
         n.duration = step_->duration(v);
         if (n.kind == op_kind::start) {
             n.collective = step_->collective(v);
             n.group = step_->group(v);
-            const bool whole_payload = part.once || part.operands.empty() ||
-                                       part.operands[0].what == chunk_state::kind::addend ||
-                                       part.operands[0].what == chunk_state::kind::whole;
             n.payload = step_->payload(v);
-            if (!whole_payload) {
-                n.payload.count = detail::share(n.payload.count, part);
+            if (!part.operands.empty() && detail::has_rows(part.operands[0])) {
+                n.payload.count = part.share(n.payload.count);
                 n.duration = costs_.collective_time(n.group, n.collective, n.payload);
             }
-        } else if (n.kind == op_kind::compute && !part.once) {
+        } else if (n.kind == op_kind::compute) {
             n.duration = costs_.time_of_part(v, bytes{size}, part);
         }
         add_fields(n, v, part);
-        clones_[v].push_back(n.id);
-        return {n.id};
+        clones_[v].push_back(made.id);
+        return {made.id};
     }
 
     std::vector<node_id> split(node_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const tensor_type type = type_of(x);
-        std::int64_t tokens = 0;
-        for (std::int64_t size : sizes) tokens += size;
+        const tensor_type type = tensors_->components(original(x))[0];
+        const std::int64_t tokens = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
         const std::int64_t unit = type.shape[dim] / tokens;
         std::vector<node_id> parts;
         std::int64_t from = 0;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const std::int64_t to = from + sizes[k] * unit;
-            made_node& n = make();
-            n.like = original(x);
-            n.name = fresh_name(name_of(x) + "_part" + std::to_string(k));
-            n.op = "aten.slice.Tensor";
-            n.kind = op_kind::view;
-            n.inputs = {x};
-            n.aliases = {x};
+            made_node& made =
+                make(original(x), fresh_name(std::string(step_->name(original(x))) + "_part" + std::to_string(k)),
+                     "aten.slice.Tensor", op_kind::view);
+            made.node.inputs = {x};
+            made.node.aliases = {x};
             std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
             shape[dim] = to - from;
-            n.outputs = "[";
-            detail::append_tensor(n.outputs, shape, element_name(type.element), {});
-            n.outputs += ']';
-            n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) + "," +
-                                             std::to_string(to) + "]")});
-            parts.push_back(n.id);
+            std::string outputs = "[";
+            detail::append_tensor(outputs, shape, name_of(type.element), {});
+            made.node.outputs = keep(outputs + "]");
+            made.node.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) +
+                                                     "," + std::to_string(to) + "]")});
+            parts.push_back(made.id);
             from = to;
         }
         return parts;
@@ -152,29 +126,23 @@ public:
         std::string args = "[[";
         for (std::size_t k = 0; k < parts.size(); ++k) args += (k == 0 ? "\"%" : ",\"%") + std::to_string(k) + "\"";
         args += "]," + std::to_string(dim) + "]";
-        return whole_again(parts, "aten.cat.default", std::move(args));
+        return whole_again(parts, "aten.cat.default", op_kind::compute, std::move(args));
     }
 
     /// In the order of the parts: ((p0 + p1) + p2) + ...
     node_id sum(std::span<const node_id> parts) {
+        const bool number = tensors_->components(original(parts[0])).empty();
         node_id total = parts[0];
-        for (std::size_t k = 1; k < parts.size(); ++k) {
-            const std::array<node_id, 2> both = {total, parts[k]};
-            const bool number = tensors_->components(original(parts[0])).empty();
-            total = whole_again(both, number ? "add" : "aten.add.Tensor", "[\"%0\",\"%1\"]");
-            if (number) made_.back().kind = op_kind::view;
+        for (node_id part : parts.subspan(1)) {
+            const std::array<node_id, 2> both = {total, part};
+            total = whole_again(both, number ? "add" : "aten.add.Tensor", number ? op_kind::view : op_kind::compute,
+                                "[\"%0\",\"%1\"]");
         }
         return total;
     }
 
-    void replace_uses(node_id v, node_id from, node_id to) {
-        if (changed_[v] == none) {
-            changed_[v] = static_cast<node_id>(changes_.size());
-            changes_.push_back({});
-        }
-        changes_[changed_[v]].push_back({from, to});
-        whole_[from] = to;
-    }
+    /// Whoever reads an erased node reads its stand-in: apply_chunks replaces all uses outside of the region.
+    void replace_uses(node_id, node_id from, node_id to) { whole_[from] = to; }
     void erase(node_id v) { erased_[v] = true; }
 
     /// The new step: program order as it was, what was made where insert_before said.
@@ -182,44 +150,23 @@ public:
         capture_builder builder = capture_builder::like(*step_);
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
         std::vector<node_id> position(step_->size() + made_.size(), none);
-        auto placed = [&](const std::vector<node_id>& nodes, bool may_vanish) {
-            std::vector<node_id> at;
-            for (node_id x : nodes) {
-                const node_id there = position[x < step_->size() && erased_[x] ? whole_[x] : x];
-                if ((may_vanish && there == none) || std::find(at.begin(), at.end(), there) != at.end()) continue;
-                at.push_back(there);
+        const auto place = [&](capture_node n) {
+            for (std::vector<node_id>* list : {&n.inputs, &n.aliases, &n.writes}) {
+                std::vector<node_id> there;
+                for (node_id x : *list) {
+                    const node_id now = x < step_->size() && erased_[x] ? whole_[x] : x;
+                    if (now == none) continue;  // shared storage with what is gone, and reads it no more
+                    if (std::find(there.begin(), there.end(), position[now]) == there.end())
+                        there.push_back(position[now]);
+                }
+                *list = std::move(there);
             }
-            return at;
+            return builder.append(n);
         };
         for (node_id v = 0; v < step_->size(); ++v) {
-            for (node_id k = first_[v]; k != none; k = made_[k - step_->size()].next) {
-                const made_node& m = made_[k - step_->size()];
-                capture_node n;
-                n.name = m.name;
-                n.op = m.op;
-                n.kind = m.kind;
-                n.inputs = placed(m.inputs, false);
-                n.aliases = placed(m.aliases, true);
-                n.writes = placed(m.writes, true);
-                n.allocation = m.allocation;
-                n.duration = m.duration;
-                n.collective = m.collective;
-                n.group = m.group;
-                n.payload = m.payload;
-                n.outputs = m.outputs;
-                n.fields = m.fields;
-                position[k] = builder.append(n);
-            }
-            if (erased_[v]) continue;
-            capture_node n = node_of(*step_, v);
-            if (changed_[v] != none)
-                for (const auto& [from, to] : changes_[changed_[v]])
-                    for (std::vector<node_id>* list : {&n.inputs, &n.aliases, &n.writes})
-                        std::replace(list->begin(), list->end(), from, to);
-            n.inputs = placed(n.inputs, false);
-            n.aliases = placed(n.aliases, true);
-            n.writes = placed(n.writes, true);
-            position[v] = builder.append(n);
+            for (node_id k = first_[v]; k != none; k = made_[k - step_->size()].next)
+                position[k] = place(made_[k - step_->size()].node);
+            if (!erased_[v]) position[v] = place(node_of(*step_, v));
         }
         return std::move(builder).build();
     }
@@ -228,34 +175,23 @@ private:
     static constexpr node_id none = UINT32_MAX;
 
     struct made_node {
-        node_id id = 0;
+        node_id id;
+        node_id like;  // of the step: what it is a clone of, or what it cuts or recombines
+        capture_node node;
         node_id next = none;  // made behind it, before the same node
-        node_id like = none;  // of the step: what it is a clone of, or what it cuts or recombines
-        std::string name;
-        std::string_view op;
-        op_kind kind = op_kind::compute;
-        std::vector<node_id> inputs, aliases, writes;
-        bytes allocation, payload;
-        nanoseconds duration;
-        collective_kind collective = collective_kind::other;
-        group_id group = 0;
-        std::string outputs;
-        std::vector<json_field> fields;
     };
 
-    made_node& make() {
-        made_node& n = made_.emplace_back();
-        n.id = static_cast<node_id>(step_->size() + made_.size() - 1);
+    made_node& make(node_id like, std::string name, std::string_view op, op_kind kind) {
+        made_node& n = made_.emplace_back(made_node{static_cast<node_id>(step_->size() + made_.size()), like, {}});
+        n.node.name = keep(std::move(name));
+        n.node.op = op;
+        n.node.kind = kind;
         if (first_[at_] == none) first_[at_] = n.id;
         else made_[last_[at_] - step_->size()].next = n.id;
         last_[at_] = n.id;
         return n;
     }
 
-    [[nodiscard]] static std::string_view element_name(element_type e) noexcept {
-        const std::size_t k = static_cast<std::size_t>(e);
-        return k < detail::element_names.size() ? detail::element_names[k] : "other";
-    }
     /// What chunk k of an operation shares storage with where its original shares it with x.
     [[nodiscard]] node_id stand_in(node_id x, std::uint32_t chunk) const {
         const auto clones = clones_.find(x);
@@ -263,88 +199,88 @@ private:
         return clones->second[std::min<std::size_t>(chunk, clones->second.size() - 1)];
     }
     [[nodiscard]] node_id original(node_id x) const { return x < step_->size() ? x : made_[x - step_->size()].like; }
-    [[nodiscard]] std::string name_of(node_id x) const {
-        return x < step_->size() ? std::string(step_->name(x)) : made_[x - step_->size()].name;
+    [[nodiscard]] std::int64_t size_of_results(node_id v) const {
+        std::int64_t size = 0;
+        for (const tensor_type& t : tensors_->components(v)) size += size_of(t);
+        return size;
     }
-    [[nodiscard]] tensor_type type_of(node_id x) const { return tensors_->components(original(x))[0]; }
-
+    /// Nodes refer to their texts.
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-    std::string outputs_of_part(node_id v, const std::vector<std::vector<std::int64_t>>& shapes,
-                                const chunk_part& part) {
+    /// Shapes as text; adds their bytes to `size`.
+    std::string outputs_of_part(node_id v, const chunk_part& part, std::int64_t& size) {
         const std::span<const tensor_type> types = tensors_->components(v);
         const std::vector<capture_tensor>& recorded = symbols_.recall(v).outputs;
         std::string text = "[";
-        for (std::size_t c = 0; c < shapes.size(); ++c) {
+        for (std::size_t c = 0; c < types.size(); ++c) {
+            std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
+            const chunk_state& s = part.results[c];
+            if (s.dim >= 0 && detail::has_rows(s)) {
+                std::int64_t& extent = shape[static_cast<std::size_t>(s.dim)];
+                extent = part.share(extent);
+            }
+            size += size_of(types[c].element, shape);
             std::vector<std::string> symbolic;
-            if (c < recorded.size() && !part.once)
-                for (std::size_t d = 0; d < recorded[c].symbolic.size() && d < shapes[c].size(); ++d) {
+            if (c < recorded.size() && recorded[c].symbolic.size() == shape.size())
+                for (std::size_t d = 0; d < shape.size(); ++d) {
                     symbolic.push_back(symbols_.in_symbols_of(part.chunk, recorded[c].symbolic[d]));
-                    if (symbolic.back().empty()) symbolic.back() = std::to_string(shapes[c][d]);
+                    if (symbolic.back().empty()) symbolic.back() = std::to_string(shape[d]);
                 }
             if (c != 0) text += ',';
-            detail::append_tensor(text, shapes[c], element_name(types[c].element), symbolic);
+            detail::append_tensor(text, shape, name_of(types[c].element), symbolic);
         }
         return text + "]";
     }
 
-    void add_fields(made_node& n, node_id v, const chunk_part& part) {
+    void add_fields(capture_node& n, node_id v, const chunk_part& part) {
         argument_store store;
-        chunk_arguments own;
-        if (!part.once)
-            own = model_.local_arguments(v, part.tokens, {part.first, part.rows}, part.operands, part.results, store);
+        const bool spelt = step_->field(v, "args") || step_->field(v, "kwargs");
+        const chunk_arguments own =
+            spelt ? model_.local_arguments(v, part.tokens, part.rows, part.operands, part.results, store)
+                  : chunk_arguments{};
         for (std::size_t k = 0; k < step_->field_count(v); ++k) {
             const json_field f = step_->field(v, k);
-            if (part.once || (f.key != "args" && f.key != "kwargs" && f.key != "binds")) {
-                if (f.key != "origin" && f.key != "chunk") n.fields.push_back(f);
-                continue;
-            }
             std::string text;
             if (f.key == "args") {
                 detail::append_arguments(text, own.positional);
             } else if (f.key == "kwargs") {
                 detail::append_arguments(text, own.named);
-            } else {
+            } else if (f.key == "binds" && part.chunks > 1) {
                 for (const std::string& symbol : symbols_.recall(v).binds) {
                     text += text.empty() ? '[' : ',';
                     detail::append_quoted(text, symbols_.name_in(symbol, part.chunk));
                 }
                 text += ']';
+            } else {
+                if (f.key != "origin" && f.key != "chunk") n.fields.push_back(f);
+                continue;
             }
             n.fields.push_back({f.key, keep(std::move(text))});
         }
         std::string origin;
         detail::append_quoted(origin, step_->name(v));
         n.fields.push_back({"origin", keep(std::move(origin))});
-        n.fields.push_back({"chunk", keep(std::to_string(part.once ? 0 : part.chunk))});
+        n.fields.push_back({"chunk", keep(std::to_string(part.chunk))});
     }
 
-    node_id whole_again(std::span<const node_id> parts, std::string_view op, std::string args) {
+    node_id whole_again(std::span<const node_id> parts, std::string_view op, op_kind kind, std::string args) {
         const node_id like = original(parts[0]);
-        made_node& n = make();
-        n.like = like;
-        n.name = fresh_name(std::string(step_->name(like)) + "_whole");
-        n.op = op;
+        made_node& made = make(like, fresh_name(std::string(step_->name(like)) + "_whole"), op, kind);
+        capture_node& n = made.node;
         n.inputs.assign(parts.begin(), parts.end());
         n.outputs = step_->outputs(like);
-        for (const tensor_type& t : tensors_->components(like)) {
-            std::int64_t size = size_of(t.element);
-            for (std::int64_t e : t.shape) size *= e;
-            n.allocation.count += size;
-        }
-        n.duration = costs_.time_of_copy(n.allocation);
+        n.allocation.count = size_of_results(like);
+        if (kind == op_kind::compute) n.duration = costs_.time_of_copy(n.allocation);
         n.fields.push_back({"args", keep(std::move(args))});
         for (std::string_view key : {"fqn", "direction"})
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
-        return n.id;
+        return made.id;
     }
 
-    std::string fresh_name(std::string wanted) {
-        if (!step_->find(wanted) && taken_.insert(wanted).second) return wanted;
-        for (int k = 1;; ++k) {
-            std::string other = wanted + "_" + std::to_string(k);
-            if (!step_->find(other) && taken_.insert(other).second) return other;
-        }
+    std::string fresh_name(const std::string& wanted) {
+        std::string name = wanted;
+        for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);
+        return name;
     }
 
     const capture* step_;
@@ -354,9 +290,7 @@ private:
     std::deque<made_node> made_;  // clone() and the others refer to what they make
     std::vector<char> erased_;
     std::vector<node_id> first_, last_;  // of a node of the step: what was made before it
-    std::vector<node_id> changed_;       // of a node of the step: its changes, or none
-    std::vector<std::vector<std::pair<node_id, node_id>>> changes_;
-    std::vector<node_id> whole_;  // of a node of the step: what its parts were recombined to
+    std::vector<node_id> whole_;         // of a node of the step: what its parts were recombined to
     std::map<node_id, std::vector<node_id>> clones_;
     detail::chunk_symbols symbols_;
     detail::chunk_costs costs_;

@@ -59,6 +59,11 @@ inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16"
     while (k < detail::element_names.size() && detail::element_names[k] != name) ++k;
     return static_cast<element_type>(k);
 }
+/// What stretto-graph calls it.
+[[nodiscard]] inline std::string_view name_of(element_type e) noexcept {
+    const std::size_t k = static_cast<std::size_t>(e);
+    return k < detail::element_names.size() ? detail::element_names[k] : "other";
+}
 
 /// Owns what a tensor_model of one capture refers to. O(length of the text) time and space.
 class capture_tensors {

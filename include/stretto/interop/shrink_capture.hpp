@@ -102,19 +102,17 @@ template <class Execute>
         for (std::size_t k = 0; k < recorded.size() && k < shapes.size(); ++k) {
             if (k) outputs += ',';
             symbols.append_type(outputs, recorded[k], shapes[k]);
-            std::int64_t elements = size_of(element_type_of(recorded[k].dtype));
-            for (const std::int64_t e : shapes[k]) elements *= e;
-            size += elements;
+            size += size_of(element_type_of(recorded[k].dtype), shapes[k]);
         }
         outputs += ']';
         node.outputs = outputs;
         if (node.allocation > bytes{}) node.allocation = bytes{size};
         if (node.kind == op_kind::start && !node.inputs.empty()) {
             const std::uint32_t sent = node.inputs[0];
-            std::int64_t payload = tensors.components(sent).empty() ? 0 : size_of(tensors.components(sent)[0].element);
-            if (!(*executed)[sent].shapes.empty())
-                for (const std::int64_t e : (*executed)[sent].shapes[0]) payload *= e;
-            node.payload = bytes{payload};
+            const std::span<const tensor_type> types = tensors.components(sent);
+            const std::vector<std::vector<std::int64_t>>& made_there = (*executed)[sent].shapes;
+            node.payload = {};
+            if (!types.empty() && !made_there.empty()) node.payload.count = size_of(types[0].element, made_there[0]);
         }
         const std::string positional = rewritten.positional_text(v), named = rewritten.named_text(v);
         for (json_field& f : node.fields) {

@@ -16,13 +16,15 @@
 
 namespace stretto {
 
-/// What a rewriter may need to know of the clone that it is asked for: rows [first, first + rows) of `tokens`, and the
-/// states of the operands and results, by component. With one chunk (`once`), the clone belongs to all of them.
+/// What a rewriter may need to know of the clone that it is asked for: its rows of `tokens`, and the states of the
+/// operands and results, by component. A clone that all chunks share (`chunks` is 1) has all rows.
 struct chunk_part {
     std::uint32_t chunk = 0, chunks = 1;
-    std::int64_t first = 0, rows = 0, tokens = 0;
+    std::int64_t tokens = 0;
+    chunk_interval rows;
     std::span<const chunk_state> operands, results;
-    bool once = false;
+
+    [[nodiscard]] std::int64_t share(std::int64_t amount) const { return share_of(amount, tokens, rows); }
 };
 
 /// `insert_before(v)`: what is made from now on stands before v, in the order of the calls. `clone(v, operands, part)`:
@@ -84,10 +86,11 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
     for (const chunked_operation<V>& o : plan.operations) chunked[g.index(o.vertex)] = true;
 
     std::size_t next_split = 0, next_join = 0;  // both are listed in the order of the operations
-    std::vector<X> operands, results;
+    std::vector<X> operands;
     for (const chunked_operation<V>& o : plan.operations) {
         const auto& region = plan.regions[o.region];
-        const std::uint32_t chunks = static_cast<std::uint32_t>(region.sizes.size());
+        const std::span<const std::int64_t> sizes =
+            o.once ? std::span<const std::int64_t>(&region.tokens, 1) : std::span<const std::int64_t>(region.sizes);
         rewriter.insert_before(o.vertex);
         std::vector<X> read;
         for (X x : g.operands(o.vertex)) read.push_back(x);
@@ -102,10 +105,14 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             add_fate(x, o.region).parts = std::move(parts);
         }
         std::vector<std::vector<X>> made;  // by chunk
-        chunk_part part{0,     o.once ? 1 : chunks, 0, 0, region.tokens, plan.operand_states(o), plan.result_states(o),
-                        o.once};
-        for (; part.chunk < part.chunks; ++part.chunk, part.first += part.rows) {
-            part.rows = region.sizes[part.chunk];
+        chunk_part part{0,
+                        static_cast<std::uint32_t>(sizes.size()),
+                        region.tokens,
+                        {},
+                        plan.operand_states(o),
+                        plan.result_states(o)};
+        for (; part.chunk < part.chunks; ++part.chunk) {
+            part.rows = {part.rows.first + part.rows.count, sizes[part.chunk]};
             operands.clear();
             for (X x : read) {
                 const fate* f = fate_of(x, o.region);

@@ -2,6 +2,7 @@
 #ifndef STRETTO_INTEROP_DETAIL_ARGUMENT_TEXT_HPP
 #define STRETTO_INTEROP_DETAIL_ARGUMENT_TEXT_HPP
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -24,7 +25,7 @@ inline void append_real(std::string& to, double x) {
     static_cast<void>(error);  // 32 characters hold the shortest form of every double
     std::string_view text(digits, static_cast<std::size_t>(end - digits));
     to += text;
-    if (text.find_first_of(".en") == std::string_view::npos) to += ".0";
+    if (text.find_first_of(".e") == std::string_view::npos) to += ".0";
 }
 
 inline void append_argument(std::string& to, const tensor_argument& a);
@@ -77,23 +78,21 @@ inline void append_arguments(std::string& to, std::span<const named_tensor_argum
     to += '}';
 }
 
-/// One element of `outputs`. `symbolic`: extents as expressions, or nothing.
+/// One element of `outputs`. `symbolic`: extents as expressions or numbers, or nothing; written if one is no number.
 inline void append_tensor(std::string& to, std::span<const std::int64_t> shape, std::string_view dtype,
                           std::span<const std::string> symbolic) {
     to += "{\"shape\":[";
     for (std::size_t d = 0; d < shape.size(); ++d) to += (d == 0 ? "" : ",") + std::to_string(shape[d]);
     to += "],\"dtype\":";
     append_quoted(to, dtype);
-    bool numbers = true;
-    for (const std::string& extent : symbolic)
-        for (char c : extent) numbers = numbers && c >= '0' && c <= '9';
-    if (!numbers) {
+    const auto is_number = [](std::string_view text) {
+        return text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (!std::all_of(symbolic.begin(), symbolic.end(), is_number)) {
         to += ",\"symbolic\":[";
         for (std::size_t d = 0; d < symbolic.size(); ++d) {
             if (d != 0) to += ',';
-            bool number = true;
-            for (char c : symbolic[d]) number = number && c >= '0' && c <= '9';
-            if (number) to += symbolic[d];
+            if (is_number(symbolic[d])) to += symbolic[d];
             else append_quoted(to, symbolic[d]);
         }
         to += ']';

@@ -13,12 +13,9 @@
 
 namespace stretto::detail {
 
-/// The part of an amount that belongs to its rows; the shares of all parts add up to it.
-[[nodiscard]] inline std::int64_t share(std::int64_t amount, const chunk_part& part) {
-    if (part.once) return amount;
-    __extension__ typedef __int128 wide;
-    const wide all = amount;
-    return static_cast<std::int64_t>(all * (part.first + part.rows) / part.tokens - all * part.first / part.tokens);
+/// Whether a part has some of the rows, and not all of them or a value of the same size.
+[[nodiscard]] inline bool has_rows(const chunk_state& s) noexcept {
+    return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
 class chunk_costs {
@@ -30,11 +27,10 @@ public:
     [[nodiscard]] nanoseconds time_of_part(std::uint32_t v, bytes made, const chunk_part& part) const {
         const std::int64_t whole = step_->duration(v).count, launch = std::min(whole, step_->costs().launch.count);
         bool by_rows = false;
-        for (const chunk_state& s : part.operands)
-            by_rows = by_rows || (s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend);
+        for (const chunk_state& s : part.operands) by_rows = by_rows || has_rows(s);
         for (const chunk_state& s : part.results) by_rows = by_rows || s.what == chunk_state::kind::sliced;
         if (!by_rows) return {whole};
-        const std::int64_t work = whole - launch, done = share(work, part);
+        const std::int64_t work = whole - launch, done = part.share(work);
         const double writing = static_cast<double>(made.count) / step_->costs().memory_bytes_per_second * 1e9;
         const std::int64_t least = std::min(work, static_cast<std::int64_t>(writing));
         return {launch + std::max(done, least)};

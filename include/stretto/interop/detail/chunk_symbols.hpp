@@ -14,7 +14,7 @@
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
 #include "stretto/interop/detail/argument_text.hpp"
-#include "stretto/interop/detail/chunk_costs.hpp"
+#include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
 
@@ -43,12 +43,12 @@ public:
 
     /// A symbol that an operation binds has a value of its own in every chunk.
     void bind_symbols(std::uint32_t v, const chunk_part& part) {
-        if (part.once) return;
+        if (part.chunks == 1) return;
         for (const std::string& symbol : recall(v).binds) {
             if (symbols_.size() < part.chunks) symbols_.resize(part.chunks);
             std::int64_t value = 0;
             for (const capture_symbol& s : step_->symbols())
-                if (s.name == symbol) value = share(s.value, part);
+                if (s.name == symbol) value = part.share(s.value);
             new_symbols_.push_back({name_in(symbol, part.chunk), value});
             symbols_[part.chunk].emplace(symbol, name_in(symbol, part.chunk));
         }

@@ -14,7 +14,7 @@
 
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
-#include "stretto/interop/detail/json_quote.hpp"
+#include "stretto/interop/detail/argument_text.hpp"
 
 namespace stretto::detail {
 
@@ -32,19 +32,10 @@ public:
 
     /// {"shape":[...],"dtype":"...","symbolic":[...]}. An expression that no longer gives the extent becomes a number.
     void append_type(std::string& to, const capture_tensor& recorded, std::span<const std::int64_t> shape) const {
-        to += "{\"shape\":[";
-        for (std::size_t d = 0; d < shape.size(); ++d) to += (d ? "," : "") + std::to_string(shape[d]);
-        to += "],\"dtype\":";
-        append_quoted(to, recorded.dtype);
-        if (recorded.symbolic.size() == shape.size() && !shape.empty()) {
-            to += ",\"symbolic\":[";
-            for (std::size_t d = 0; d < shape.size(); ++d) {
-                if (d) to += ',';
-                append_extent(to, recorded.symbolic[d], shape[d]);
-            }
-            to += ']';
-        }
-        to += '}';
+        std::vector<std::string> symbolic;
+        if (recorded.symbolic.size() == shape.size())
+            for (std::size_t d = 0; d < shape.size(); ++d) symbolic.push_back(spelt(recorded.symbolic[d], shape[d]));
+        append_tensor(to, shape, recorded.dtype, symbolic);
     }
 
 private:
@@ -80,17 +71,18 @@ private:
         while (piece.ends_with(' ')) piece.remove_suffix(1);
         return piece;
     }
-    void append_extent(std::string& to, std::string_view spelt, std::int64_t extent) const {
-        const bool number = !spelt.empty() && spelt.find_first_not_of("0123456789") == std::string_view::npos;
-        if (!number && value_of(spelt) == extent) return append_quoted(to, spelt);
+    /// The extent as an expression like the old one, or as a number.
+    [[nodiscard]] std::string spelt(std::string_view old, std::int64_t extent) const {
+        const bool number = !old.empty() && old.find_first_not_of("0123456789") == std::string_view::npos;
+        if (!number && value_of(old) == extent) return std::string(old);
         // A factor was an extent: "512*u0" -> "16*u0".
-        std::string_view rest = spelt;
+        std::string_view rest = old;
         const std::string_view factor = cut(rest, '*');
         const std::optional<std::int64_t> symbol = value_of_word(rest);
         const bool product = !number && value_of_word(factor) && symbol && rest.find('*') == std::string_view::npos;
         if (product && *symbol > 0 && extent % *symbol == 0)
-            return append_quoted(to, std::to_string(extent / *symbol) + "*" + std::string(rest));
-        to += std::to_string(extent);
+            return std::to_string(extent / *symbol) + "*" + std::string(rest);
+        return std::to_string(extent);
     }
 
     std::vector<capture_symbol> symbols_;

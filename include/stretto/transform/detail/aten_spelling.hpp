@@ -47,12 +47,6 @@ enum class spelled : std::uint8_t {
     output_size    ///< the argument of that name is the number of rows
 };
 
-/// How many of `extent` things that lie along the tokens are those of a chunk: the exact share of a multiple of the
-/// tokens, and shares that sum to `extent` otherwise.
-constexpr std::int64_t share_of(std::int64_t extent, std::int64_t tokens, chunk_interval chunk) {
-    return extent * (chunk.first + chunk.count) / tokens - extent * chunk.first / tokens;
-}
-
 class argument_speller {
 public:
     argument_speller(const aten_call& call, chunk_interval chunk, argument_store& store)
