@@ -1,0 +1,130 @@
+// What every clone of a chunk plan reads, found before the first one is made.
+#ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
+#define STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto::detail {
+
+/// A cell holds a value. Each value that a chunked operation reads or makes has one, for what stands for it outside of
+/// its region; and one per part in each region where it has parts, one behind the other. Carrying the plan out is then
+/// a walk over arrays: parts are written to their cells when they are made, and read from there.
+/// O(operations of the plan, their operands, the results of what produces those); finding a value among the results of
+/// its producer is linear in their number.
+template <dataflow_graph G>
+    requires indexed_graph<G>
+class chunk_cells {
+public:
+    using X = value_t<G>;
+
+    /// Chunk c reads cell `first + c * step`.
+    struct operand {
+        std::uint32_t first, step;
+    };
+    /// Part c of result i of an operation is in cell `first_result + i * clones + c`.
+    struct operation {
+        std::uint32_t first_operand, last_operand, first_result, clones;
+    };
+    struct split {
+        std::uint32_t operation;  // before which it is made
+        std::uint32_t whole, first_part;
+    };
+
+    std::vector<X> cells;
+    std::vector<operand> operands;
+    std::vector<operation> operations;  // as in the plan
+    std::vector<split> splits;          // as in the plan
+
+    chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), first_cell_(g.index_bound(), none) {
+        operations.resize(plan.operations.size());
+        splits.resize(plan.splits.size());
+        // Region by region, so that one array can say which values have parts.
+        const index_lists operations_of = by_region(plan.operations, plan.regions.size());
+        const index_lists splits_of = by_region(plan.splits, plan.regions.size());
+        for (std::uint32_t r = 0; r < plan.regions.size(); ++r) {
+            const std::uint32_t chunks = static_cast<std::uint32_t>(plan.regions[r].sizes.size());
+            auto next_split = splits_of[r].begin();  // they are in the order of the operations
+            for (std::uint32_t k : operations_of[r]) {
+                const chunked_operation<vertex_t<G>>& o = plan.operations[k];
+                operation& own = operations[k];
+                own.first_operand = static_cast<std::uint32_t>(operands.size());
+                for (X x : g_.operands(o.vertex)) {
+                    const std::uint32_t whole = met(x);
+                    if (next_split != splits_of[r].end() && plan.splits[*next_split].value == x)
+                        splits[*next_split++] = {k, whole, add_parts(whole, r, chunks, 1)};
+                    const parts& p = parts_[whole];
+                    operands.push_back(p.region == r ? operand{p.first, p.step} : operand{whole, 0});
+                }
+                own.last_operand = static_cast<std::uint32_t>(operands.size());
+                own.clones = o.once ? 1 : chunks;
+                own.first_result = none;
+                for (X x : g_.results(o.vertex)) {
+                    const std::uint32_t first = add_parts(met(x), r, own.clones, o.once ? 0 : 1);
+                    if (own.first_result == none) own.first_result = first;
+                }
+            }
+        }
+    }
+
+    /// The cell of a value that a chunked operation reads or makes.
+    [[nodiscard]] std::uint32_t whole_cell(X x) const {
+        std::uint32_t cell = first_cell_[g_.index(g_.producer(x))];
+        while (!(cells[cell] == x)) ++cell;
+        return cell;
+    }
+    /// Of a result of operation k.
+    [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
+        const std::uint32_t i = whole_cell(result) - first_cell_[g_.index(g_.producer(result))];
+        return operations[k].first_result + i * operations[k].clones;
+    }
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct parts {
+        std::uint32_t region = none, first = 0, step = 0;
+    };
+
+    template <class Listed>
+    static index_lists by_region(const std::vector<Listed>& all, std::size_t regions) {
+        index_lists lists;
+        lists.reserve(all.size(), all.size());
+        for (const Listed& one : all) {
+            lists.push(one.region);
+            lists.close_row();
+        }
+        return lists.inverse(regions);
+    }
+    /// The first value of a vertex that is met gives a cell to all of them.
+    std::uint32_t met(X x) {
+        const vertex_t<G> from = g_.producer(x);
+        std::uint32_t& first = first_cell_[g_.index(from)];
+        if (first == none) {
+            first = static_cast<std::uint32_t>(cells.size());
+            for (X y : g_.results(from)) cells.push_back(y);
+            parts_.resize(cells.size());
+        }
+        return whole_cell(x);
+    }
+    std::uint32_t add_parts(std::uint32_t whole, std::uint32_t region, std::uint32_t count, std::uint32_t step) {
+        const std::uint32_t first = static_cast<std::uint32_t>(cells.size());
+        parts_[whole] = {region, first, step};
+        cells.resize(cells.size() + count);
+        parts_.resize(cells.size());
+        return first;
+    }
+
+    G g_;
+    std::vector<std::uint32_t> first_cell_;  // by index of a vertex
+    std::vector<parts> parts_;               // by cell of a whole value: in the region that is looked at
+};
+
+}  // namespace stretto::detail
+
+#endif
