@@ -60,6 +60,9 @@ set(STRETTO_HEADERS
     include/stretto/transform/aten_chunk_model.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/chunk_plan.hpp
+    include/stretto/transform/chunk_plan_text.hpp
+    include/stretto/transform/describe_chunks.hpp
+    include/stretto/transform/detail/chunk_text_words.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp

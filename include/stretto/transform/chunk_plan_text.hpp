@@ -1,0 +1,193 @@
+// A chunk plan as text that a program can read back: to keep it, to send it to other ranks, to edit it by hand.
+//
+//     stretto-chunk-plan 1
+//     region 6 4 2
+//     operation "y" 0 reads sliced@0 whole makes sliced@0
+//     operation "t" 0 reads sliced@0 makes addend
+//     split "x" 0 0
+//     join "y" 0 concat 0 readers "out"
+//     join "t" 0 sum readers "s" "out"
+//     refused "r"
+//     end
+//
+// One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
+// them; `operation VERTEX REGION [once] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join VALUE REGION
+// concat DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind, `@DIM` where it has one,
+// and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
+#ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
+#define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/chunk_text_words.hpp"
+
+namespace stretto {
+
+/// The plan as above, the same for the same plan. `vertex_name(v)` and `value_name(x)` give texts, by which a reader
+/// must be able to tell vertices, and values, apart. O(size of the plan).
+template <handle V, handle X, class VertexName, class ValueName>
+    requires requires(VertexName& vertex_name, ValueName& value_name, V v, X x) {
+        { vertex_name(v) } -> std::convertible_to<std::string_view>;
+        { value_name(x) } -> std::convertible_to<std::string_view>;
+    }
+[[nodiscard]] std::string write_chunk_plan(const chunk_plan<V, X>& plan, VertexName vertex_name, ValueName value_name) {
+    std::string text = "stretto-chunk-plan 1\n";
+    const auto name = [&](std::string_view of) { detail::append_chunk_name(text, of); };
+    const auto number = [&](auto n) { text += ' ' + std::to_string(n); };
+    for (const auto& r : plan.regions) {
+        text += "region";
+        number(r.tokens);
+        for (std::int64_t size : r.sizes) number(size);
+        text += '\n';
+    }
+    for (const chunked_operation<V>& o : plan.operations) {
+        text += "operation";
+        name(vertex_name(o.vertex));
+        number(o.region);
+        text += o.once ? " once reads" : " reads";
+        for (const chunk_state& s : plan.operand_states(o)) detail::append_chunk_state(text, s);
+        text += " makes";
+        for (const chunk_state& s : plan.result_states(o)) detail::append_chunk_state(text, s);
+        text += '\n';
+    }
+    for (const chunk_split<X>& s : plan.splits) {
+        text += "split";
+        name(value_name(s.value));
+        number(s.region);
+        number(s.dim);
+        text += '\n';
+    }
+    for (const chunk_join<V, X>& j : plan.joins) {
+        text += "join";
+        name(value_name(j.value));
+        number(j.region);
+        text += j.how == recombination::concat ? " concat" : j.how == recombination::sum ? " sum" : " first";
+        if (j.how == recombination::concat) number(j.dim);
+        text += j.late ? " late readers" : " readers";
+        for (const V& v : j.readers) name(vertex_name(v));
+        text += '\n';
+    }
+    for (const V& v : plan.refused) {
+        text += "refused";
+        name(vertex_name(v));
+        text += '\n';
+    }
+    return text + "end\n";
+}
+
+/// Why a text is no plan.
+struct chunk_text_error {
+    std::size_t line = 0;  ///< from 1
+    std::string cause;
+    friend bool operator==(const chunk_text_error&, const chunk_text_error&) = default;
+};
+
+/// Reads what write_chunk_plan has written, whatever else stands there: malformed text is refused at its first fault.
+/// `find_vertex(name)` and `find_value(name)` give a handle or nothing. The plan need not fit the program: that is for
+/// verify_chunks to say. O(size of the text) beside the finding.
+template <handle V, handle X, class FindVertex, class FindValue>
+    requires requires(FindVertex& find_vertex, FindValue& find_value, std::string_view name) {
+        { find_vertex(name) } -> std::convertible_to<std::optional<V>>;
+        { find_value(name) } -> std::convertible_to<std::optional<X>>;
+    }
+[[nodiscard]] expected<chunk_plan<V, X>, chunk_text_error> read_chunk_plan(std::string_view text,
+                                                                           FindVertex find_vertex,
+                                                                           FindValue find_value) {
+    chunk_plan<V, X> plan;
+    detail::chunk_text_words in(text);
+    const auto vertex = [&] {
+        const std::optional<V> found = find_vertex(std::string_view(in.name()));
+        if (!found) in.fail("there is no vertex of this name");
+        return found.value_or(V());
+    };
+    const auto value = [&] {
+        const std::optional<X> found = find_value(std::string_view(in.name()));
+        if (!found) in.fail("there is no value of this name");
+        return found.value_or(X());
+    };
+    const auto region = [&] {
+        const std::int64_t r = in.number(0, UINT32_MAX);
+        if (r >= static_cast<std::int64_t>(plan.regions.size())) in.fail("this region has not been described");
+        return static_cast<std::uint32_t>(r);
+    };
+    const auto dim = [&] { return static_cast<std::uint32_t>(in.number(0, INT8_MAX)); };
+    const auto states = [&] {
+        while (in.good() && in.more() && !in.next_is("makes")) plan.states.push_back(in.state());
+        return static_cast<std::uint32_t>(plan.states.size());
+    };
+
+    in.next_line();
+    in.expect("stretto-chunk-plan");
+    in.expect("1");
+    for (;;) {
+        in.end_line();
+        if (!in.next_line()) break;
+        const std::string_view item = in.word();
+        if (item == "region") {
+            typename chunk_plan<V, X>::region r;
+            r.tokens = in.number(1, INT64_MAX);
+            std::int64_t rest = r.tokens;
+            while (in.good() && in.more()) {
+                r.sizes.push_back(in.number(1, INT64_MAX));
+                if (r.sizes.back() > rest) in.fail("the chunks have more rows than there are");
+                rest -= r.sizes.back();
+            }
+            if (rest != 0) in.fail("the chunks do not have all rows");
+            plan.regions.push_back(std::move(r));
+        } else if (item == "operation") {
+            chunked_operation<V> o;
+            o.vertex = vertex();
+            o.region = region();
+            o.once = in.skip("once");
+            in.expect("reads");
+            o.first_operand = static_cast<std::uint32_t>(plan.states.size());
+            o.first_result = states();
+            in.expect("makes");
+            o.last_result = states();
+            plan.operations.push_back(o);
+        } else if (item == "split") {
+            chunk_split<X> s{value()};
+            s.region = region();
+            s.dim = dim();
+            plan.splits.push_back(s);
+        } else if (item == "join") {
+            chunk_join<V, X> j{value(), 0, recombination::first, 0, {}, false};
+            j.region = region();
+            if (in.skip("concat")) {
+                j.how = recombination::concat;
+                j.dim = dim();
+            } else if (in.skip("sum")) {
+                j.how = recombination::sum;
+            } else {
+                in.expect("first");
+            }
+            j.late = in.skip("late");
+            in.expect("readers");
+            do j.readers.push_back(vertex());
+            while (in.good() && in.more());
+            plan.joins.push_back(std::move(j));
+        } else if (item == "refused") {
+            plan.refused.push_back(vertex());
+        } else if (item == "end") {
+            in.end_text();
+            break;
+        } else {
+            in.fail("no item begins like this");
+        }
+    }
+    if (in.good()) return plan;
+    return unexpected(chunk_text_error{in.line(), in.cause()});
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,209 @@
+// A chunk plan as people read it: what it takes out of the program (-) and what it puts there (+).
+#ifndef STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
+#define STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto {
+namespace detail {
+
+/// A program on numbers in program order, which apply_chunks can be shown instead of the user's.
+struct numbered_dataflow {
+    index_lists operands, results, consumers;
+    std::vector<std::uint32_t> producer;
+};
+
+struct numbered_dataflow_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+    const numbered_dataflow* program;
+
+    [[nodiscard]] std::span<const std::uint32_t> operands(std::uint32_t v) const { return program->operands[v]; }
+    [[nodiscard]] std::span<const std::uint32_t> results(std::uint32_t v) const { return program->results[v]; }
+    [[nodiscard]] std::uint32_t producer(std::uint32_t x) const { return program->producer[x]; }
+    [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return program->consumers[x]; }
+    [[nodiscard]] std::size_t index(std::uint32_t v) const { return v; }
+    [[nodiscard]] std::size_t index_bound() const { return program->results.rows(); }
+};
+
+/// Writes lines instead of operations. Values that it makes are numbered behind those of the program.
+class chunk_lines {
+public:
+    chunk_lines(const numbered_dataflow& program, std::vector<std::string> operators, std::vector<std::string> values)
+        : program_(program),
+          operators_(std::move(operators)),
+          values_(std::move(values)),
+          made_(operators_.size()),
+          now_(operators_.size()),
+          erased_(operators_.size(), false) {}
+
+    void insert_before(std::uint32_t v) { at_ = v; }
+    std::vector<std::uint32_t> clone(std::uint32_t v, std::span<const std::uint32_t> operands, const chunk_part& part) {
+        std::vector<std::uint32_t> results;
+        for (std::uint32_t x : program_.results[v]) results.push_back(add_value(values_[x] + rows(part.rows)));
+        add_line(results, operators_[v], operands);
+        return results;
+    }
+    std::vector<std::uint32_t> split(std::uint32_t x, std::size_t dim, std::span<const std::int64_t> sizes) {
+        std::vector<std::uint32_t> parts;
+        chunk_interval at;
+        for (std::int64_t size : sizes) {
+            at = {at.first + at.count, size};
+            parts.push_back(add_value(values_[x] + rows(at)));
+        }
+        add_line(parts, "split along " + std::to_string(dim) + " of ", {&x, 1});
+        return parts;
+    }
+    std::uint32_t concat(std::span<const std::uint32_t> parts, std::size_t dim) {
+        return join(parts, "concat along " + std::to_string(dim) + " of ");
+    }
+    std::uint32_t sum(std::span<const std::uint32_t> parts) { return join(parts, "sum of "); }
+    void replace_uses(std::uint32_t v, std::uint32_t from, std::uint32_t to) {
+        if (now_[v].empty()) now_[v].assign(program_.operands[v].begin(), program_.operands[v].end());
+        for (std::uint32_t& x : now_[v])
+            if (x == from) x = to;
+    }
+    void erase(std::uint32_t v) { erased_[v] = true; }
+
+    [[nodiscard]] std::string text() const {
+        std::string all;
+        std::size_t unchanged = 0;
+        const auto skip = [&] {
+            if (unchanged != 0)
+                all += "  ... " + std::to_string(unchanged) + (unchanged == 1 ? " operation\n" : " operations\n");
+            unchanged = 0;
+        };
+        for (std::uint32_t v = 0; v < operators_.size(); ++v) {
+            const bool changed = erased_[v] || !now_[v].empty();
+            if (changed || !made_[v].empty()) skip();
+            if (changed) all += "- " + line(program_.results[v], operators_[v], program_.operands[v]);
+            all += made_[v];
+            if (!now_[v].empty() && !erased_[v]) all += "+ " + line(program_.results[v], operators_[v], now_[v]);
+            unchanged += !changed;
+        }
+        skip();
+        return all;
+    }
+
+private:
+    static std::string rows(chunk_interval at) {
+        return "[" + std::to_string(at.first) + ":" + std::to_string(at.first + at.count) + "]";
+    }
+    std::uint32_t add_value(std::string name) {
+        values_.push_back(std::move(name));
+        return static_cast<std::uint32_t>(values_.size() - 1);
+    }
+    /// The name of a part without its rows, marked.
+    std::uint32_t join(std::span<const std::uint32_t> parts, const std::string& how) {
+        const std::string& part = values_[parts[0]];
+        const std::array<std::uint32_t, 1> whole = {add_value(part.substr(0, part.rfind('[')) + "'")};
+        add_line(whole, how, parts);
+        return whole[0];
+    }
+    [[nodiscard]] std::string list(std::span<const std::uint32_t> values) const {
+        std::string all;
+        for (std::uint32_t x : values) all += (all.empty() ? "" : ", ") + values_[x];
+        return all;
+    }
+    [[nodiscard]] std::string line(std::span<const std::uint32_t> results, const std::string& what,
+                                   std::span<const std::uint32_t> operands) const {
+        return (results.empty() ? std::string() : list(results) + " = ") + what + "(" + list(operands) + ")\n";
+    }
+    void add_line(std::span<const std::uint32_t> results, const std::string& what,
+                  std::span<const std::uint32_t> operands) {
+        made_[at_] += "+ " + line(results, what, operands);
+    }
+
+    const numbered_dataflow& program_;
+    std::vector<std::string> operators_, values_;
+    std::vector<std::string> made_;                // by vertex: lines in front of it
+    std::vector<std::vector<std::uint32_t>> now_;  // by vertex: what it reads, if that has changed
+    std::vector<char> erased_;
+    std::uint32_t at_ = 0;
+};
+
+}  // namespace detail
+
+/// The difference that carrying the plan out makes to the program, a line for every operation that vanishes (`- `), is
+/// made, or reads something else (`+ `), in program order; what stays is counted:
+///
+///       ... 2 operations
+///     - y = scale(x)
+///     + x[0:4], x[4:6] = split along 0 of (x)
+///     + y[0:4] = scale(x[0:4])
+///     + y[4:6] = scale(x[4:6])
+///     + y' = concat along 0 of (y[0:4], y[4:6])
+///     - output(y)
+///     + output(y')
+///
+/// `x[4:6]`: what the chunk with rows 4 and 5 of the tokens has of x; `y'`: y, recombined. `operator_name(v)` and
+/// `value_name(x)` give texts. The lines are written by apply_chunks, so they are what it does. `g` must be the view
+/// that the plan was made from. O(V + E).
+template <vertex_list_graph G, class OperatorName, class ValueName>
+    requires dataflow_graph<G> && indexed_graph<G> &&
+             requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {
+                 { operator_name(v) } -> std::convertible_to<std::string_view>;
+                 { value_name(x) } -> std::convertible_to<std::string_view>;
+             }
+[[nodiscard]] std::string describe_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g,
+                                          OperatorName operator_name, ValueName value_name) {
+    detail::numbered_dataflow p;
+    std::vector<std::string> operators, names;
+    std::vector<std::uint32_t> number(g.index_bound(), UINT32_MAX);
+    std::vector<value_t<G>> values;
+    for (vertex_t<G> v : g.vertices()) {
+        number[g.index(v)] = static_cast<std::uint32_t>(operators.size());
+        operators.emplace_back(std::string_view(operator_name(v)));
+        for (value_t<G> x : g.results(v)) {
+            p.results.push(static_cast<std::uint32_t>(values.size()));
+            p.producer.push_back(number[g.index(v)]);
+            values.push_back(x);
+            names.emplace_back(std::string_view(value_name(x)));
+        }
+        p.results.close_row();
+    }
+    const auto number_of = [&](value_t<G> x) {
+        const std::span<const std::uint32_t> results = p.results[number[g.index(g.producer(x))]];
+        std::size_t k = 0;
+        while (!(values[results[k]] == x)) ++k;
+        return results[k];
+    };
+    for (vertex_t<G> v : g.vertices()) {
+        for (value_t<G> x : g.operands(v)) p.operands.push(number_of(x));
+        p.operands.close_row();
+    }
+    p.consumers = p.operands.inverse(values.size());
+
+    chunk_plan<std::uint32_t, std::uint32_t> numbered;
+    numbered.states = plan.states;
+    for (const auto& r : plan.regions) numbered.regions.push_back({r.tokens, r.sizes});
+    for (const auto& o : plan.operations)
+        numbered.operations.push_back(
+            {number[g.index(o.vertex)], o.region, o.once, o.first_operand, o.first_result, o.last_result});
+    for (const auto& s : plan.splits) numbered.splits.push_back({number_of(s.value), s.region, s.dim});
+    for (const auto& j : plan.joins) {
+        numbered.joins.push_back({number_of(j.value), j.region, j.how, j.dim, {}, j.late});
+        for (const vertex_t<G>& v : j.readers) numbered.joins.back().readers.push_back(number[g.index(v)]);
+    }
+    detail::chunk_lines lines(p, std::move(operators), std::move(names));
+    apply_chunks(numbered, detail::numbered_dataflow_view{&p}, lines);
+    return lines.text();
+}
+
+}  // namespace stretto
+
+#endif
