@@ -166,6 +166,10 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture_view.hpp
     include/stretto/interop/capture_writer.hpp
     include/stretto/interop/check_plan.hpp
+    include/stretto/interop/concretise_capture.hpp
+    include/stretto/interop/detail/concrete_numbers.hpp
+    include/stretto/interop/detail/extent_expression.hpp
+    include/stretto/interop/detail/rename_operands.hpp
     include/stretto/interop/detail/argument_text.hpp
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
