@@ -166,6 +166,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture_view.hpp
     include/stretto/interop/capture_writer.hpp
     include/stretto/interop/check_plan.hpp
+    include/stretto/interop/chunk_capture.hpp
+    include/stretto/interop/chunk_tasks.hpp
     include/stretto/interop/concretise_capture.hpp
     include/stretto/interop/detail/concrete_numbers.hpp
     include/stretto/interop/detail/extent_expression.hpp
@@ -174,6 +176,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
     include/stretto/interop/detail/chunk_costs.hpp
+    include/stretto/interop/detail/chunk_layout.hpp
+    include/stretto/interop/detail/chunk_reasons.hpp
     include/stretto/interop/detail/chunk_symbols.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp

@@ -4,14 +4,13 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/check_plan.hpp"
-#include "stretto/transform/apply_chunks.hpp"
-#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/interop/chunk_capture.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -21,32 +20,24 @@ namespace {
 static_assert(chunk_model<capture_chunk_model, capture_view>);
 static_assert(chunking_rewriter<capture_chunker, capture_view>);
 
-struct chunked {
-    chunk_plan<std::uint32_t, std::uint32_t> plan;
-    capture step;
-};
+/// All nodes but inputs and outputs, in chunks of these sizes.
+capture_chunk_region whole_step(const capture& step, std::vector<std::int64_t> sizes) {
+    capture_chunk_region region{{}, std::move(sizes)};
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
+    return region;
+}
 
 /// Everything that the tokens of a step reach, in chunks of these sizes.
-chunked in_chunks(const capture& step, const std::vector<std::int64_t>& sizes) {
+chunked_capture in_chunks(const capture& step, const std::vector<std::int64_t>& sizes) {
     const auto tensors = capture_tensors::read(step);
     REQUIRE(tensors);
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
-    chunk_region<std::uint32_t> region{{}, sizes};
-    for (std::uint32_t v = 0; v < step.size(); ++v)
-        if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
-    const capture_view view{&step};
-    aten_ledger ledger;
-    const capture_chunk_model model(view, {&step, &*tensors}, ledger);
-    auto plan =
-        plan_chunks(view, capture_op_model{&step}, model, std::span<const chunk_region<std::uint32_t>>(&region, 1),
-                    std::span<const token_dimension<std::uint32_t>>(symbols[0].dimensions), {.skip_refused = true});
-    REQUIRE(plan);
-    capture_chunker chunker(step, *tensors, model);
-    apply_chunks(*plan, view, chunker);
-    auto made = chunker.build();
+    const capture_chunk_region region = whole_step(step, sizes);
+    auto made = chunk_capture(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
-    return {std::move(*plan), std::move(*made)};
+    return *std::move(made);
 }
 
 void check_rules(const capture& step, const capture& plan) {
@@ -71,7 +62,7 @@ const char* small_step = R"({"format":"stretto-graph","version":1,"name":"block"
 TEST_CASE("clones have the extents, work and bytes of their part") {
     const auto step = support::parse_capture(small_step, "block.json");
     REQUIRE(step);
-    const chunked c = in_chunks(*step, {6, 2});
+    const chunked_capture c = in_chunks(*step, {6, 2});
     const capture& made = c.step;
     CHECK(c.plan.counts() == chunk_counts{3, 6, 1, 1, 1});
 
@@ -120,7 +111,7 @@ TEST_CASE("the captured mixture-of-experts step, forward and backward, in chunks
     for (const std::vector<std::int64_t>& sizes :
          {equal_chunks(tokens, 2), equal_chunks(tokens, 3), equal_chunks(tokens, 4), equal_chunks(tokens, 7),
           std::vector<std::int64_t>{1, tokens - 1}, std::vector<std::int64_t>{tokens / 2, 0, tokens - tokens / 2}}) {
-        const chunked c = in_chunks(*step, sizes);
+        const chunked_capture c = in_chunks(*step, sizes);
         CHECK(c.plan.counts().chunked > step->size() / 2);
         check_rules(*step, c.step);
         std::size_t exchanges = 0, whole = 0;

@@ -11,22 +11,16 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_chunker.hpp"
 #include "stretto/interop/capture_reader.hpp"
 #include "stretto/interop/capture_tokens.hpp"
-#include "stretto/interop/check_plan.hpp"
+#include "stretto/interop/chunk_capture.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
-#include "stretto/transform/apply_chunks.hpp"
-#include "stretto/transform/plan_chunks.hpp"
-#include "stretto/transform/verify_chunks.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
 using namespace stretto::testing;
 
 namespace {
-
-using plan_type = chunk_plan<std::uint32_t, std::uint32_t>;
 
 /// Inputs by name, so that two forms of a step get the same.
 using named_inputs = std::map<std::string, std::vector<interpreted_value>, std::less<>>;
@@ -109,46 +103,39 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     input_options seeded;
     seeded.ranks = recipe.run.ranks;
     seeded.seed = 7;
-    const auto made = make_inputs(view, capture_op_model{&step}, capture_tensor_model{&step, &*tensors}, seeded);
+    const auto drawn = make_inputs(view, capture_op_model{&step}, capture_tensor_model{&step, &*tensors}, seeded);
     named_inputs inputs;
     for (std::uint32_t v = 0; v < step.size(); ++v)
-        if (step.kind(v) == op_kind::input) inputs.emplace(step.name(v), made[v]);
+        if (step.kind(v) == op_kind::input) inputs.emplace(step.name(v), drawn[v]);
     const interpretation whole = run(step, *tensors, recipe.run, inputs);
 
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
     for (const std::vector<std::int64_t>& sizes : all_sizes) {
-        chunk_region<std::uint32_t> region{{}, sizes};
+        capture_chunk_region region{{}, sizes};
         for (std::uint32_t v = 0; v < step.size(); ++v)
             if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
-        aten_ledger ledger;
-        const capture_chunk_model model(view, {&step, &*tensors}, ledger);
-        const auto plan =
-            plan_chunks(view, capture_op_model{&step}, model, std::span<const chunk_region<std::uint32_t>>(&region, 1),
-                        std::span<const token_dimension<std::uint32_t>>(symbols[0].dimensions), {.skip_refused = true});
-        REQUIRE(plan);
-        CHECK(plan->counts().chunked > step.size() / 2);
-        capture_chunker chunker(step, *tensors, model);
-        apply_chunks(*plan, view, chunker);
-        const auto chunked = chunker.build();
-        REQUIRE_MESSAGE(chunked, (chunked ? std::string() : chunked.error().message()));
-        const auto chunked_tensors = capture_tensors::read(*chunked);
+        const auto made = chunk_capture(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
+        REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
+        const capture& chunked = made->step;
+        CHECK(made->plan.counts().chunked > step.size() / 2);
+        const auto chunked_tensors = capture_tensors::read(chunked);
         REQUIRE(chunked_tensors);
 
-        const agreement in_order = compare_runs(whole, run(*chunked, *chunked_tensors, recipe.run, inputs));
-        MESSAGE(step.name() << " in " << plan->regions[0].sizes.size() << " chunks: " << in_order.bitwise << " of "
+        const agreement in_order = compare_runs(whole, run(chunked, *chunked_tensors, recipe.run, inputs));
+        MESSAGE(step.name() << " in " << made->plan.regions[0].sizes.size() << " chunks: " << in_order.bitwise << " of "
                             << in_order.entries << " tensors bit for bit, the others within " << in_order.worst << " ("
                             << in_order.where << ")");
         CHECK(in_order.worst < 1e-12);
         CHECK(in_order.bitwise > in_order.entries / 4);
 
         // In the order that the scheduler finds, nothing changes at all.
-        const interpretation chunked_run = run(*chunked, *chunked_tensors, recipe.run, inputs);
-        const auto scheduled = plan_overlap(capture_view{&*chunked}, capture_op_model{&*chunked});
+        const interpretation chunked_run = run(chunked, *chunked_tensors, recipe.run, inputs);
+        const auto scheduled = plan_overlap(capture_view{&chunked}, capture_op_model{&chunked});
         REQUIRE(scheduled);
         const std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
-        const auto different = compare(chunked_run, run(*chunked, *chunked_tensors, recipe.run, inputs, &order));
+        const auto different = compare(chunked_run, run(chunked, *chunked_tensors, recipe.run, inputs, &order));
         CHECK_MESSAGE(different.empty(), (different.empty() ? std::string() : different[0].message()));
     }
 }

@@ -7,12 +7,10 @@
 #ifndef STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 #define STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <numeric>
 #include <set>
 #include <span>
@@ -30,6 +28,7 @@
 #include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/detail/argument_text.hpp"
 #include "stretto/interop/detail/chunk_costs.hpp"
+#include "stretto/interop/detail/chunk_layout.hpp"
 #include "stretto/interop/detail/chunk_symbols.hpp"
 #include "stretto/interop/detail/json_quote.hpp"
 #include "stretto/transform/apply_chunks.hpp"
@@ -47,76 +46,50 @@ public:
 
     /// `chunks`: the model that the plan was made with; it knows the operators.
     capture_chunker(const capture& step, const capture_tensors& tensors, const capture_chunk_model& chunks)
-        : step_(&step),
-          tensors_(&tensors),
-          model_(chunks),
-          erased_(step.size(), false),
-          first_(step.size(), none),
-          last_(step.size(), none),
-          whole_(step.size(), none),
-          symbols_(step),
-          costs_(step) {}
+        : step_(&step), tensors_(&tensors), model_(chunks), layout_(step), symbols_(step), costs_(step, tensors) {}
 
-    void insert_before(node_id v) { at_ = v; }
+    void insert_before(node_id v) { layout_.insert_before(v); }
 
     std::array<node_id, 1> clone(node_id v, std::span<const node_id> operands, const chunk_part& part) {
         std::string name = std::string(step_->name(v)) + "_chunk" + std::to_string(part.chunk);
         if (step_->find(name)) name = fresh_name(name);
-        made_node& made = make(v, std::move(name), step_->op(v), step_->kind(v));
-        capture_node& n = made.node;
+        const node_id id = layout_.add_clone(v);
+        capture_node& n = make(std::move(name), step_->op(v), step_->kind(v));
         n.inputs.assign(operands.begin(), operands.end());
-        const std::span<const node_id> before = step_->inputs(v);
-        const auto now = [&](node_id x) {
-            const auto at = std::find(before.begin(), before.end(), x);
-            return at != before.end() ? operands[static_cast<std::size_t>(at - before.begin())]
-                                      : stand_in(x, part.chunk);
-        };
-        for (node_id x : step_->aliases(v)) n.aliases.push_back(now(x));
-        for (node_id x : step_->writes(v)) n.writes.push_back(now(x));
-
-        symbols_.bind_symbols(v, part);
-        std::int64_t size = 0;
-        n.outputs = keep(outputs_of_part(v, part, size));
-        n.allocation = step_->allocation(v);
-        if (size != size_of_results(v)) n.allocation.count = part.share(n.allocation.count);
-        n.duration = step_->duration(v);
+        for (node_id x : step_->aliases(v)) n.aliases.push_back(layout_.of_chunk(v, x, operands, part.chunk));
+        for (node_id x : step_->writes(v)) n.writes.push_back(layout_.of_chunk(v, x, operands, part.chunk));
         if (n.kind == op_kind::start) {
             n.collective = step_->collective(v);
             n.group = step_->group(v);
-            n.payload = step_->payload(v);
-            if (!part.operands.empty() && detail::has_rows(part.operands[0])) {
-                n.payload.count = part.share(n.payload.count);
-                n.duration = costs_.collective_time(n.group, n.collective, n.payload);
-            }
-        } else if (n.kind == op_kind::compute) {
-            n.duration = costs_.time_of_part(v, bytes{size}, part);
         }
+        set_costs(n, costs_.of_clone(v, part));
+        symbols_.bind_symbols(v, part);
+        n.outputs = keep(outputs_of_part(v, part));
         add_fields(n, v, part);
-        clones_[v].push_back(made.id);
-        return {made.id};
+        return {id};
     }
 
     std::vector<node_id> split(node_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const tensor_type type = tensors_->components(original(x))[0];
+        const node_id like = layout_.original(x);
+        const tensor_type type = tensors_->components(like)[0];
         const std::int64_t tokens = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
         const std::int64_t unit = type.shape[dim] / tokens;
         std::vector<node_id> parts;
         std::int64_t from = 0;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const std::int64_t to = from + sizes[k] * unit;
-            made_node& made =
-                make(original(x), fresh_name(std::string(step_->name(original(x))) + "_part" + std::to_string(k)),
-                     "aten.slice.Tensor", op_kind::view);
-            made.node.inputs = {x};
-            made.node.aliases = {x};
+            parts.push_back(layout_.add(x));
+            capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_part" + std::to_string(k)),
+                                   "aten.slice.Tensor", op_kind::view);
+            n.inputs = {x};
+            n.aliases = {x};
             std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
             shape[dim] = to - from;
             std::string outputs = "[";
             detail::append_tensor(outputs, shape, name_of(type.element), {});
-            made.node.outputs = keep(outputs + "]");
-            made.node.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) +
-                                                     "," + std::to_string(to) + "]")});
-            parts.push_back(made.id);
+            n.outputs = keep(outputs + "]");
+            n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) + "," +
+                                             std::to_string(to) + "]")});
             from = to;
         }
         return parts;
@@ -131,7 +104,7 @@ public:
 
     /// In the order of the parts: ((p0 + p1) + p2) + ...
     node_id sum(std::span<const node_id> parts) {
-        const bool number = tensors_->components(original(parts[0])).empty();
+        const bool number = tensors_->components(layout_.original(parts[0])).empty();
         node_id total = parts[0];
         for (node_id part : parts.subspan(1)) {
             const std::array<node_id, 2> both = {total, part};
@@ -141,74 +114,42 @@ public:
         return total;
     }
 
-    /// Whoever reads an erased node reads its stand-in: apply_chunks replaces all uses outside of the region.
-    void replace_uses(node_id, node_id from, node_id to) { whole_[from] = to; }
-    void erase(node_id v) { erased_[v] = true; }
+    void replace_uses(node_id, node_id from, node_id to) { layout_.replace_uses(from, to); }
+    void erase(node_id v) { layout_.erase(v); }
 
     /// The new step: program order as it was, what was made where insert_before said.
-    [[nodiscard]] expected<capture, diagnostic> build() const {
+    [[nodiscard]] expected<capture, diagnostic> build() {
         capture_builder builder = capture_builder::like(*step_);
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
-        std::vector<node_id> position(step_->size() + made_.size(), none);
-        const auto place = [&](capture_node n) {
+        layout_.for_each([&](node_id id) {
+            capture_node n = id < step_->size() ? node_of(*step_, id) : made_[id - step_->size()];
             for (std::vector<node_id>* list : {&n.inputs, &n.aliases, &n.writes}) {
-                std::vector<node_id> there;
-                for (node_id x : *list) {
-                    const node_id now = x < step_->size() && erased_[x] ? whole_[x] : x;
-                    if (now == none) continue;  // shared storage with what is gone, and reads it no more
-                    if (std::find(there.begin(), there.end(), position[now]) == there.end())
-                        there.push_back(position[now]);
-                }
-                *list = std::move(there);
+                const std::span<const node_id> there = layout_.positions(*list);
+                list->assign(there.begin(), there.end());
             }
             return builder.append(n);
-        };
-        for (node_id v = 0; v < step_->size(); ++v) {
-            for (node_id k = first_[v]; k != none; k = made_[k - step_->size()].next)
-                position[k] = place(made_[k - step_->size()].node);
-            if (!erased_[v]) position[v] = place(node_of(*step_, v));
-        }
+        });
         return std::move(builder).build();
     }
 
 private:
-    static constexpr node_id none = UINT32_MAX;
-
-    struct made_node {
-        node_id id;
-        node_id like;  // of the step: what it is a clone of, or what it cuts or recombines
-        capture_node node;
-        node_id next = none;  // made behind it, before the same node
-    };
-
-    made_node& make(node_id like, std::string name, std::string_view op, op_kind kind) {
-        made_node& n = made_.emplace_back(made_node{static_cast<node_id>(step_->size() + made_.size()), like, {}});
-        n.node.name = keep(std::move(name));
-        n.node.op = op;
-        n.node.kind = kind;
-        if (first_[at_] == none) first_[at_] = n.id;
-        else made_[last_[at_] - step_->size()].next = n.id;
-        last_[at_] = n.id;
+    /// The text of the node that was added last.
+    capture_node& make(std::string name, std::string_view op, op_kind kind) {
+        capture_node& n = made_.emplace_back();
+        n.name = keep(std::move(name));
+        n.op = op;
+        n.kind = kind;
         return n;
     }
-
-    /// What chunk k of an operation shares storage with where its original shares it with x.
-    [[nodiscard]] node_id stand_in(node_id x, std::uint32_t chunk) const {
-        const auto clones = clones_.find(x);
-        if (clones == clones_.end()) return x;
-        return clones->second[std::min<std::size_t>(chunk, clones->second.size() - 1)];
-    }
-    [[nodiscard]] node_id original(node_id x) const { return x < step_->size() ? x : made_[x - step_->size()].like; }
-    [[nodiscard]] std::int64_t size_of_results(node_id v) const {
-        std::int64_t size = 0;
-        for (const tensor_type& t : tensors_->components(v)) size += size_of(t);
-        return size;
+    static void set_costs(capture_node& n, const detail::node_costs& c) {
+        n.allocation = c.allocation;
+        n.payload = c.payload;
+        n.duration = c.duration;
     }
     /// Nodes refer to their texts.
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-    /// Shapes as text; adds their bytes to `size`.
-    std::string outputs_of_part(node_id v, const chunk_part& part, std::int64_t& size) {
+    std::string outputs_of_part(node_id v, const chunk_part& part) {
         const std::span<const tensor_type> types = tensors_->components(v);
         const std::vector<capture_tensor>& recorded = symbols_.recall(v).outputs;
         std::string text = "[";
@@ -219,7 +160,6 @@ private:
                 std::int64_t& extent = shape[static_cast<std::size_t>(s.dim)];
                 extent = part.share(extent);
             }
-            size += size_of(types[c].element, shape);
             std::vector<std::string> symbolic;
             if (c < recorded.size() && recorded[c].symbolic.size() == shape.size())
                 for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -264,17 +204,15 @@ private:
     }
 
     node_id whole_again(std::span<const node_id> parts, std::string_view op, op_kind kind, std::string args) {
-        const node_id like = original(parts[0]);
-        made_node& made = make(like, fresh_name(std::string(step_->name(like)) + "_whole"), op, kind);
-        capture_node& n = made.node;
+        const node_id like = layout_.original(parts[0]), id = layout_.add(like);
+        capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_whole"), op, kind);
         n.inputs.assign(parts.begin(), parts.end());
         n.outputs = step_->outputs(like);
-        n.allocation.count = size_of_results(like);
-        if (kind == op_kind::compute) n.duration = costs_.time_of_copy(n.allocation);
+        set_costs(n, costs_.of_whole(like, kind));
         n.fields.push_back({"args", keep(std::move(args))});
         for (std::string_view key : {"fqn", "direction"})
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
-        return made.id;
+        return id;
     }
 
     std::string fresh_name(const std::string& wanted) {
@@ -286,12 +224,8 @@ private:
     const capture* step_;
     const capture_tensors* tensors_;
     capture_chunk_model model_;
-    node_id at_ = 0;
-    std::deque<made_node> made_;  // clone() and the others refer to what they make
-    std::vector<char> erased_;
-    std::vector<node_id> first_, last_;  // of a node of the step: what was made before it
-    std::vector<node_id> whole_;         // of a node of the step: what its parts were recombined to
-    std::map<node_id, std::vector<node_id>> clones_;
+    detail::chunk_layout layout_;
+    std::deque<capture_node> made_;  // make() gives references
     detail::chunk_symbols symbols_;
     detail::chunk_costs costs_;
     std::deque<std::string> texts_;

@@ -3,11 +3,15 @@
 #define STRETTO_INTEROP_DETAIL_CHUNK_COSTS_HPP
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "stretto/core/chunk_model.hpp"
+#include "stretto/core/tensor_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/interop/capture.hpp"
+#include "stretto/interop/capture_tensors.hpp"
 #include "stretto/schedule/cost/table.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 
@@ -18,10 +22,53 @@ namespace stretto::detail {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
+/// What a node of a chunked step costs, beside its text.
+struct node_costs {
+    bytes allocation;
+    bytes payload;
+    nanoseconds duration;
+};
+
 class chunk_costs {
 public:
-    explicit chunk_costs(const capture& step) : step_(&step) {}
+    chunk_costs(const capture& step, const capture_tensors& tensors) : step_(&step), tensors_(&tensors) {}
 
+    /// Of the clone of v for a part: its share of what v costs.
+    [[nodiscard]] node_costs of_clone(std::uint32_t v, const chunk_part& part) const {
+        node_costs c{step_->allocation(v), {}, step_->duration(v)};
+        const std::span<const tensor_type> types = tensors_->components(v);
+        std::int64_t size = 0, whole = 0;
+        for (std::size_t k = 0; k < types.size(); ++k) {
+            whole += size_of(types[k]);
+            size += size_of_part(types[k], part.results[k], part);
+        }
+        if (size != whole) c.allocation.count = part.share(c.allocation.count);
+        if (step_->kind(v) == op_kind::start) {
+            c.payload = step_->payload(v);
+            if (!part.operands.empty() && has_rows(part.operands[0])) {
+                c.payload.count = part.share(c.payload.count);
+                c.duration = collective_time(step_->group(v), step_->collective(v), c.payload);
+            }
+        } else if (step_->kind(v) == op_kind::compute) {
+            c.duration = time_of_part(v, bytes{size}, part);
+        }
+        return c;
+    }
+    /// Of what makes a value like that of node x whole, by an operation of that kind.
+    [[nodiscard]] node_costs of_whole(std::uint32_t x, op_kind kind) const {
+        node_costs c;
+        for (const tensor_type& t : tensors_->components(x)) c.allocation.count += size_of(t);
+        if (kind == op_kind::compute) c.duration = time_of_copy(c.allocation);
+        return c;
+    }
+
+private:
+    [[nodiscard]] static std::int64_t size_of_part(const tensor_type& type, const chunk_state& s,
+                                                   const chunk_part& part) {
+        if (s.dim < 0 || !has_rows(s)) return size_of(type);
+        const std::int64_t extent = type.shape[static_cast<std::size_t>(s.dim)];
+        return extent == 0 ? 0 : size_of(type) / extent * part.share(extent);
+    }
     /// Work by share of the rows, if it is rows that the operation works on; no less than a launch and writing what it
     /// makes.
     [[nodiscard]] nanoseconds time_of_part(std::uint32_t v, bytes made, const chunk_part& part) const {
@@ -45,8 +92,8 @@ public:
         return {step_->costs().launch.count + static_cast<std::int64_t>(moved) + 1};
     }
 
-private:
     const capture* step_;
+    const capture_tensors* tensors_;
 };
 
 }  // namespace stretto::detail

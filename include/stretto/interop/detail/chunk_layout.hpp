@@ -1,0 +1,116 @@
+// Where the nodes of a chunked step stand and which of them others read, while apply_chunks makes them: what all
+// rewriters of captured steps share, whatever they know of a node beside that.
+#ifndef STRETTO_INTEROP_DETAIL_CHUNK_LAYOUT_HPP
+#define STRETTO_INTEROP_DETAIL_CHUNK_LAYOUT_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/interop/capture.hpp"
+
+namespace stretto::detail {
+
+/// Nodes of the step keep their numbers, new ones follow in the order in which they are made.
+class chunk_layout {
+public:
+    using node_id = std::uint32_t;
+    static constexpr node_id none = UINT32_MAX;
+
+    explicit chunk_layout(const capture& step)
+        : step_(&step),
+          first_(step.size(), none),
+          last_(step.size(), none),
+          first_clone_(step.size(), none),
+          whole_(step.size(), none),
+          erased_(step.size(), false) {}
+
+    void insert_before(node_id v) { at_ = v; }
+
+    /// A new node, like node `like`: what it is a clone of, or what it cuts or makes whole.
+    node_id add(node_id like) {
+        const node_id id = static_cast<node_id>(step_->size() + made_.size());
+        made_.push_back({original(like), none, none});
+        if (first_[at_] == none) first_[at_] = id;
+        else made(last_[at_]).next = id;
+        last_[at_] = id;
+        return id;
+    }
+    node_id add_clone(node_id v) {
+        const node_id id = add(v);
+        if (first_clone_[v] == none) {
+            first_clone_[v] = id;
+        } else {
+            node_id last = first_clone_[v];
+            while (made(last).next_clone != none) last = made(last).next_clone;
+            made(last).next_clone = id;
+        }
+        return id;
+    }
+
+    /// What the clone of v for a chunk has instead of x: one of its own operands, or, of what v shares storage with and
+    /// does not read, the clone of that chunk.
+    [[nodiscard]] node_id of_chunk(node_id v, node_id x, std::span<const node_id> operands, std::uint32_t chunk) const {
+        const std::span<const node_id> before = step_->inputs(v);
+        const auto at = std::find(before.begin(), before.end(), x);
+        if (at != before.end()) return operands[static_cast<std::size_t>(at - before.begin())];
+        if (first_clone_[x] == none) return x;
+        node_id clone = first_clone_[x];
+        for (; chunk > 0 && made(clone).next_clone != none; --chunk) clone = made(clone).next_clone;
+        return clone;
+    }
+
+    /// Whoever reads an erased node reads its stand-in: apply_chunks replaces all uses outside of the region.
+    void replace_uses(node_id from, node_id to) { whole_[from] = to; }
+    void erase(node_id v) { erased_[v] = true; }
+
+    /// Which node of the step that one is made from.
+    [[nodiscard]] node_id original(node_id x) const { return x < step_->size() ? x : made_[x - step_->size()].like; }
+    [[nodiscard]] std::size_t size() const noexcept { return step_->size() + made_.size(); }
+
+    /// `place(id) -> position` of all that is left and of all that is new, in program order; of their inputs, aliases
+    /// and writes `positions(list)` gives what they have become: each once, and nothing of what is gone and has no
+    /// stand-in (storage that was shared with it).
+    template <class Place>
+    void for_each(Place place) {
+        position_.assign(size(), none);
+        for (node_id v = 0; v < step_->size(); ++v) {
+            for (node_id k = first_[v]; k != none; k = made(k).next) position_[k] = place(k);
+            if (!erased_[v]) position_[v] = place(v);
+        }
+    }
+    [[nodiscard]] std::span<const node_id> positions(std::span<const node_id> list) {
+        there_.clear();
+        for (node_id x : list) {
+            const node_id now = x < step_->size() && erased_[x] ? whole_[x] : x;
+            if (now == none) continue;
+            if (std::find(there_.begin(), there_.end(), position_[now]) == there_.end())
+                there_.push_back(position_[now]);
+        }
+        return there_;
+    }
+
+private:
+    struct new_node {
+        node_id like;
+        node_id next;        // made behind it, before the same node of the step
+        node_id next_clone;  // of the same node
+    };
+    [[nodiscard]] new_node& made(node_id id) { return made_[id - step_->size()]; }
+    [[nodiscard]] const new_node& made(node_id id) const { return made_[id - step_->size()]; }
+
+    const capture* step_;
+    node_id at_ = 0;
+    std::vector<new_node> made_;
+    std::vector<node_id> first_, last_;  // of a node of the step: what was made before it
+    std::vector<node_id> first_clone_;
+    std::vector<node_id> whole_;  // of a node of the step: what its parts were recombined to
+    std::vector<char> erased_;
+    std::vector<node_id> position_, there_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,204 @@
+#include "stretto/interop/chunk_capture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/interop/capture_tokens.hpp"
+#include "stretto/interop/chunk_tasks.hpp"
+#include "support/read_step.hpp"
+#include "support/small_step.hpp"
+
+using namespace stretto;
+using support::small_step;
+using support::two_inputs;
+
+namespace {
+
+using regions = std::vector<capture_chunk_region>;
+using token_list = std::vector<capture_token_dimension>;
+
+/// What chunk_capture says of these regions, whose tokens are those of x.
+std::string complaint(const capture& step, const regions& of, chunk_options options = {},
+                      const token_list& tokens = {{0, 0}}) {
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const auto made = chunk_capture(step, *tensors, of, tokens, options);
+    return made ? "none" : made.error().message();
+}
+std::string complaint(const small_step& small, const regions& of, chunk_options options = {},
+                      const token_list& tokens = {{0, 0}}) {
+    return complaint(small.made(), of, options, tokens);
+}
+
+bool says(const std::string& message, std::string_view part) { return message.find(part) != std::string::npos; }
+
+/// x -> a -> b -> c -> out; w -> v.
+small_step chain() {
+    return two_inputs()
+        .add("a", "aten.neg.default", "compute", {"x"}, {-4, 3})
+        .add("b", "aten.neg.default", "compute", {"a"}, {-4, 3})
+        .add("c", "aten.neg.default", "compute", {"b"}, {-4, 3})
+        .add("v", "aten.neg.default", "compute", {"w"}, {3, 3})
+        .add("out", "output", "output", {"c", "v"}, {});
+}
+
+}  // namespace
+
+TEST_CASE("a step in chunks, with the plan that made it") {
+    const capture step = chain().made();
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const regions all = {{chain().region, {1, 3}}};
+    const auto made = chunk_capture(step, *tensors, all, token_symbols_of(step)[0].dimensions);
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+    CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
+    CHECK(made->step.find("c_chunk1"));
+    CHECK(made->step.find("v"));
+    CHECK(!made->step.find("c"));
+}
+
+TEST_CASE("regions and sizes that make no sense") {
+    const small_step s = chain();
+    CHECK(complaint(s, {}) == "no region to chunk is given; a region is a set of nodes, and rows per chunk");
+    CHECK(complaint(s, {{{}, {2, 2}}}) == "region 0: has no nodes; a region is a set of nodes, and rows per chunk");
+    CHECK(complaint(s, {{s.region, {}}}) ==
+          "region 0 (from a): is to run in chunks, and none of them has any rows; rows per chunk add up to the tokens; "
+          "one chunk of all of them changes nothing");
+    CHECK(says(complaint(s, {{s.region, {0, 0}}}), "region 0 (from a): is to run in chunks, and none of them"));
+    CHECK(says(complaint(s, {{s.region, {5, -1}}}), "region 0 (from a): is to run in chunks of 5 + -1 rows;"));
+    CHECK(complaint(s, {{s.region, {2, 1}}}) ==
+          "node 0 (x): has 4 rows of tokens along dimension 0, and the chunks of the region have 2 + 1 = 3; rows per "
+          "chunk add up to the tokens, or to a number that divides them");
+    CHECK(says(complaint(s, {{s.region, {3}}}), "the chunks of the region have 3;"));
+    CHECK(complaint(s, {{{2, 3}, {2, 2}}, {{3, 4}, {1, 3}}}) ==
+          "node 3 (b): region 1: is a node of two regions: also of region 0; give every node to one region; what has "
+          "equal chunks may be one region");
+    CHECK(says(complaint(s, {{{2, 99}, {2, 2}}}), "node 99: there is no node of that number: the step has 7 nodes;"));
+    CHECK(says(complaint(s, {{{5}, {2, 2}}}), "region 0 (from v): has no node that a token reaches"));
+}
+
+TEST_CASE("token dimensions that are none") {
+    const small_step s = chain();
+    CHECK(complaint(s, {{s.region, {2, 2}}}, {}, {{0, 2}}) ==
+          "node 0 (x): is to be cut along dimension 2, and has 2 dimensions; tokens lie along a dimension of one "
+          "tensor, counted from 0");
+    CHECK(says(complaint(s, {{s.region, {2, 2}}}, {}, {{6, 0}}), "node 6 (out): is to be cut, and is no tensor but 0"));
+    CHECK(says(complaint(s, {{s.region, {2, 2}}}, {}, {{70, 0}}), "node 70: there is no node of that number"));
+}
+
+TEST_CASE("nodes that cannot be chunked, and what would help") {
+    const small_step s = two_inputs()
+                             .add("a", "aten.neg.default", "compute", {"x"}, {-4, 3})
+                             .add("m", "aten.amax.default", "compute", {"a"}, {3}, "[\"%0\",[0]]")
+                             .add("k", "my.own_kernel", "compute", {"a"}, {-4, 3})
+                             .add("out", "output", "output", {"m", "k"}, {});
+    const std::string maximum = complaint(s, {{{2, 3}, {2, 2}}});
+    CHECK(says(maximum, "node 3 (m): cannot run per chunk: "));
+    CHECK(says(maximum, "; leave it out of the region, or let what cannot be cut stay whole"));
+    CHECK(says(complaint(s, {{{2, 4}, {2, 2}}}), "node 4 (k): cannot run per chunk: no rule for my.own_kernel;"));
+    CHECK(complaint(s, {{s.region, {2, 2}}}, {.skip_refused = true}) == "none");
+
+    const small_step writes =
+        two_inputs()
+            .add("a", "aten.neg.default", "compute", {"x"}, {-4, 3})
+            .add("early", "aten.neg.default", "compute", {"a"}, {-4, 3})
+            .add("w1", "aten.neg_.default", "compute", {"a"}, {-4, 3}, "null", ",\"alias\":[2],\"mutates\":[2]")
+            .add("out", "output", "output", {"early", "w1"}, {});
+    CHECK(complaint(writes, {{{2}, {2, 2}}}) ==
+          "node 2 (a): is written in place outside of the region by w1; take the write into the region, or leave this "
+          "node out");
+    CHECK(complaint(writes, {{{2, 4}, {2, 2}}}) ==
+          "node 2 (a): is read outside of the region by early before the region has written it for the last time; take "
+          "the reader into the region, or leave the writes out");
+}
+
+TEST_CASE("rows on their way between ranks do not leave a region") {
+    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
+    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
+    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
+    REQUIRE(step);
+    // The exchange of counts is the first of the first block, then the rows themselves.
+    std::vector<std::uint32_t> exchanges;
+    for (std::uint32_t v = 0; v < step->size() && exchanges.size() < 2; ++v)
+        if (step->collective(v) == collective_kind::all_to_all) exchanges.push_back(v);
+    REQUIRE(exchanges.size() == 2);
+    const std::uint32_t start = exchanges[1], wait = step->readers(start)[0];
+    const token_list tokens = token_symbols_of(*step)[0].dimensions;
+    const auto up_to = [&](std::uint32_t last) {
+        capture_chunk_region region{{}, {128, 128}};
+        for (std::uint32_t v = 0; v <= last; ++v)
+            if (step->kind(v) != op_kind::input) region.candidates.push_back(v);
+        return complaint(*step, {region}, {}, tokens);
+    };
+    const auto named = [&](std::uint32_t v) {
+        return "node " + std::to_string(v) + " (" + std::string(step->name(v)) + "): ";
+    };
+    CHECK(up_to(start) == named(start) + "is a collective that must be chunked together with its wait " +
+                              std::string(step->name(wait)) + "; take both into the region, or neither");
+    const std::string arrived = up_to(wait);
+    CHECK(says(arrived, named(wait) + "is read outside of the region by "));
+    CHECK(says(arrived, ", and nothing is known to make its parts whole again; take the reader into the region"));
+}
+
+namespace {
+
+std::vector<std::uint32_t> all_of(const index_lists& lists) {
+    std::vector<std::uint32_t> all;
+    for (std::size_t k = 0; k < lists.rows(); ++k) {
+        all.push_back(UINT32_MAX);
+        all.insert(all.end(), lists[k].begin(), lists[k].end());
+    }
+    return all;
+}
+template <class T>
+std::vector<std::int64_t> counts_of(const std::vector<T>& amounts) {
+    std::vector<std::int64_t> counts;
+    for (const T& a : amounts) counts.push_back(a.count);
+    return counts;
+}
+
+}  // namespace
+
+TEST_CASE("the tasks of a step in chunks are those of the step that would be written") {
+    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
+    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
+    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
+    REQUIRE(step);
+    const auto tensors = capture_tensors::read(*step);
+    REQUIRE(tensors);
+    const std::vector<token_symbol> symbols = token_symbols_of(*step);
+    const std::uint32_t half = static_cast<std::uint32_t>(step->size()) / 2;
+    regions two = {{{}, {100, 156}}, {{}, {64, 64, 128}}};
+    for (std::uint32_t v = 0; v < step->size(); ++v)
+        if (step->kind(v) != op_kind::input && step->kind(v) != op_kind::output)
+            two[v < half ? 0 : 1].candidates.push_back(v);
+    const auto tasks = chunk_tasks(*step, *tensors, two, symbols[0].dimensions, {.skip_refused = true});
+    REQUIRE_MESSAGE(tasks, (tasks ? "" : tasks.error().message()));
+    const task_graph& graph = tasks->graph;
+    const auto made = chunk_capture(*step, *tensors, two, symbols[0].dimensions, {.skip_refused = true});
+    REQUIRE(made);
+    const auto written = make_task_graph(capture_view{&made->step}, capture_op_model{&made->step});
+    REQUIRE(written);
+    CHECK(graph.size() > 2 * step->size());
+    for (std::uint32_t t = 0; t < graph.size(); ++t) {
+        const auto origin = made->step.field(t, "origin");
+        const std::string name(origin ? origin->substr(1, origin->size() - 2) : made->step.name(t));
+        if (origin || step->find(name)) CHECK(step->name(tasks->original[t]) == name);
+    }
+    CHECK(graph.kind == written->kind);
+    CHECK(counts_of(graph.duration) == counts_of(written->duration));
+    CHECK(graph.collective == written->collective);
+    CHECK(graph.group == written->group);
+    CHECK(counts_of(graph.payload) == counts_of(written->payload));
+    CHECK(counts_of(graph.allocation) == counts_of(written->allocation));
+    CHECK(all_of(graph.storages) == all_of(written->storages));
+    CHECK(all_of(graph.writes) == all_of(written->writes));
+    CHECK(all_of(graph.predecessors) == all_of(written->predecessors));
+    CHECK(chunk_tasks(*step, *tensors, regions{}, symbols[0].dimensions).error() ==
+          chunk_capture(*step, *tensors, regions{}, symbols[0].dimensions).error());
+}
