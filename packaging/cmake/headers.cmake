@@ -64,6 +64,8 @@ set(STRETTO_HEADERS
     include/stretto/transform/describe_chunks.hpp
     include/stretto/transform/detail/chunk_text_words.hpp
     include/stretto/transform/detail/chunk_cells.hpp
+    include/stretto/transform/detail/chunk_program.hpp
+    include/stretto/transform/detail/chunk_request.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp

@@ -32,7 +32,8 @@ struct row_op {
         wait,
         part,    ///< rows [first, last)
         concat,  ///< rows of all operands
-        output
+        output,
+        widen  ///< x in a wider type, any state: sums are formed behind it
     };
     does what;
     std::vector<row_op*> reads;
@@ -122,11 +123,15 @@ struct row_chunk_model {
         using does = row_op::does;
         switch (v->what) {
             case does::scale:
+            case does::widen:
             case does::send:
-            case does::wait:
+            case does::wait: {
                 out[0] = in[0];
                 if (v->what == does::scale) out[0].positions *= 3;
-                return {};
+                stretto::chunk_verdict verdict;
+                verdict.converts = v->what == does::widen;
+                return verdict;
+            }
             case does::increment:
                 if (in[1].positions != 0) return {false, "makes row numbers of what was none"};
                 if (in[0].what == kind::whole && in[1].what == kind::addend) {
@@ -298,6 +303,7 @@ inline std::vector<std::vector<std::int64_t>> run(row_program& p, std::uint32_t 
                 for (std::size_t k = 0; k < a.size(); ++k) a[k] = static_cast<std::int64_t>(k);
                 made = fresh(std::move(a));
                 break;
+            case does::widen:
             case does::send:
                 made = fresh(std::move(a));
                 break;

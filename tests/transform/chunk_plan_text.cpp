@@ -60,7 +60,7 @@ bool same(const P& a, const P& b) {
         const auto &o = a.operations[k], &p = b.operations[k];
         equal = o.vertex == p.vertex && o.region == p.region && o.once == p.once &&
                 o.first_operand == p.first_operand && o.first_result == p.first_result &&
-                o.last_result == p.last_result;
+                o.last_result == p.last_result && o.chained == p.chained;
     }
     for (std::size_t k = 0; equal && k < a.splits.size(); ++k)
         equal = a.splits[k].value == b.splits[k].value && a.splits[k].region == b.splits[k].region &&
@@ -75,10 +75,20 @@ bool same(const P& a, const P& b) {
 
 }  // namespace
 
+TEST_CASE("a chain as text, and back") {
+    constexpr std::string_view text =
+        "stretto-chunk-plan 1\nregion 2 1 1\noperation \"v1\" 0 chain 1 reads addend whole makes whole\nend\n";
+    const auto plan = read(text);
+    REQUIRE(plan);
+    CHECK(plan->operations[0].chained == 1);
+    CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
+}
+
 TEST_CASE("a plan as text, and back") {
     const auto plan = read(example);
     REQUIRE(plan);
     CHECK(plan->counts() == chunk_counts{3, 6, 1, 1, 1});
+    CHECK(!plan->operations[2].is_chain());
     CHECK(plan->regions[1].sizes == std::vector<std::int64_t>{1, 1, 1});
     CHECK(plan->operand_states(plan->operations[0])[0] == chunk_state{kind::sliced, 0, -2});
     CHECK(plan->result_states(plan->operations[0])[0] == chunk_state{kind::permuted, 1, 0, 3, 4});

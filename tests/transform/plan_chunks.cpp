@@ -106,20 +106,162 @@ TEST_CASE("what no token reaches is shared; what reads all rows is cut where it 
     CHECK(support::run(p, 5) == before);
 }
 
-TEST_CASE("what all chunks share is written once, with the sum") {
+TEST_CASE("what all chunks share is added to by every chunk, one behind the other") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);
     row_op* counts = p.append(does::input, {}, 1);
     row_op* t = p.append(does::total, {x}, 1);
     row_op* up = p.append(does::increment, {counts, t}, 1);
     row_op* y = p.append(does::add, {x, up}, 4);
-    p.append(does::output, {y}, 1);
-    const auto before = support::run(p, 8);
-    const auto made = plan(p, {{{t, up, y}, {1, 3}}}, {{x, 0}});
+    row_op* out = p.append(does::output, {y, up}, 1);
+    const regions all = {{{t, up, y}, {1, 2, 1}}};
+    SUBCASE("if nobody else reads the sum") {
+        const auto before = support::run(p, 8);
+        const auto made = plan(p, all, {{x, 0}});
+        REQUIRE(made);
+        REQUIRE(made->operations.size() == 3);
+        CHECK(made->operations[1].chained == 0);
+        CHECK(made->counts() == chunk_counts{3, 9, 1, 1, 0});
+        apply(*made, p);
+        CHECK(support::run(p, 8) == before);
+        std::vector<row_op*> chain;
+        for (row_op& o : p.ops)
+            if (o.what == does::increment) chain.push_back(&o);
+        REQUIRE(chain.size() == 3);
+        CHECK(chain[0]->reads[0] == counts);
+        CHECK(chain[1]->reads[0] == chain[0]);
+        CHECK(chain[2]->reads[0] == chain[1]);
+        CHECK(out->reads[1] == chain[2]);
+        for (row_op& o : p.ops)
+            if (o.what == does::add) CHECK(o.reads[1] == chain[2]);
+    }
+    SUBCASE("else it is written once, with the sum") {
+        out->reads.push_back(t);
+        p.renumber();
+        const auto before = support::run(p, 8);
+        const auto made = plan(p, all, {{x, 0}});
+        REQUIRE(made);
+        CHECK(made->counts() == chunk_counts{2, 6, 1, 1, 1});
+        apply(*made, p);
+        CHECK(support::run(p, 8) == before);
+    }
+    SUBCASE("even if it is written outside before and after") {
+        row_op* more = p.append(does::increment, {up, counts}, 1);
+        p.append(does::output, {more}, 1);
+        const auto before = support::run(p, 8);
+        const auto made = plan(p, all, {{x, 0}});
+        REQUIRE(made);
+        CHECK(made->operations.size() == 3);
+        apply(*made, p);
+        CHECK(support::run(p, 8) == before);
+    }
+}
+
+TEST_CASE("parts are converted before they are summed") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* s = p.append(does::scale, {t}, 1);
+    row_op* w = p.append(does::widen, {s}, 1);
+    row_op* c = p.append(does::send, {w}, 1);
+    row_op* d = p.append(does::wait, {c}, 1);
+    p.append(does::output, {d}, 1);
+    const auto before = support::run(p, 3);
+    const auto made = plan(p, {{{t, s, w, c, d}, {3, 1}}}, {{x, 0}});
     REQUIRE(made);
-    CHECK(made->operations.size() == 2);
+    REQUIRE(made->joins.size() == 1);
+    CHECK(made->joins[0].value == w);
+    CHECK(made->joins[0].how == recombination::sum);
+    CHECK(made->joins[0].readers == std::vector<row_op*>{c});
     apply(*made, p);
-    CHECK(support::run(p, 8) == before);
+    CHECK(support::run(p, 3) == before);
+}
+
+TEST_CASE("what reads sums only runs once, on the sums, even if it cannot run on parts") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* t = p.append(does::total, {x}, 1);
+    row_op* n = p.append(does::order, {t}, 1);
+    row_op* y = p.append(does::add, {x, n}, 4);
+    p.append(does::output, {y}, 1);
+    const auto before = support::run(p, 6);
+    const auto made = plan(p, {{{t, n, y}, {3, 1}}}, {{x, 0}});
+    REQUIRE(made);
+    CHECK(made->refused == std::vector<row_op*>{n});
+    CHECK(made->counts() == chunk_counts{2, 4, 1, 1, 1});
+    apply(*made, p);
+    CHECK(support::run(p, 6) == before);
+}
+
+TEST_CASE("what the caller keeps stays whole, and what follows from it is planned on") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* c = p.append(does::send, {y}, 4);
+    row_op* w = p.append(does::wait, {c}, 4);
+    row_op* u = p.append(does::add, {w, y}, 4);
+    p.append(does::output, {u}, 1);
+    const auto before = support::run(p, 7);
+    const std::vector<row_op*> all = {y, c, w, u};
+    std::vector<row_op*> kept;
+    std::vector<row_op*> chunked;
+    tokens cut = {{x, 0}};
+    SUBCASE("nothing") { chunked = all; }
+    SUBCASE("an operation: what it reads is recombined, what it makes is whole and cut where the model asks for it") {
+        kept = {y};
+    }
+    SUBCASE("an operation whose result is cut again") {
+        kept = {y};
+        cut.push_back({y, 0});
+        chunked = {c, w, u};
+    }
+    SUBCASE("a start, and with it its wait") {
+        kept = {c};
+        chunked = {y, u};
+    }
+    SUBCASE("a wait, and with it its start") {
+        kept = {w};
+        chunked = {y, u};
+    }
+    const auto made = plan(p, {{all, {3, 1}, kept}}, cut);
+    if (chunked.empty()) {
+        REQUIRE(!made);
+        CHECK(made.error().why == reason::nothing_reached);
+        return;
+    }
+    REQUIRE(made);
+    std::vector<row_op*> planned;
+    for (const auto& o : made->operations) planned.push_back(o.vertex);
+    CHECK(planned == chunked);
+    CHECK(made->refused.empty());
+    apply(*made, p);
+    CHECK(support::run(p, 7) == before);
+}
+
+TEST_CASE("a region that is left and entered again waits for all chunks in between, or is an error") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* w = p.append(does::input, {}, 1);
+    row_op* shared = p.append(does::scale, {w}, 1);  // no token reaches it: it may come from anywhere
+    row_op* y = p.append(does::add, {x, shared}, 4);
+    row_op* a = p.append(does::running, {y}, 4);
+    row_op* b = p.append(does::running, {a}, 4);
+    row_op* z = p.append(does::add, {y, b}, 4);
+    p.append(does::output, {z}, 1);
+    const auto before = support::run(p, 7);
+    const regions gap = {{{shared, y, z}, {2, 2}}};
+    const auto refused = plan(p, gap, {{x, 0}}, {.only_convex = true});
+    REQUIRE(!refused);
+    CHECK(refused.error().why == reason::not_convex);
+    CHECK(refused.error().vertex == y);
+    CHECK(refused.error().other == z);
+    CHECK(refused.error().path == std::vector<row_op*>{y, a, b, z});
+    CHECK(plan(p, {{{y}, {2, 2}}, {{z}, {2, 2}}}, {{x, 0}, {b, 0}}, {.only_convex = true}).has_value());
+    const auto made = plan(p, gap, {{x, 0}});
+    REQUIRE(made);
+    CHECK(made->counts() == chunk_counts{2, 4, 2, 2, 0});
+    apply(*made, p);
+    CHECK(support::run(p, 7) == before);
 }
 
 TEST_CASE("a forward and a backward region share their parts") {

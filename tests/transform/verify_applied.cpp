@@ -82,6 +82,13 @@ struct applied_case {
         return verify_applied(plan, support::row_view{&before.p}, support::row_view{&after.p},
                               [this](const row_op* v) { return from.at(v); });
     }
+    /// Of a chain, behind the clone for its first chunk.
+    [[nodiscard]] bool goes_on(const row_op* o) const {
+        const row_origin& origin = from.at(o);
+        if (!is(o, row_origin::kind::clone) || origin.chunk == 0) return false;
+        return std::any_of(plan.operations.begin(), plan.operations.end(),
+                           [&](const auto& p) { return p.is_chain() && p.vertex == origin.vertex; });
+    }
     [[nodiscard]] bool is(const row_op* o, row_origin::kind what) const { return from.at(o).what == what; }
     std::list<row_op>::iterator at(const row_op* v) {
         return std::find_if(after.p.ops.begin(), after.p.ops.end(), [&](const row_op& o) { return &o == v; });
@@ -342,6 +349,27 @@ const damage damages[] = {
                  }
          }
          return false;
+     }},
+    {"a chunk that writes what all share as if it were the first",
+     {applied_rule::reads_other_value},
+     [](applied_case& c, std::size_t pick) {
+         row_op* clone = c.choose(pick, [&](row_op* o) { return c.goes_on(o); });
+         if (clone == nullptr) return false;
+         while (c.is(clone->reads[0], from_kind::clone)) clone->reads[0] = clone->reads[0]->reads[0];
+         return true;
+     }},
+    {"a reader of what not all chunks have written",
+     {applied_rule::reads_part, applied_rule::reads_other_chunk},
+     [](applied_case& c, std::size_t pick) {
+         row_op* last = c.choose(pick, [&](row_op* o) {
+             return c.goes_on(o) && std::any_of(o->readers.begin(), o->readers.end(),
+                                                [&](row_op* u) { return c.from[u].vertex != c.from[o].vertex; });
+         });
+         if (last == nullptr) return false;
+         for (row_op* u : last->readers)
+             if (c.from[u].vertex != c.from[last].vertex)
+                 std::replace(u->reads.begin(), u->reads.end(), last, last->reads[0]);
+         return true;
      }},
     {"a clone that reads all rows",
      {applied_rule::reads_whole},

@@ -180,10 +180,24 @@ TEST_CASE("M3: an update of a shared buffer is chunked") {
     insert(made, y, 0, {sliced, whole}, sliced);
     insert(made, z, 0, {sliced, whole}, sliced);
     made.joins.push_back({z, 0, recombination::concat, 0, {out}, false});
+    made.operations[1].chained = 0;
     SUBCASE("one chunk after the other, which is right") {
         REQUIRE(verify(made, p));
         apply(made, p);
         CHECK(support::run(p, 9) == before);
+    }
+    SUBCASE("by every chunk, without an order") {
+        made.operations[1].chained = made.operations[1].no_chain;
+        const auto found = verify(made, p);
+        REQUIRE(!found);
+        REQUIRE(found.error().size() == 1);
+        CHECK(found.error()[0].broken == chunk_rule::shared_write);
+        CHECK(found.error()[0].vertex == up);
+        CHECK(found.error()[0].other == buffer);
+    }
+    SUBCASE("in a chain that goes on from the share") {
+        made.operations[1].chained = 1;
+        CHECK(find(verify(made, p), chunk_rule::chain_misplaced)->vertex == up);
     }
     SUBCASE("by the first chunk only") {
         made.operations[1].once = true;
@@ -944,15 +958,17 @@ const damage damages[] = {
     {"a new writer outside",
      {chunk_rule::written_outside},
      [](row_plan& plan, row_case& c, std::size_t pick) {
-         row_op* x = plan.operations[pick % plan.operations.size()].vertex;
-         c.p.append(does::increment, {x, at(c.p, 1)}, x->rows);
+         const auto& o = plan.operations[pick % plan.operations.size()];
+         if (o.is_chain()) return false;  // what all chunks share, anybody may write
+         c.p.append(does::increment, {o.vertex, at(c.p, 1)}, o.vertex->rows);
          return true;
      }},
     {"a new reader between writes",
      {chunk_rule::read_between_writes},
      [](row_plan& plan, row_case& c, std::size_t pick) {
          const std::size_t k = choose(plan.operations.size(), pick, [&](std::size_t n) {
-             return is_written_inside(plan, plan.operations[n].vertex, plan.operations[n].region);
+             return !plan.operations[n].is_chain() &&
+                    is_written_inside(plan, plan.operations[n].vertex, plan.operations[n].region);
          });
          if (k == plan.operations.size()) return false;
          row_op* x = plan.operations[k].vertex;
@@ -981,6 +997,22 @@ const damage damages[] = {
          if (k == plan.operations.size()) return false;
          plan.operations[k].vertex->what = does::increment;
          return !c.p.ops.empty();
+     }},
+    {"a chain whose clones do not follow each other",
+     {chunk_rule::shared_write},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         const std::size_t k =
+             choose(plan.operations.size(), pick, [&](std::size_t n) { return plan.operations[n].is_chain(); });
+         if (k == plan.operations.size()) return false;
+         plan.operations[k].chained = plan.operations[k].no_chain;
+         return true;
+     }},
+    {"a chain through another operand, or where there is none",
+     {chunk_rule::chain_misplaced},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         auto& o = plan.operations[pick % plan.operations.size()];
+         o.chained = o.is_chain() ? 1 : static_cast<std::uint32_t>(pick % 3);
+         return true;
      }},
     {"rows that do not divide",
      {chunk_rule::extent_indivisible},

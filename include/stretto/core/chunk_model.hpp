@@ -55,6 +55,10 @@ struct chunk_verdict {
     /// operation to run per chunk; -1: no such thing is known.
     std::int32_t wanted = -1;
     std::int8_t wanted_dim = -1;
+
+    /// The operation rounds an addend, or keeps it from being rounded: it changes the type of its elements. Parts are
+    /// converted before they are summed, as if every chunk were computed by itself.
+    bool converts = false;
 };
 
 /// The rows of one chunk among those of the region's tokens.

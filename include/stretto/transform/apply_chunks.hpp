@@ -46,7 +46,7 @@ concept chunking_rewriter =
 /// region, one `clone` per operation and chunk, one `concat` or `sum` per value that is read outside, one
 /// `replace_uses` per reader, one `erase` per chunked operation; nothing else. Clones stand where their original stood,
 /// chunk after chunk; a value is cut before its first use, and recombined right behind its last part, or before its
-/// first reader if the region writes it in place.
+/// first reader if the region writes it in place. Clones of a chain are given what the one before has left.
 /// O(operations of the plan and their operands) beside the rewriter; finding a value among the results of its producer
 /// is linear in their number.
 template <dataflow_graph G, chunking_rewriter<G> R>
@@ -77,6 +77,7 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             operands.clear();
             for (std::uint32_t i = own.first_operand; i < own.last_operand; ++i)
                 operands.push_back(at.cells[at.operands[i].first + part.chunk * at.operands[i].step]);
+            if (o.is_chain() && part.chunk > 0) operands[o.chained] = at.cells[own.first_result + part.chunk - 1];
             std::uint32_t cell = own.first_result + part.chunk;
             for (X made : rewriter.clone(o.vertex, std::span<const X>(operands), part)) {
                 at.cells[cell] = made;
@@ -89,6 +90,7 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             rewriter.insert_before(j.late ? j.readers[0] : o.vertex);
             const X whole = j.how == recombination::concat ? X(rewriter.concat(parts, j.dim))
                             : j.how == recombination::sum  ? X(rewriter.sum(parts))
+                            : o.is_chain()                 ? parts.back()
                                                            : parts[0];
             at.cells[at.whole_cell(j.value)] = whole;
             for (const V& reader : j.readers)

@@ -52,7 +52,9 @@ public:
         if (known == nullptr) return {false, ledger_->say("no rule for", name)};
         question q(*this, v, tokens, operands, results);
         if (!q.sound) return q.call.refuse("has operands that its arguments and shapes do not describe");
-        return known->rule(q.call);
+        chunk_verdict verdict = known->rule(q.call);
+        verdict.converts = verdict.possible && q.converts_addend();
+        return verdict;
     }
 
     /// The arguments of v as its clone for one chunk must spell them: extents along the chunked dimension, written as
@@ -106,6 +108,19 @@ private:
             call.ledger = m.ledger_;
             call.history = {this, &all_zero, &read_here_only, &counts};
             sound = states.size() == types.size() && results.size() == result_types.size() && tokens > 0 && ranks();
+        }
+
+        /// Whether elements of a sum become elements of another type.
+        [[nodiscard]] bool converts_addend() const {
+            for (std::size_t k = 0; k < types.size(); ++k) {
+                if (call.states[k].what != chunk_state::kind::addend || types[k].element == element_type::other)
+                    continue;
+                for (std::size_t r = 0; r < result_types.size(); ++r)
+                    if (call.results[r].what == chunk_state::kind::addend &&
+                        result_types[r].element != types[k].element)
+                        return true;
+            }
+            return false;
         }
 
         aten_chunk_model model;

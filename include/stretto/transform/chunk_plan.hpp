@@ -27,6 +27,8 @@ template <handle V>
 struct chunk_region {
     std::vector<V> candidates;        ///< in any order; those that no token reaches stay whole
     std::vector<std::int64_t> sizes;  ///< rows per chunk. Their sum divides the extent of every token dimension
+    std::vector<V> kept = {};         ///< of the candidates: stay whole though a token reaches them, and so do waits
+                                      ///< and starts that belong to them
 };
 
 /// One operation of a plan and what its operands and results are, by component.
@@ -37,6 +39,14 @@ struct chunked_operation {
     bool once = false;                ///< every chunk would compute the same: only the first one does
     std::uint32_t first_operand = 0;  ///< into chunk_plan::states
     std::uint32_t first_result = 0, last_result = 0;
+
+    /// Of a chain: which operand it is that every chunk writes in place, one behind the other. Chunk 0 writes the value
+    /// itself, the next ones what the chunk before has left; whoever reads the only result, in any chunk or outside,
+    /// reads what the last chunk has left.
+    std::uint32_t chained = no_chain;
+    static constexpr std::uint32_t no_chain = UINT32_MAX;
+
+    [[nodiscard]] bool is_chain() const noexcept { return chained != no_chain; }
 };
 
 /// A value from outside of a region, cut along a dimension once for all operations of the region that read it.
@@ -50,7 +60,7 @@ struct chunk_split {
 enum class recombination : std::uint8_t {
     concat,  ///< one part behind the other
     sum,     ///< in the order of the chunks
-    first    ///< all parts are the same
+    first    ///< all parts are the same; of a chain, what the last chunk has left
 };
 
 /// A value that somebody outside of its region reads.
@@ -84,7 +94,7 @@ struct chunk_plan {
     std::vector<chunk_split<X>> splits;
     std::vector<chunk_join<V, X>> joins;
     std::vector<chunk_state> states;
-    std::vector<V> refused;  ///< candidates that a token reaches and that stay whole (option skip_refused)
+    std::vector<V> refused;  ///< candidates that a token reaches, and that stay whole since they must
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
     [[nodiscard]] chunk_counts counts() const {
@@ -106,30 +116,34 @@ struct chunk_plan {
     }
 };
 
+enum class chunk_reason : std::uint8_t {
+    no_regions,           ///< there is nothing to chunk
+    no_sizes,             ///< a region into no chunks
+    negative_size,        ///< a chunk of fewer than no rows
+    extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
+    dim_out_of_range,     ///< a token dimension that its value does not have
+    overlapping,          ///< `vertex` is a candidate of two regions
+    not_in_graph,         ///< a candidate that the graph does not list
+    not_convex,           ///< `path` leaves a region at `vertex` and enters it again at `other`
+    nothing_reached,      ///< no token reaches any candidate of a region
+    refused,              ///< `vertex` cannot run per chunk: `detail`
+    unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
+    written_outside,      ///< `other`, outside, writes in place what `vertex` has made
+    read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
+    left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or `other`,
+                          ///< outside, reads it before it has arrived
+};
+
 /// Why there is no plan. `vertex` and `other` are what the reason is about.
 template <handle V>
 struct chunk_error {
-    enum class reason {
-        no_regions,           ///< there is nothing to chunk
-        no_sizes,             ///< a region into no chunks
-        negative_size,        ///< a chunk of fewer than no rows
-        extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
-        dim_out_of_range,     ///< a token dimension that its value does not have
-        overlapping,          ///< `vertex` is a candidate of two regions
-        not_in_graph,         ///< a candidate that the graph does not list
-        nothing_reached,      ///< no token reaches any candidate of a region
-        refused,              ///< `vertex` cannot run per chunk: `detail`
-        unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
-        written_outside,      ///< `other`, outside, writes in place what `vertex` has made
-        read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
-        left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or
-                              ///< `other`, outside, reads it before it has arrived
-    };
+    using reason = chunk_reason;
     reason why;
     std::uint32_t region = 0;
     V vertex{};
     V other{};
-    std::string_view detail;  ///< a literal, or text of the model
+    std::string_view detail = {};  ///< a literal, or text of the model
+    std::vector<V> path = {};      ///< of not_convex, from `vertex` to `other`
 };
 
 }  // namespace stretto

@@ -11,9 +11,9 @@
 //     end
 //
 // One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
-// them; `operation VERTEX REGION [once] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join VALUE REGION
-// concat DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind, `@DIM` where it has one,
-// and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
+// them; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join
+// VALUE REGION concat DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind, `@DIM` where
+// it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -53,7 +53,10 @@ template <handle V, handle X, class VertexName, class ValueName>
         text += "operation";
         name(vertex_name(o.vertex));
         number(o.region);
-        text += o.once ? " once reads" : " reads";
+        if (o.once) text += " once";
+        if (o.is_chain()) text += " chain";
+        if (o.is_chain()) number(o.chained);
+        text += " reads";
         for (const chunk_state& s : plan.operand_states(o)) detail::append_chunk_state(text, s);
         text += " makes";
         for (const chunk_state& s : plan.result_states(o)) detail::append_chunk_state(text, s);
@@ -148,6 +151,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
             o.vertex = vertex();
             o.region = region();
             o.once = in.skip("once");
+            if (in.skip("chain")) o.chained = static_cast<std::uint32_t>(in.number(0, UINT32_MAX - 1));
             in.expect("reads");
             o.first_operand = static_cast<std::uint32_t>(plan.states.size());
             o.first_result = states();

@@ -193,7 +193,7 @@ template <vertex_list_graph G, class OperatorName, class ValueName>
     for (const auto& r : plan.regions) numbered.regions.push_back({r.tokens, r.sizes});
     for (const auto& o : plan.operations)
         numbered.operations.push_back(
-            {number[g.index(o.vertex)], o.region, o.once, o.first_operand, o.first_result, o.last_result});
+            {number[g.index(o.vertex)], o.region, o.once, o.first_operand, o.first_result, o.last_result, o.chained});
     for (const auto& s : plan.splits) numbered.splits.push_back({number_of(s.value), s.region, s.dim});
     for (const auto& j : plan.joins) {
         numbered.joins.push_back({number_of(j.value), j.region, j.how, j.dim, {}, j.late});

@@ -67,6 +67,7 @@ public:
                 for (X x : g_.results(o.vertex)) {
                     const std::uint32_t first = add_parts(met(x), r, own.clones, o.once ? 0 : 1);
                     if (own.first_result == none) own.first_result = first;
+                    if (o.is_chain()) parts_[whole_cell(x)] = {r, first + own.clones - 1, 0};
                 }
             }
         }

@@ -10,42 +10,13 @@
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/index_lists.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/chunk_program.hpp"
 
 namespace stretto::detail {
 
-/// A program as plan_chunks needs it. Vertices and values are numbered in program order; a value has one component or
-/// more (a tensor each; a number is one).
-struct chunk_program {
-    static constexpr std::uint32_t no_region = UINT32_MAX;
-
-    index_lists operands;                        // vertex -> values
-    index_lists writes;                          // vertex -> values it writes in place
-    index_lists readers;                         // value -> vertices that have it as an operand
-    std::vector<std::uint32_t> storage;          // value -> one number for all values that share memory with it
-    index_lists writers;                         // storage -> vertices that write it in place, ascending
-    std::vector<std::uint32_t> first_result;     // vertex -> values
-    std::vector<std::uint32_t> producer;         // value -> vertex
-    std::vector<std::uint32_t> first_component;  // value -> components
-    std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
-    std::vector<std::uint32_t> region;           // vertex -> the region it is a candidate of
-    std::vector<std::int8_t> token_dim;          // value -> where it is cut when read whole; -1: nowhere
-    std::vector<std::int64_t> tokens;            // of a region
-
-    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(region.size()); }
-    [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
-        return first_component[x + 1] - first_component[x];
-    }
-};
-
 struct chunk_fault {
-    enum class reason {
-        refused,
-        unknown_live_out,
-        left_in_flight,
-        written_outside,
-        read_between_writes
-    };
-    reason why;
+    chunk_reason why;
     std::uint32_t vertex, other;
     std::string_view detail;
 };
@@ -58,7 +29,8 @@ public:
     chunk_sweep(chunk_program& program, Rule rule, Extent extent, bool skip_refused)
         : p_(program), rule_(rule), extent_(extent), skip_(skip_refused) {
         body_.assign(p_.size(), false);
-        refused_.assign(p_.size(), false);
+        chain_.assign(p_.size(), false);
+        converts_.assign(p_.size(), false);
         state_.resize(p_.first_component.back());
         index_lists launches;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
@@ -66,6 +38,8 @@ public:
             launches.close_row();
         }
         waits_ = launches.inverse(p_.size());
+        keep_collectives_together();
+        refused_ = p_.kept;
     }
 
     /// Whether it worked out; `fault()` says why not. Every round but the last takes at least one candidate out.
@@ -73,6 +47,7 @@ public:
         do {
             if (!sweep()) return false;
             take_out_tails();
+            take_in_chains();
             if (!check_live_outs()) return false;
         } while (again_);
         return true;
@@ -80,22 +55,44 @@ public:
 
     [[nodiscard]] const chunk_fault& fault() const { return fault_; }
     [[nodiscard]] bool in_body(std::uint32_t v) const { return body_[v]; }
-    [[nodiscard]] bool refused(std::uint32_t v) const { return refused_[v]; }
+    [[nodiscard]] bool refused(std::uint32_t v) const { return refused_[v] && !p_.kept[v]; }
+    /// Whether an operation of the body writes what all chunks share, one chunk behind the other.
+    [[nodiscard]] bool is_chain(std::uint32_t v) const { return body_[v] && chain_[v]; }
     [[nodiscard]] bool together(std::uint32_t u, std::uint32_t v) const {
         return body_[u] && body_[v] && p_.region[u] == p_.region[v];
+    }
+    /// The operand that a chain writes.
+    [[nodiscard]] std::uint32_t chained_operand(std::uint32_t v) const {
+        std::uint32_t k = 0;
+        for (std::uint32_t x : p_.operands[v]) {
+            if (x == p_.writes[v][0]) break;
+            ++k;
+        }
+        return k;
     }
     /// Of a component that an operation of the body produces.
     [[nodiscard]] chunk_state state(std::uint32_t component) const { return state_[component]; }
     /// Of component c of value x, as an operation of region r sees it.
     [[nodiscard]] chunk_state seen_in(std::uint32_t r, std::uint32_t x, std::uint32_t c) const {
-        const std::uint32_t from = p_.producer[x];
-        if (body_[from] && p_.region[from] == r) return state_[c];
+        if (made_in(r, x)) return state_[c];
         if (p_.token_dim[x] < 0) return {};
         return {chunk_state::kind::sliced, p_.token_dim[x], 0};
     }
 
+    /// Whether x is made in parts in region r.
+    [[nodiscard]] bool made_in(std::uint32_t r, std::uint32_t x) const {
+        return body_[p_.producer[x]] && p_.region[p_.producer[x]] == r;
+    }
+
 private:
     using kind = chunk_state::kind;
+
+    void keep_collectives_together() {
+        for (std::uint32_t w = 0; w < p_.size(); ++w)
+            if (p_.kept[w]) p_.kept[p_.launch[w]] = true;
+        for (std::uint32_t w = 0; w < p_.size(); ++w)
+            if (p_.kept[p_.launch[w]]) p_.kept[w] = true;
+    }
 
     template <class F>
     void for_each_operand(std::uint32_t v, F f) const {
@@ -107,40 +104,63 @@ private:
     bool sweep() {
         again_ = false;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
-            body_[v] = false;
+            body_[v] = chain_[v] = false;
             if (p_.region[v] == chunk_program::no_region || refused_[v]) continue;
             operands_.clear();
-            bool reached = false;
+            bool reached = false, rows = false;
             for_each_operand(v, [&](std::uint32_t, chunk_state s) {
                 operands_.push_back(s);
                 reached = reached || s.what != kind::whole;
+                rows = rows || (s.what != kind::whole && s.what != kind::addend);
             });
-            if (!reached || writes_what_is_shared(v)) continue;
+            if (!reached) continue;
+            if (writes_what_is_shared(v)) {
+                chain_[v] = can_be_chain(v);
+                continue;
+            }
             const chunk_verdict verdict = judge(v);
             body_[v] = verdict.possible;
+            converts_[v] = verdict.converts;
             refused_[v] = !verdict.possible;
-            if (verdict.possible || skip_) continue;
-            fault_ = {chunk_fault::reason::refused, v, v, verdict.reason};
+            if (verdict.possible || skip_ || !rows) continue;  // what reads sums only may run once, on the sums
+            fault_ = {chunk_reason::refused, v, v, verdict.reason};
             return false;
         }
         return true;
     }
 
-    /// What all chunks share is written once, by the operation as it is. So is what the operation also reads through
-    /// another value, unless that lies in parts of this chunk: the next chunk would read what this one has written.
+    /// What all chunks share is written once, by the operation as it is, unless take_in_chains finds better. So is what
+    /// the operation also reads through another value, unless that lies in parts of this chunk: the next chunk would
+    /// read what this one has written.
     bool writes_what_is_shared(std::uint32_t v) const {
         const std::uint32_t r = p_.region[v];
         for (std::uint32_t x : p_.writes[v]) {
             if (seen_in(r, x, p_.first_component[x]).what == kind::whole) return true;
             for (std::uint32_t y : p_.operands[v]) {
                 if (y == x || p_.storage[y] != p_.storage[x]) continue;
-                const std::uint32_t from = p_.producer[y];
-                if (!body_[from] || p_.region[from] != r) return true;
+                if (!made_in(r, y)) return true;
                 for (std::uint32_t c = p_.first_component[y]; c < p_.first_component[y + 1]; ++c)
                     if (state_[c].what == kind::whole) return true;
             }
         }
         return false;
+    }
+
+    /// Whether every chunk may write its share where all chunks write: only one value, which nothing else is read
+    /// through, and which the result is.
+    bool can_be_chain(std::uint32_t v) {
+        const auto writes = p_.writes[v];
+        const std::uint32_t result = p_.first_result[v];
+        if (writes.size() != 1 || p_.first_result[v + 1] != result + 1 || p_.components(result) != 1 ||
+            p_.storage[result] != p_.storage[writes[0]])
+            return false;
+        std::size_t same = 0;
+        for (std::uint32_t x : p_.operands[v]) same += p_.storage[x] == p_.storage[writes[0]];
+        if (same != 1 || chained_operand(v) == p_.operands[v].size()) return false;
+        chunk_state& state = state_[p_.first_component[result]];
+        const chunk_verdict verdict = rule_(v, p_.tokens[p_.region[v]], std::span<const chunk_state>(operands_),
+                                            std::span<chunk_state>(&state, 1));
+        return verdict.possible && verdict.chain && state.what == kind::whole;
     }
 
     /// Asks the rule. Where it refuses because an operand is whole along a chunked dimension, cutting that one may
@@ -171,7 +191,7 @@ private:
     void take_out_tails() {
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
-            bool tail = true;
+            bool tail = !converts_[v];
             for_each_operand(v, [&](std::uint32_t, chunk_state s) {
                 tail = tail && (s.what == kind::addend || s.what == kind::whole);
             });
@@ -181,9 +201,26 @@ private:
         }
     }
 
+    /// What is added to shared memory need not be summed first, unless somebody else reads the sum.
+    void take_in_chains() {
+        for (std::uint32_t v = 0; v < p_.size(); ++v) {
+            if (!chain_[v]) continue;
+            const std::uint32_t r = p_.region[v];
+            bool parts = false;                                 // they may have become a sum by now
+            bool alone = p_.token_dim[p_.first_result[v]] < 0;  // what a chain leaves is not cut
+            for_each_operand(v, [&](std::uint32_t x, chunk_state s) {
+                if (s.what == kind::whole) return;
+                parts = true;
+                alone = alone && s.what == kind::addend && made_in(r, x);
+                for (std::uint32_t u : p_.readers[x]) alone = alone && p_.region[u] == r && (body_[u] || chain_[u]);
+            });
+            chain_[v] = body_[v] = parts && alone;
+        }
+    }
+
     /// What leaves a region must be known to recombine, must have arrived, and must not change any more.
     bool check_live_outs() {
-        using reason = chunk_fault::reason;
+        using reason = chunk_reason;
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
             bool fine = together(p_.launch[v], v) || note({reason::left_in_flight, p_.launch[v], v, {}});
@@ -192,6 +229,7 @@ private:
             for (std::uint32_t x = p_.first_result[v]; fine && x < p_.first_result[v + 1]; ++x) {
                 std::uint32_t last_write = 0;
                 for (std::uint32_t w : p_.writers[p_.storage[x]]) {
+                    if (chain_[v]) break;  // no parts: whoever writes or reads the memory finds it whole
                     if (together(w, v)) last_write = w;
                     else fine = fine && note({reason::written_outside, v, w, {}});
                 }
@@ -232,6 +270,8 @@ private:
     bool again_ = false;
     index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
+    std::vector<char> chain_;         // could add its addend in place, chunk by chunk
+    std::vector<char> converts_;      // as its verdict says
     std::vector<chunk_state> state_;  // of components
     std::vector<chunk_state> operands_;
     chunk_fault fault_{};

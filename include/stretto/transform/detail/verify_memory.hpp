@@ -60,14 +60,15 @@ private:
         std::uint32_t last_inside = v;
         for (std::uint32_t e = first_write_[f_.memory[x]]; e != verify_none; e = writes_[e].next) {
             if (writes_[e].region == o.region) last_inside = writes_[e].vertex > v ? writes_[e].vertex : v;
-            else if (writes_[e].vertex > v)
+            else if (writes_[e].vertex > v && !o.is_chain())  // a chain leaves no parts
                 s_.report(chunk_rule::written_outside, k, o.vertex, f_.vertices[writes_[e].vertex]);
         }
         outside_.clear();
         for (std::uint32_t u : f_.readers[x])
             if (!s_.chunked_in(o.region, u) && (outside_.empty() || outside_.back() != u)) outside_.push_back(u);
         for (std::uint32_t u : outside_)
-            if (u < last_inside) s_.report(chunk_rule::read_between_writes, k, o.vertex, f_.vertices[u]);
+            if (u < last_inside && !o.is_chain())
+                s_.report(chunk_rule::read_between_writes, k, o.vertex, f_.vertices[u]);
         const std::uint32_t join = s_.join_of(x);
         if (join == verify_none) {
             if (!outside_.empty()) s_.report(chunk_rule::join_missing, k, o.vertex, f_.vertices[outside_[0]]);

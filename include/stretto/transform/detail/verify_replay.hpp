@@ -131,11 +131,15 @@ private:
         const auto original = f_.operands[v];
         for (value_t<H> y : after_.operands(w)) {
             if (k == original.size()) return report(applied_rule::arity, w, f_.vertices[v]);
-            const std::uint32_t x = original[k++];
+            const bool goes_on = clone && chunk > 0 && s_.plan().operations[s_.place(v)].chained == k;
+            const std::uint32_t x = goes_on ? f_.first_result[v] : original[k];
+            ++k;
             const meaning m = meaning_of(y);
             if (!is_met(y)) report(applied_rule::reads_ahead, w, producer(x));
             else if (m.value != x) report(applied_rule::reads_other_value, w, producer(x));
-            else if (clone && is_in_parts(region_of(v), x)) check_part(w, m, x, region_of(v), chunk);
+            else if (goes_on) check_part(w, m, x, region_of(v), chunk - 1);
+            else if (clone && is_in_parts(region_of(v), x))
+                check_part(w, m, x, region_of(v), part_read(region_of(v), x, chunk));
             else if (!stands_for_all(m)) report(applied_rule::reads_part, w, producer(x));
         }
         if (k != original.size()) report(applied_rule::arity, w, f_.vertices[v]);
@@ -144,22 +148,28 @@ private:
     [[nodiscard]] bool is_in_parts(std::uint32_t region, std::uint32_t x) const {
         return s_.chunked_in(region, f_.producer[x]) || s_.split_of(region, x) != verify_none;
     }
-    void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t chunk) {
+    /// Its own, unless all chunks read one: what ran once, or what the last one of a chain has left.
+    [[nodiscard]] std::uint32_t part_read(std::uint32_t region, std::uint32_t x, std::uint32_t chunk) const {
         const std::uint32_t v = f_.producer[x];
-        const std::uint32_t own = s_.chunked_in(region, v) && clones_of(v) == 1 ? 0 : chunk;
+        if (!s_.chunked_in(region, v)) return chunk;
+        return clones_of(v) == 1 || is_chain(v) ? clones_of(v) - 1 : chunk;
+    }
+    [[nodiscard]] bool is_chain(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].is_chain(); }
+    void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t part) {
         if (m.whole) report(applied_rule::reads_whole, w, producer(x));
-        else if (m.region != region || m.first != own || m.last != own + 1)
+        else if (m.region != region || m.first != part || m.last != part + 1)
             report(applied_rule::reads_other_chunk, w, producer(x));
     }
 
-    /// The value itself, all parts recombined, or one part where all are the same.
+    /// The value itself, all parts recombined, one part where all are the same, or what is left behind a chain.
     [[nodiscard]] bool stands_for_all(const meaning& m) const {
         if (m.whole) return true;
         const std::uint32_t join = s_.join_of(m.value);
-        if (join == verify_none || m.first != 0 || m.last == 0) return false;
+        if (join == verify_none || m.last != m.first + 1) return false;
         const auto& j = s_.plan().joins[join];
-        return m.region == j.region && m.last == 1 &&
-               (j.how == recombination::first || clones_of(f_.producer[m.value]) == 1);
+        const std::uint32_t v = f_.producer[m.value], clones = clones_of(v);
+        return m.region == j.region && m.first == (is_chain(v) ? clones - 1 : 0) &&
+               (j.how == recombination::first || clones == 1);
     }
 
     void meet_split(W w, const origin& from) {

@@ -44,6 +44,7 @@ enum class chunk_rule : std::uint8_t {
     join_in_flight,
     collective_torn,
     shared_write,
+    chain_misplaced,
     reads_what_it_writes,
     state_changed_in_place,
     written_outside,
@@ -120,6 +121,9 @@ enum class chunk_rule : std::uint8_t {
             return "a collective and the waits for it are chunked together";
         case chunk_rule::shared_write:
             return "what all chunks share is written by no chunk, unless they add to it one after the other";
+        case chunk_rule::chain_misplaced:
+            return "a chain goes through one value that all chunks share: the only one that the operation writes, and "
+                   "its only result";
         case chunk_rule::reads_what_it_writes:
             return "a chunk does not read rows that another chunk writes in the same operation";
         case chunk_rule::state_changed_in_place:

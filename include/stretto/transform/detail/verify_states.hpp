@@ -63,7 +63,9 @@ private:
         check_extents(k, v);
         const bool writes = !f_.writes[v].empty();
         if (o.once && (!whole || results.empty() || writes)) s_.report(chunk_rule::once_differs, k, o.vertex);
-        if (writes) check_writes(k, v, verdict.chain && !o.once);
+        const bool chain = o.is_chain() && !o.once && is_chain_of_one(o.chained, v);
+        if (o.is_chain() && !chain) s_.report(chunk_rule::chain_misplaced, k, o.vertex);
+        if (writes) check_writes(k, v, chain && verdict.chain);
     }
 
     /// Of component c of x, as region r sees it.
@@ -120,6 +122,20 @@ private:
                      !is_multiple(x, c - f_.first_component[x], static_cast<std::size_t>(state_[c].dim), o.region)))
                     s_.report(chunk_rule::extent_indivisible, k, o.vertex);
         }
+    }
+
+    /// Whether the operation writes one value that all chunks share, its operand of that number, and gives it.
+    [[nodiscard]] bool is_chain_of_one(std::size_t operand, std::uint32_t v) const {
+        const auto operands = f_.operands[v], writes = f_.writes[v];
+        if (operand >= operands.size() || writes.size() != 1 || operands[operand] != writes[0]) return false;
+        const std::uint32_t result = f_.first_result[v], region = s_.plan().operations[s_.place(v)].region;
+        if (f_.end_of_results(v) != result + 1 || f_.memory[result] != f_.memory[writes[0]]) return false;
+        bool whole = true;
+        for (std::uint32_t c = f_.first_component[writes[0]]; c < f_.first_component[writes[0] + 1]; ++c)
+            whole = whole && seen_in(region, writes[0], c).what == kind::whole;
+        for (std::uint32_t c = f_.first_component[result]; c < f_.first_component[result + 1]; ++c)
+            whole = whole && state_[c].what == kind::whole;
+        return whole;
     }
 
     /// What an operation does to memory, chunk after chunk.

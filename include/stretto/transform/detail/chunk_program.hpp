@@ -1,0 +1,130 @@
+// A program as the search behind plan_chunks needs it: on numbers.
+#ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
+#define STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+
+namespace stretto::detail {
+
+/// Vertices and values are numbered in program order; a value has one component or more (a tensor each; a number is
+/// one).
+struct chunk_program {
+    static constexpr std::uint32_t none = UINT32_MAX;
+    static constexpr std::uint32_t no_region = UINT32_MAX;
+
+    index_lists operands;                        // vertex -> values
+    index_lists writes;                          // vertex -> values it writes in place
+    index_lists readers;                         // value -> vertices that have it as an operand
+    std::vector<std::uint32_t> storage;          // value -> the first of all values that share memory with it
+    index_lists writers;                         // storage -> vertices that write it in place, ascending
+    std::vector<std::uint32_t> first_result;     // vertex -> values
+    std::vector<std::uint32_t> producer;         // value -> vertex
+    std::vector<std::uint32_t> first_component;  // value -> components
+    std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
+    std::vector<std::uint32_t> region;           // vertex -> the region it is a candidate of
+    std::vector<char> kept;                      // vertex -> whether it is to stay whole all the same
+    std::vector<std::int8_t> token_dim;          // value -> where it is cut when read whole; -1: nowhere
+    std::vector<std::int64_t> tokens;            // of a region
+
+    [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(region.size()); }
+    [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
+        return first_component[x + 1] - first_component[x];
+    }
+};
+
+/// The program of a view, and the way back.
+template <class G>
+struct numbered_chunk_program {
+    chunk_program p;
+    std::vector<vertex_t<G>> vertices;
+    std::vector<value_t<G>> values;
+    std::vector<std::uint32_t> vertex_number;  // by index of the view
+
+    /// `none` if v is not listed.
+    [[nodiscard]] std::uint32_t number(const G& g, vertex_t<G> v) const {
+        const std::size_t i = g.index(v);
+        return i < vertex_number.size() ? vertex_number[i] : chunk_program::none;
+    }
+    [[nodiscard]] std::uint32_t value_number(const G& g, value_t<G> x) const {
+        const std::uint32_t v = number(g, g.producer(x));
+        if (v == chunk_program::none) return chunk_program::none;
+        for (std::uint32_t k = p.first_result[v]; k < p.first_result[v + 1]; ++k)
+            if (values[k] == x) return k;
+        return chunk_program::none;
+    }
+};
+
+/// Values that share memory, however far apart, get one number: that of the first of them.
+template <class G, class M>
+void number_storages(numbered_chunk_program<G>& n, const G& g, const M& model) {
+    std::vector<std::uint32_t>& parent = n.p.storage;
+    parent.resize(n.values.size());
+    for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = x;
+    const auto root = [&](std::uint32_t x) {
+        while (parent[x] != x) x = parent[x] = parent[parent[x]];
+        return x;
+    };
+    for (std::uint32_t x = 0; x < parent.size(); ++x)
+        for_each_alias<G>(model, n.values[x], [&](value_t<G> y) {
+            const std::uint32_t other = n.value_number(g, y);
+            if (other == chunk_program::none) return;
+            const std::uint32_t a = root(x), b = root(other);
+            if (a < b) parent[b] = a;
+            else parent[a] = b;
+        });
+    for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = root(x);
+}
+
+/// O(V + E) questions to view and models; finding a value among the results of its producer is linear in their number.
+/// No vertex is a candidate yet, and no value is cut.
+template <class G, class M, class C>
+[[nodiscard]] numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const C& chunks) {
+    numbered_chunk_program<G> n;
+    n.vertex_number.assign(g.index_bound(), chunk_program::none);
+    chunk_program& p = n.p;
+    p.first_result.push_back(0);
+    p.first_component.push_back(0);
+    for (vertex_t<G> v : g.vertices()) {
+        const std::uint32_t id = static_cast<std::uint32_t>(n.vertices.size());
+        n.vertex_number[g.index(v)] = id;
+        n.vertices.push_back(v);
+        for (value_t<G> x : g.results(v)) {
+            const std::size_t components = chunks.components_of(x);
+            n.values.push_back(x);
+            p.producer.push_back(id);
+            p.first_component.push_back(p.first_component.back() +
+                                        static_cast<std::uint32_t>(components == 0 ? 1 : components));
+        }
+        p.first_result.push_back(static_cast<std::uint32_t>(n.values.size()));
+    }
+    for (const vertex_t<G>& v : n.vertices) {
+        for (value_t<G> x : g.operands(v)) p.operands.push(n.value_number(g, x));
+        p.operands.close_row();
+        for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.value_number(g, x)); });
+        p.writes.close_row();
+        const std::uint32_t own = n.number(g, v);
+        const std::uint32_t start = model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
+        p.launch.push_back(start == chunk_program::none ? own : start);
+    }
+    p.readers = p.operands.inverse(n.values.size());
+    number_storages(n, g, model);
+    index_lists written;  // vertex -> storages
+    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
+        for (std::uint32_t x : p.writes[v]) written.push(p.storage[x]);
+        written.close_row();
+    }
+    p.writers = written.inverse(n.values.size());
+    p.region.assign(n.vertices.size(), chunk_program::no_region);
+    p.kept.assign(n.vertices.size(), false);
+    p.token_dim.assign(n.values.size(), -1);
+    return n;
+}
+
+}  // namespace stretto::detail
+
+#endif

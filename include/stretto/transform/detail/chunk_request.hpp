@@ -1,0 +1,121 @@
+// What the caller of plan_chunks asks for, checked and written into the program.
+#ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
+#define STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/convexity.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/chunk_program.hpp"
+
+namespace stretto::detail {
+
+/// Every step says whether it worked out; `error()` why not.
+template <class G, class C>
+class chunk_request {
+public:
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    chunk_request(const G& g, const C& chunks, numbered_chunk_program<G>& numbered, chunk_plan<V, X>& plan)
+        : g_(g), chunks_(chunks), n_(numbered), p_(numbered.p), plan_(plan) {}
+
+    [[nodiscard]] const chunk_error<V>& error() const { return error_; }
+
+    bool take_regions(std::span<const chunk_region<V>> regions) {
+        if (regions.empty()) return fail(chunk_reason::no_regions, 0);
+        for (std::uint32_t r = 0; r < regions.size(); ++r) {
+            typename chunk_plan<V, X>::region made;
+            for (std::int64_t size : regions[r].sizes) {
+                if (size < 0) return fail(chunk_reason::negative_size, r);
+                made.tokens += size;
+                if (size > 0) made.sizes.push_back(size);
+            }
+            if (made.sizes.empty()) return fail(chunk_reason::no_sizes, r);
+            p_.tokens.push_back(made.tokens);
+            plan_.regions.push_back(std::move(made));
+            for (const V& v : regions[r].candidates) {
+                const std::uint32_t id = n_.number(g_, v);
+                if (id == chunk_program::none) return fail(chunk_reason::not_in_graph, r, v, v);
+                if (p_.region[id] != chunk_program::no_region && p_.region[id] != r)
+                    return fail(chunk_reason::overlapping, r, v, v);
+                p_.region[id] = r;
+            }
+            for (const V& v : regions[r].kept) {
+                const std::uint32_t id = n_.number(g_, v);
+                if (id == chunk_program::none) return fail(chunk_reason::not_in_graph, r, v, v);
+                if (p_.region[id] == r) p_.kept[id] = true;
+            }
+        }
+        return true;
+    }
+
+    bool take_tokens(std::span<const token_dimension<X>> tokens) {
+        for (const token_dimension<X>& t : tokens) {
+            const std::uint32_t x = n_.value_number(g_, t.value);
+            const V from = g_.producer(t.value);
+            if (x == chunk_program::none) return fail(chunk_reason::not_in_graph, 0, from, from);
+            if (chunks_.components_of(t.value) != 1 || t.dim >= chunks_.rank(t.value, 0))
+                return fail(chunk_reason::dim_out_of_range, 0, from, from);
+            for (std::uint32_t r = 0; r < p_.tokens.size(); ++r)
+                if (chunks_.extent(t.value, 0, t.dim) % p_.tokens[r] != 0)
+                    return fail(chunk_reason::extent_indivisible, r, from, from);
+            p_.token_dim[x] = static_cast<std::int8_t>(t.dim);
+        }
+        return true;
+    }
+
+    /// Of every region, what tokens may reach. What they do not is shared, wherever it comes from.
+    bool check_convex() {
+        const auto order = topological_sort(g_);
+        STRETTO_ASSERT(order.has_value(), "a view lists its vertices in a topological order");
+        convexity<G> question(g_, *order);
+        std::vector<std::vector<V>> reached(p_.tokens.size());
+        std::vector<char> in(p_.size(), false);
+        for (std::uint32_t v = 0; v < p_.size(); ++v) {
+            if (p_.region[v] == chunk_program::no_region) continue;
+            for (std::uint32_t x : p_.operands[v]) {
+                const std::uint32_t from = p_.producer[x];
+                in[v] = in[v] || p_.token_dim[x] >= 0 || (in[from] && p_.region[from] == p_.region[v]);
+            }
+            if (in[v]) reached[p_.region[v]].push_back(n_.vertices[v]);
+        }
+        for (std::uint32_t r = 0; r < reached.size(); ++r) {
+            const std::span<const V> path = question.violation(reached[r]);
+            if (path.empty()) continue;
+            fail(chunk_reason::not_convex, r, path.front(), path.back());
+            error_.path.assign(path.begin(), path.end());
+            return false;
+        }
+        return true;
+    }
+
+    /// A region of one chunk is the program as it is.
+    void leave_single_chunks() {
+        for (std::uint32_t& r : p_.region)
+            if (r != chunk_program::no_region && plan_.regions[r].sizes.size() == 1) r = chunk_program::no_region;
+    }
+
+private:
+    /// Always false.
+    bool fail(chunk_reason why, std::uint32_t region, V vertex = {}, V other = {}) {
+        error_ = chunk_error<V>{why, region, vertex, other};
+        return false;
+    }
+
+    const G& g_;
+    const C& chunks_;
+    numbered_chunk_program<G>& n_;
+    chunk_program& p_;
+    chunk_plan<V, X>& plan_;
+    chunk_error<V> error_{chunk_reason::no_regions};
+};
+
+}  // namespace stretto::detail
+
+#endif
