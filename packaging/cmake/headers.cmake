@@ -35,6 +35,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/greedy_paths.hpp
     include/stretto/analysis/detail/heap_sort.hpp
     include/stretto/analysis/detail/hub_labels.hpp
+    include/stretto/analysis/detail/label_fields.hpp
     include/stretto/analysis/detail/merged_graph.hpp
     include/stretto/analysis/detail/moving_labels.hpp
     include/stretto/analysis/detail/order_list.hpp
@@ -42,6 +43,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/position_graph.hpp
     include/stretto/analysis/detail/program_ids.hpp
     include/stretto/analysis/detail/pruned_search.hpp
+    include/stretto/analysis/detail/raw_array.hpp
     include/stretto/analysis/detail/reach_verdict.hpp
     include/stretto/analysis/detail/spine_labels.hpp
     include/stretto/analysis/detail/storage_rules.hpp

@@ -105,29 +105,73 @@ TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
         const auto order = topological_sort(view);
         RC_ASSERT(order.has_value());
         const std::vector<std::uint64_t> truth = g.closure();
-        const std::vector<detail::spine_label> spine = detail::spine_labelling(view, *order).take();
-        std::vector<std::uint32_t> rank;
-        for (std::uint32_t v : *order) rank.push_back(spine[view.index(v)].rank);
+        const auto spine = detail::spine_labels_of(view, *order);
         const detail::position_graph positions(view, *order);
-        const detail::support_labelling<> supports(positions.view(), rank);
+        const detail::support_labelling<> supports(positions.view());
 
         std::vector<bool> taken(g.size);
         for (std::uint32_t p = 0; p < g.size; ++p) {
             RC_ASSERT(spine[view.index((*order)[p])].position == p);
-            RC_ASSERT(rank[p] < g.size);
-            RC_ASSERT(!taken[rank[p]]);
-            taken[rank[p]] = true;
+            const detail::label_fields& l = supports.labels()[p].at;
+            RC_ASSERT(l.position == p);
+            RC_ASSERT(l.rank < g.size);
+            RC_ASSERT(!taken[l.rank]);
+            taken[l.rank] = true;
         }
         for (std::uint32_t p = 0; p < g.size; ++p)
             for (std::uint32_t q = 0; q < g.size; ++q) {
+                if (p == q) continue;
                 const std::uint32_t u = (*order)[p], v = (*order)[q];
+                const detail::label_fields &of_u = spine[view.index(u)], &of_v = spine[view.index(v)];
                 const bool path = truth[u] >> v & 1u;
-                if (path && u != v) RC_ASSERT(rank[p] < rank[q]);
+                if (path) {
+                    RC_ASSERT(of_u.rank < of_v.rank);
+                    RC_ASSERT(supports.labels()[p].at.rank < supports.labels()[q].at.rank);
+                }
                 const auto opposite = path ? detail::reach_verdict::no : detail::reach_verdict::yes;
-                RC_ASSERT(detail::compare(spine[view.index(u)], spine[view.index(v)]) != opposite);
+                RC_ASSERT(detail::compare(of_u, of_v) != opposite);
                 RC_ASSERT(detail::compare(supports.labels()[p], supports.labels()[q]) != opposite);
             }
     });
+}
+
+TEST_CASE("four fields at once are compared as one by one") {
+    static constexpr std::uint32_t values[] = {
+        0, 1, 2, 1u << 30, detail::label_fields::none - 1, detail::label_fields::none};
+    const auto pick = [](std::uint32_t& code) {
+        const std::uint32_t value = values[code % 6];
+        code /= 6;
+        return value;
+    };
+    const std::uint32_t codes = 6 * 6 * 6 * 6;
+    std::size_t wrong = 0;
+    for (std::uint32_t a = 0; a < codes; ++a)
+        for (std::uint32_t b = 0; b < codes; ++b) {
+            std::uint32_t of_u = a, of_v = b;
+            const detail::label_fields u{pick(of_u), pick(of_u), pick(of_u), pick(of_u)};
+            const detail::label_fields v{pick(of_v), pick(of_v), pick(of_v), pick(of_v)};
+            wrong += detail::contradictions(u, v) != detail::contradictions_one_by_one(u, v);
+        }
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("ranks of vertices beside the spine stay apart, however long the paths there are") {
+    // Bands for any length of the spine: what feeds it comes before its middle, and that before what drains it.
+    for (const std::uint32_t length : {1u, 2u, 1000u, 1u << 20, (1u << 28) - 1}) {
+        const detail::spine_ranks ranks(length);
+        const std::uint32_t highest_feeding = ranks.feeding(1),
+                            lowest_feeding = ranks.feeding(detail::label_fields::none);
+        CHECK(lowest_feeding >= length);  // room for any path below
+        CHECK(ranks.feeding(length) > lowest_feeding);
+        CHECK(highest_feeding >= ranks.feeding(length));
+        CHECK(ranks.middle(length) > highest_feeding);
+        CHECK(ranks.middle(1) >= ranks.middle(length));
+        const std::uint32_t lowest_draining = length == 1 ? ranks.draining(1) : ranks.draining(length - 1);
+        CHECK(lowest_draining - length > ranks.middle(1));
+        CHECK(ranks.draining(1) >= lowest_draining);
+        CHECK(ranks.draining(length) >= ranks.draining(1));
+        CHECK(ranks.draining(length) < detail::label_fields::none);
+    }
 }
 
 TEST_CASE("graphs of every shape, all pairs") {

@@ -63,10 +63,10 @@ struct reachability_choice {
 };
 
 /// Exact reachability on the graph that `order` is an order of. What the view refers to must outlive the index and stay
-/// as it is. Building: O(V + E) time and no scratch to speak of for spine labels; about 24 passes and 80 bytes per
-/// vertex and 8 per edge of scratch for support labels; O(V L (L + E/V)) time for hub labels, L of them per vertex.
-/// No recursion, no hashing. Deterministic.
-/// Sources: the documentation of detail/spine_labels.hpp, support_labels.hpp and hub_labels.hpp.
+/// as it is. Precondition: fewer than 2^28 vertices. Building: O(V + E) time, in three passes and without scratch for
+/// spine labels; about 26 passes and 100 bytes per vertex and 8 per edge of scratch for support labels; O(V L (L +
+/// E/V)) time for hub labels, L of them per vertex. No recursion, no hashing. Deterministic. Sources: the documentation
+/// of detail/spine_labels.hpp, support_labels.hpp and hub_labels.hpp.
 template <dependence_graph G>
 class reachability {
 public:
@@ -116,12 +116,11 @@ public:
             make_hubs(positions, UINT64_MAX);
             return;
         }
-        make_spine(order);
         if (kind == reachability_kind::support_labels) {
             make_supports(detail::position_graph<G>(g, order), order);
-            spine_ = {};
             choice_.trials[1] = try_kind(supports_, order);
         } else {
+            make_spine(order);
             choice_.trials[0] = try_kind(spine_, order);
         }
     }
@@ -150,16 +149,12 @@ private:
     static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // on average; in a trial
     static constexpr std::uint64_t most_hubs = 40;                     // per vertex
 
-    void make_spine(const topological_order<vertex_type>& order) {
-        STRETTO_ASSERT(order.size() < UINT32_MAX, "reachability has 32-bit positions");
-        spine_ = detail::spine_labelling<G>(graph_, order).take();
-    }
+    void make_spine(const topological_order<vertex_type>& order) { spine_ = detail::spine_labels_of(graph_, order); }
     void make_supports(const detail::position_graph<G>& positions, const topological_order<vertex_type>& order) {
-        std::vector<std::uint32_t> rank;
-        rank.reserve(order.size());
-        for (const vertex_type& v : order) rank.push_back(spine_[graph_.index(v)].rank);
-        const detail::support_labelling<> labelling(positions.view(), rank);
-        supports_.resize(graph_.index_bound());
+        const detail::support_labelling<> labelling(positions.view());
+        supports_ = detail::raw_array<detail::support_label>(graph_.index_bound());
+        if (order.size() < supports_.size())
+            for (detail::support_label& l : supports_) l = {{detail::label_fields::none, 0, 0, 0}, 0, 0};
         for (std::size_t p = 0; p < order.size(); ++p) supports_[graph_.index(order[p])] = labelling.labels()[p];
     }
     bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
@@ -171,13 +166,13 @@ private:
         return true;
     }
 
-    template <class Label>
-    bool ask(const std::vector<Label>& labels, vertex_type u, vertex_type v, workspace& scratch) const {
-        const Label& from = labels[graph_.index(u)];
-        const Label& to = labels[graph_.index(v)];
-        STRETTO_ASSERT(from.position != UINT32_MAX && to.position != UINT32_MAX, "a vertex is not in the order");
-        const detail::reach_verdict verdict = detail::compare(from, to);
-        if (verdict != detail::reach_verdict::unknown) return verdict == detail::reach_verdict::yes;
+    template <class Labels>
+    bool ask(const Labels& labels, vertex_type u, vertex_type v, workspace& scratch) const {
+        const std::size_t from = graph_.index(u), to = graph_.index(v);
+        STRETTO_ASSERT(is_in_order(labels[from]) && is_in_order(labels[to]), "a vertex is not in the order");
+        const detail::reach_verdict verdict = detail::compare(labels[from], labels[to]);
+        if (verdict != detail::reach_verdict::unknown)
+            return detail::either(verdict == detail::reach_verdict::yes, from == to);
         std::uint64_t steps = 0;
         return scratch.search_.run(graph_, labels.data(), u, v, steps, UINT64_MAX);
     }
@@ -188,9 +183,9 @@ private:
     }
 
     /// Asks the sample.
-    template <class Label>
-    reachability_trial try_kind(const std::vector<Label>& labels, const topological_order<vertex_type>& order) {
-        reachability_trial trial{0, 0, labels.size() * sizeof(Label)};
+    template <class Labels>
+    reachability_trial try_kind(const Labels& labels, const topological_order<vertex_type>& order) {
+        reachability_trial trial{0, 0, labels.size() * sizeof(labels[0])};
         if (order.size() < 2) return trial;
         std::uint64_t state = 0x9E3779B97F4A7C15u;
         // Knuth's linear congruential generator (MMIX); its upper bits are good.
@@ -216,10 +211,10 @@ private:
 
     G graph_;
     reachability_choice choice_;
-    std::vector<detail::spine_label> spine_;       // by index; empty unless it is the kind
-    std::vector<detail::support_label> supports_;  // likewise
-    detail::hub_labels<> hubs_;                    // by position
-    std::vector<std::uint32_t> positions_;         // by index; for hub labels
+    detail::raw_array<detail::spine_label> spine_;       // by index; empty unless it is the kind
+    detail::raw_array<detail::support_label> supports_;  // likewise
+    detail::hub_labels<> hubs_;                          // by position
+    std::vector<std::uint32_t> positions_;               // by index; for hub labels
     workspace own_;
 };
 

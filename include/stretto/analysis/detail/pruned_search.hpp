@@ -20,11 +20,11 @@ public:
 
     explicit pruned_search(std::size_t index_bound) : found_before_((index_bound + 63) / 64) {}
 
-    /// Whether `u` reaches `v`, given that their labels do not say. `steps` grows by one per edge that is followed;
-    /// false if it grows beyond `most`.
+    /// Whether `u` reaches `v`, another vertex, given that their labels do not say. `steps` grows by one per edge that
+    /// is followed; false if it grows beyond `most`.
     template <class Label>
     bool run(const G& g, const Label* labels, V u, V v, std::uint64_t& steps, std::uint64_t most) {
-        const Label goal = labels[g.index(v)];
+        const std::size_t goal = g.index(v);
         found_.clear();
         found_.push_back(u);
         bool reached = false;
@@ -33,12 +33,12 @@ public:
             for (V w : g.successors(from)) {
                 ++steps;
                 const std::size_t i = g.index(w);
-                const reach_verdict verdict = compare(labels[i], goal);
-                if (verdict == reach_verdict::no) continue;
-                if (verdict == reach_verdict::yes) {
+                const reach_verdict verdict = compare(labels[i], labels[goal]);
+                if (i == goal || verdict == reach_verdict::yes) {
                     reached = true;
                     break;
                 }
+                if (verdict == reach_verdict::no) continue;
                 const std::uint64_t bit = std::uint64_t{1} << (i % 64);
                 if (found_before_[i / 64] & bit) continue;
                 found_before_[i / 64] |= bit;

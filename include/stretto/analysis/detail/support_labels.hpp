@@ -13,44 +13,51 @@
 #include <vector>
 
 #include "stretto/analysis/detail/greedy_paths.hpp"
+#include "stretto/analysis/detail/label_fields.hpp"
 #include "stretto/analysis/detail/reach_verdict.hpp"
 #include "stretto/views/snapshot.hpp"
 
 namespace stretto::detail {
 
-/// The upper four bits of both spine positions say which spine; positions on different ones are not compared.
+/// Bits 27 to 30 of both spine positions say which spine; positions on different ones are not compared.
 struct alignas(32) support_label {
-    std::uint32_t position = UINT32_MAX;
-    std::uint32_t rank = 0;
-    std::uint32_t next_spine = 0;  ///< the first position, from 1, that the vertex reaches; all ones if none
-    std::uint32_t last_spine = 0;  ///< the last position that reaches the vertex; 0 if none
-    std::uint64_t reached = 0;     ///< supports that the vertex reaches
-    std::uint64_t reaching = 0;    ///< supports that reach the vertex
+    label_fields at;
+    std::uint64_t reached;   ///< supports that the vertex reaches
+    std::uint64_t reaching;  ///< supports that reach the vertex
 };
 
-inline constexpr std::uint32_t spine_position_bits = 28;
+[[nodiscard]] inline bool is_in_order(const support_label& l) noexcept { return is_in_order(l.at); }
+
+inline constexpr std::uint32_t spine_position_bits = 27;
 inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_position_bits) - 1;
 
-/// Both answers are proofs.
+/// Both answers are proofs. Precondition: two different vertices.
 [[nodiscard]] inline reach_verdict compare(const support_label& u, const support_label& v) noexcept {
-    const bool same_spine = (u.next_spine ^ v.next_spine) <= spine_position_mask;
-    const bool proved = either(either(u.position == v.position, both(same_spine, u.next_spine <= v.last_spine)),
-                               (u.reached & v.reaching) != 0);
-    const bool possible = both(both(both(u.position < v.position, u.rank < v.rank),
-                                    ((u.reaching & ~v.reaching) | (v.reached & ~u.reached)) == 0),
-                               either(!same_spine, both(u.next_spine <= v.next_spine, u.last_spine <= v.last_spine)));
-    return verdict_of(proved, !either(proved, possible));
+    using found = label_contradictions;
+    const bool same_spine = (u.at.next_spine ^ v.at.next_spine) <= spine_position_mask;
+    const unsigned on_spine = found::next_spine | found::last_spine | found::unconnected;
+    const unsigned all = contradictions(u.at, v.at);
+    const unsigned valid = same_spine ? all : (all & ~on_spine) | found::unconnected;
+    const bool proved = either(valid < found::unconnected, (u.reached & v.reaching) != 0);
+    const bool refuted =
+        either(valid > found::unconnected, ((u.reaching & ~v.reaching) | (v.reached & ~u.reached)) != 0);
+    return verdict_of(proved, refuted);
 }
 
-/// Ids must be in topological order. About 24 passes; 72 bytes of scratch per vertex beside the labels.
+/// Ids must be in topological order. About 26 passes; 76 bytes of scratch per vertex beside the labels.
 template <class = void>
 class support_labelling {
 public:
-    /// `rank` is another topological order.
-    support_labelling(snapshot_view g, std::span<const std::uint32_t> rank)
-        : graph_(g), spines_(greedy_paths(g, lanes, 2, 8)), rows_(g.index_bound()), labels_(g.index_bound()) {
+    explicit support_labelling(snapshot_view g)
+        : graph_(g),
+          spines_(greedy_paths(g, lanes, 2, 8)),
+          rows_(g.index_bound()),
+          labels_(g.index_bound()),
+          missing_(g.index_bound()) {
         place_supports();
-        sweep_down(rank);
+        sweep_down();
+        rank_feeding();
+        rank_others();
         for (row& r : rows_) r = {};
         sweep_up();
     }
@@ -75,6 +82,8 @@ private:
         }
     };
 
+    [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(labels_.size()); }
+
     /// Only as much of a spine as there are numbers for its positions.
     [[nodiscard]] std::span<const std::uint32_t> spine(std::size_t k) const {
         return spines_[k].first(spines_[k].size() < longest_spine ? spines_[k].size() : longest_spine);
@@ -94,11 +103,11 @@ private:
     }
 
     /// The spine of a vertex: its own if it lies on one; else the one of which it comes after most.
-    void sweep_down(std::span<const std::uint32_t> rank) {
+    void sweep_down() {
         for (std::uint32_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p) {
                 rows_[spine(k)[p]].lane[k] = p + 1;
-                labels_[spine(k)[p]].last_spine = k << spine_position_bits | (p + 1);
+                labels_[spine(k)[p]].at.last_spine = k << spine_position_bits | (p + 1);
             }
         for (std::uint32_t v = 0; v < labels_.size(); ++v) {
             support_label& l = labels_[v];
@@ -106,11 +115,45 @@ private:
                 rows_[v].raise(rows_[u]);
                 l.reaching |= labels_[u].reaching;
             }
-            l.position = v;
-            l.rank = rank[v];
-            if (l.last_spine != 0) continue;
+            l.at.position = v;
+            if (l.at.last_spine != 0) continue;
             const std::uint32_t k = rows_[v].largest();
-            l.last_spine = k << spine_position_bits | rows_[v].lane[k];
+            l.at.last_spine = k << spine_position_bits | rows_[v].lane[k];
+        }
+    }
+
+    [[nodiscard]] bool feeds(std::uint32_t v) const { return (labels_[v].at.last_spine & spine_position_mask) == 0; }
+
+    /// What comes after no spine, from the last back to the first, always on from the vertex that has become ready
+    /// last. Programs go through one replica after the other, and wide; this goes deep, and through the last one first.
+    void rank_feeding() {
+        for (std::uint32_t v = size(); v-- > 0;) {
+            if (!feeds(v)) continue;
+            ++feeding_;
+            for (std::uint32_t w : graph_.successors(v)) missing_[v] += feeds(w);
+            if (missing_[v] == 0) ready_.push_back(v);
+        }
+        for (std::uint32_t rank = feeding_; !ready_.empty();) {
+            const std::uint32_t v = ready_.back();
+            ready_.pop_back();
+            labels_[v].at.rank = --rank;
+            for (std::uint32_t u : graph_.predecessors(v))
+                if (--missing_[u] == 0) ready_.push_back(u);
+        }
+    }
+    /// All others, likewise, from the first on.
+    void rank_others() {
+        for (std::uint32_t v = 0; v < size(); ++v) {
+            if (feeds(v)) continue;
+            for (std::uint32_t u : graph_.predecessors(v)) missing_[v] += !feeds(u);
+            if (missing_[v] == 0) ready_.push_back(v);
+        }
+        for (std::uint32_t rank = feeding_; !ready_.empty(); ++rank) {
+            const std::uint32_t v = ready_.back();
+            ready_.pop_back();
+            labels_[v].at.rank = rank;
+            for (std::uint32_t w : graph_.successors(v))
+                if (--missing_[w] == 0) ready_.push_back(w);
         }
     }
 
@@ -120,15 +163,16 @@ private:
         for (std::size_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p)
                 rows_[spine(k)[p]].lane[k] = spine_position_mask - (p + 1);
-        for (std::uint32_t v = static_cast<std::uint32_t>(labels_.size()); v-- > 0;) {
+        for (std::uint32_t v = size(); v-- > 0;) {
             support_label& l = labels_[v];
             for (std::uint32_t w : graph_.successors(v)) {
                 rows_[v].raise(rows_[w]);
                 l.reached |= labels_[w].reached;
             }
-            if ((l.last_spine & spine_position_mask) == 0) l.last_spine = rows_[v].largest() << spine_position_bits;
-            const std::uint32_t k = l.last_spine >> spine_position_bits;
-            l.next_spine = k << spine_position_bits | (spine_position_mask - rows_[v].lane[k]);
+            if ((l.at.last_spine & spine_position_mask) == 0)
+                l.at.last_spine = rows_[v].largest() << spine_position_bits;
+            const std::uint32_t k = l.at.last_spine >> spine_position_bits;
+            l.at.next_spine = k << spine_position_bits | (spine_position_mask - rows_[v].lane[k]);
         }
     }
 
@@ -136,6 +180,8 @@ private:
     index_lists spines_;
     std::vector<row> rows_;
     std::vector<support_label> labels_;
+    std::vector<std::uint32_t> missing_, ready_;  // neighbours that must be ranked first; vertices that wait for none
+    std::uint32_t feeding_ = 0;
 };
 
 }  // namespace stretto::detail

@@ -1,0 +1,45 @@
+// An array whose elements nobody has written yet: memory is touched once, by who fills it.
+#ifndef STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
+#define STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace stretto::detail {
+
+/// Of trivial elements, uninitialised.
+template <class T>
+class raw_array {
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);
+
+public:
+    raw_array() = default;
+    explicit raw_array(std::size_t size) : elements_(new T[size]), size_(size) {}
+    raw_array(const raw_array& other) : raw_array(other.size_) {
+        for (std::size_t k = 0; k < size_; ++k) elements_[k] = other.elements_[k];
+    }
+    raw_array(raw_array&& other) noexcept
+        : elements_(std::exchange(other.elements_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    raw_array& operator=(raw_array other) noexcept {
+        std::swap(elements_, other.elements_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+    ~raw_array() { delete[] elements_; }
+
+    [[nodiscard]] T& operator[](std::size_t k) { return elements_[k]; }
+    [[nodiscard]] const T& operator[](std::size_t k) const { return elements_[k]; }
+    [[nodiscard]] T* begin() noexcept { return elements_; }
+    [[nodiscard]] T* end() noexcept { return elements_ + size_; }
+    [[nodiscard]] const T* data() const noexcept { return elements_; }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+private:
+    T* elements_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif
