@@ -82,6 +82,22 @@ TEST_CASE("regions and sizes that make no sense") {
     CHECK(says(complaint(s, {{{5}, {2, 2}}}), "region 0 (from v): has no node that a token reaches"));
 }
 
+TEST_CASE("a region that is left and entered again") {
+    const small_step s = chain();
+    CHECK(complaint(s, {{{2, 4}, {2, 2}}}, {.only_convex = true}) ==
+          "node 3 (b): lies on a path that leaves the region and enters it again: a -> b -> c; take what lies between "
+          "into the region, or give what comes behind it a region of its own");
+    CHECK(complaint(s, {{{2, 4}, {2, 2}}}) == "none");
+    CHECK(complaint(s, {{s.region, {2, 2}}}, {.only_convex = true}) == "none");
+
+    small_step longer = two_inputs();
+    const char* names[] = {"x", "n1", "n2", "n3", "n4", "n5", "n6"};
+    for (std::size_t k = 1; k < 7; ++k) longer.add(names[k], "aten.neg.default", "compute", {names[k - 1]}, {-4, 3});
+    longer.add("out", "output", "output", {"n6"}, {});
+    CHECK(says(complaint(longer, {{{longer.at("n1"), longer.at("n6")}, {2, 2}}}, {.only_convex = true}),
+               "again: n1 -> n2 -> n3 -> (2 more) -> n6;"));
+}
+
 TEST_CASE("token dimensions that are none") {
     const small_step s = chain();
     CHECK(complaint(s, {{s.region, {2, 2}}}, {}, {{0, 2}}) ==

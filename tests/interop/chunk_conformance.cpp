@@ -144,7 +144,6 @@ TEST_CASE("C16 chunk_batch_preserves_buffer_mutation_order: every chunk adds to 
                              .add("out", "output", "output", {"r"}, {});
     const chunked_capture o = in_chunks(s, {{s.region, {2, 2}}});
     REQUIRE(o.plan.operations.size() == 3);
-    REQUIRE(o.plan.operations.size() == 3);
     CHECK(o.plan.operations[1].chained == 0);
     CHECK(o.plan.counts().sums == 0);
     CHECK(count(o, "aten.add_.Tensor") == 2);

@@ -73,7 +73,11 @@ public:
                              "is read outside of the region by " + called(e.other) +
                                  " before the region has written it for the last time",
                              "take the reader into the region, or leave the writes out");
-            default:
+            case why::not_convex:
+                return about(
+                    e.region, e.path[1], "lies on a path that leaves the region and enters it again: " + shown(e.path),
+                    "take what lies between into the region, or give what comes behind it a region of its own");
+            case why::left_in_flight:
                 break;
         }
         const bool wait = e.other < step_->size() && step_->launch_of(e.other) == e.vertex;
@@ -126,6 +130,14 @@ private:
 
     [[nodiscard]] std::string called(node_id v) const {
         return v < step_->size() ? printable(step_->name(v)) : "node " + std::to_string(v);
+    }
+    /// Both ends, and what lies between if it is not long.
+    [[nodiscard]] std::string shown(std::span<const node_id> path) const {
+        std::string text = called(path[0]);
+        for (std::size_t k = 1; k < path.size(); ++k)
+            if (k < 3 || k + 2 > path.size()) text += " -> " + called(path[k]);
+            else if (k == 3) text += " -> (" + std::to_string(path.size() - 4) + " more)";
+        return text;
     }
     [[nodiscard]] std::string sizes(std::uint32_t region) const {
         std::string text;

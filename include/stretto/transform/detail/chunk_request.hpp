@@ -10,6 +10,7 @@
 
 #include "stretto/analysis/convexity.hpp"
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/chunk_program.hpp"
 
@@ -70,7 +71,7 @@ public:
         return true;
     }
 
-    /// Of every region, what tokens may reach. What they do not is shared, wherever it comes from.
+    /// Of every region, what tokens reach in any way. What they do not is shared, wherever it comes from.
     bool check_convex() {
         const auto order = topological_sort(g_);
         STRETTO_ASSERT(order.has_value(), "a view lists its vertices in a topological order");
@@ -78,12 +79,8 @@ public:
         std::vector<std::vector<V>> reached(p_.tokens.size());
         std::vector<char> in(p_.size(), false);
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
-            if (p_.region[v] == chunk_program::no_region) continue;
-            for (std::uint32_t x : p_.operands[v]) {
-                const std::uint32_t from = p_.producer[x];
-                in[v] = in[v] || p_.token_dim[x] >= 0 || (in[from] && p_.region[from] == p_.region[v]);
-            }
-            if (in[v]) reached[p_.region[v]].push_back(n_.vertices[v]);
+            for (std::uint32_t x : p_.operands[v]) in[v] = in[v] || p_.token_dim[x] >= 0 || in[p_.producer[x]];
+            if (in[v] && p_.region[v] != chunk_program::no_region) reached[p_.region[v]].push_back(n_.vertices[v]);
         }
         for (std::uint32_t r = 0; r < reached.size(); ++r) {
             const std::span<const V> path = question.violation(reached[r]);
