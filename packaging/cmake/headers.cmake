@@ -40,6 +40,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/moving_labels.hpp
     include/stretto/analysis/detail/order_list.hpp
     include/stretto/analysis/detail/order_positions.hpp
+    include/stretto/analysis/detail/overlay_vertex.hpp
     include/stretto/analysis/detail/position_graph.hpp
     include/stretto/analysis/detail/program_ids.hpp
     include/stretto/analysis/detail/pruned_search.hpp

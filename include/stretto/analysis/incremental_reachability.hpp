@@ -56,7 +56,7 @@ public:
 
     /// `order`: any topological order of `g`.
     incremental_reachability(G g, const topological_order<vertex_type>& order)
-        : order_(g, order), labels_(order_.now_.graph, order_.now_.list) {}
+        : order_(g, order), labels_(order_.now_.graph, order_.ids_.of(order), order_.now_.labels()) {}
     incremental_reachability(const incremental_reachability&) = delete;
     incremental_reachability& operator=(const incremental_reachability&) = delete;
 
@@ -144,7 +144,8 @@ public:
 
 private:
     using dynamic_order = detail::dynamic_order<snapshot_view>;
-    using moving_labels = detail::moving_labels<detail::merged_graph<snapshot_view>>;
+    using moving_labels =
+        detail::moving_labels<typename dynamic_order::graph_type, detail::spine_column<std::uint32_t>>;
     using label = typename moving_labels::label;
 
     struct moment {

@@ -44,6 +44,8 @@ class incremental_reachability;
 /// same. Valid until the next change. As a range: forward, by value.
 template <dependence_graph G>
 class merged_members {
+    using graph_type = typename detail::dynamic_order<snapshot_view>::graph_type;
+
 public:
     class iterator {
     public:
@@ -63,8 +65,7 @@ public:
         bool begun_;  // the ring closes where it began
     };
 
-    merged_members(const detail::program_ids<G>& ids, const detail::merged_graph<snapshot_view>& graph,
-                   std::uint32_t root)
+    merged_members(const detail::program_ids<G>& ids, const graph_type& graph, std::uint32_t root)
         : ids_(&ids), graph_(&graph), root_(root) {}
     iterator begin() const { return {*this, graph_->first(root_), false}; }
     iterator end() const { return {*this, graph_->first(root_), true}; }
@@ -72,12 +73,12 @@ public:
 
 private:
     const detail::program_ids<G>* ids_;
-    const detail::merged_graph<snapshot_view>* graph_;
+    const graph_type* graph_;
     std::uint32_t root_;
 };
 
 /// The overlay and its order. Merging is contraction: edges between members vanish, and merging is refused only where a
-/// path leaves the merged vertex and comes back. O(V + E) to build; 44 bytes per vertex besides a snapshot of the graph
+/// path leaves the merged vertex and comes back. O(V + E) to build; 52 bytes per vertex besides a snapshot of the graph
 /// (of a snapshot_view none is made, it must outlive this), 16 per added edge. A change costs the edges on the smaller
 /// side of what has to move, times the logarithm of their number; that is a handful in a training step, and O(E) at
 /// worst. Deterministic, and nothing is allocated once buffers have grown. Neither copied nor moved; one thread.

@@ -15,6 +15,8 @@
 
 #include "stretto/analysis/detail/merged_graph.hpp"
 #include "stretto/analysis/detail/order_list.hpp"
+#include "stretto/analysis/detail/overlay_vertex.hpp"
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/config.hpp"
 
 namespace stretto::detail {
@@ -23,11 +25,11 @@ namespace stretto::detail {
 template <class Id>
 class visit_stamps {
 public:
-    explicit visit_stamps(std::size_t size) : stamp_(size, 0) {}
+    visit_stamps(std::size_t size, stamp_column<Id> stamps) : stamp_(stamps), size_(size) { clear(); }
     /// Two colours that no vertex has yet: the one returned, and the next.
     std::uint32_t begin_search() {
         if (last_ >= UINT32_MAX - 2) {
-            for (std::uint32_t& s : stamp_) s = 0;
+            clear();
             last_ = 0;
         }
         last_ += 2;
@@ -37,21 +39,41 @@ public:
     void set(Id v, std::uint32_t colour) { stamp_[v] = colour; }
 
 private:
-    std::vector<std::uint32_t> stamp_;
+    void clear() {
+        for (std::size_t v = 0; v < size_; ++v) stamp_[v] = 0;
+    }
+
+    stamp_column<Id> stamp_;
+    std::size_t size_;
     std::uint32_t last_ = 0;
 };
 
-/// Over ids; merged vertices are named by their roots. Whoever merges calls make_room_for_merge, then graph.merge.
+/// Over ids; merged vertices are named by their roots. Whoever merges calls make_room_for_merge, then graph.merge. 52
+/// bytes per vertex, in which there is room for labels. Neither copied nor moved.
 template <class Base>
 class dynamic_order {
 public:
     using id = typename Base::vertex_type;
+    using graph_type = merged_graph<Base, root_column<id>>;
 
-    explicit dynamic_order(Base base) : graph(base), list(base.index_bound()), seen(base.index_bound()) {}
+private:
+    raw_array<overlay_vertex<id>> vertices_;  // by id, and one for the list
 
-    merged_graph<Base> graph;
-    order_list<id> list;
+public:
+    explicit dynamic_order(Base base)
+        : vertices_(base.index_bound() + 1),
+          graph(base, root_column<id>(vertices_.begin())),
+          list(base.index_bound(), place_column<id>(vertices_.begin())),
+          seen(base.index_bound(), stamp_column<id>(vertices_.begin())) {}
+    dynamic_order(const dynamic_order&) = delete;
+    dynamic_order& operator=(const dynamic_order&) = delete;
+
+    graph_type graph;
+    order_list<id, place_column<id>> list;
     visit_stamps<id> seen;
+
+    /// For moving_labels: the room for them.
+    [[nodiscard]] spine_column<id> labels() { return spine_column<id>(vertices_.begin()); }
 
     /// Lets one place of the order stand for two different roots, that of graph.survivor. False, and nothing changes,
     /// if a path leads from one to the other through a third. O(edges on the smaller side), as the search finds it.
@@ -122,7 +144,7 @@ public:
     }
 
     struct moment {
-        typename merged_graph<Base>::moment graph;
+        typename graph_type::moment graph;
         std::size_t list = 0;
         friend bool operator==(const moment&, const moment&) = default;
     };

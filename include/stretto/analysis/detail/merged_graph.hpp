@@ -11,24 +11,29 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/config.hpp"
 
 namespace stretto::detail {
 
 /// Vertices are ids of the base graph, a snapshot_view; a merged vertex is named by its root, which is one of its
-/// members. 24 bytes per vertex, 16 per added edge.
-template <class Base>
+/// members. 24 bytes per vertex, 16 per added edge. `Roots`: where an id per id is.
+template <class Base, class Roots>
 class merged_graph {
 public:
     using id = typename Base::vertex_type;
 
-    explicit merged_graph(Base base) : base_(base), vertices_(base.index_bound()) {
-        for (id v = 0; v < vertices_.size(); ++v) vertices_[v] = {v, v, 1, v, none, none};
+    merged_graph(Base base, Roots roots) : base_(base), roots_(roots), vertices_(base.index_bound()) {
+        for (id v = 0; v < size(); ++v) {
+            roots_[v] = v;
+            vertices_[v] = {v, 1, v, none, none};
+        }
     }
-    [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return base_.index_bound(); }
+    [[nodiscard]] const Base& base() const noexcept { return base_; }
     [[nodiscard]] id root(id v) const {
-        STRETTO_ASSERT(v < vertices_.size(), "this vertex is not in the graph");
-        return vertices_[v].root;
+        STRETTO_ASSERT(v < size(), "this vertex is not in the graph");
+        return roots_[v];
     }
     [[nodiscard]] std::uint32_t members(id root) const { return vertices_[root].members; }
     /// The member that comes first in program order.
@@ -43,9 +48,9 @@ public:
         id tail = root;
         do {
             for (id head : base_.successors(tail))
-                if (const id other = vertices_[head].root; other != root && stop(other, tail, head)) return true;
+                if (const id other = roots_[head]; other != root && stop(other, tail, head)) return true;
             for (id e = vertices_[tail].first_out; e != none; e = added_[e].next_out)
-                if (const id other = vertices_[added_[e].head].root; other != root && stop(other, tail, added_[e].head))
+                if (const id other = roots_[added_[e].head]; other != root && stop(other, tail, added_[e].head))
                     return true;
             tail = vertices_[tail].next;
         } while (tail != root);
@@ -57,9 +62,9 @@ public:
         id head = root;
         do {
             for (id tail : base_.predecessors(head))
-                if (const id other = vertices_[tail].root; other != root && stop(other)) return true;
+                if (const id other = roots_[tail]; other != root && stop(other)) return true;
             for (id e = vertices_[head].first_in; e != none; e = added_[e].next_in)
-                if (const id other = vertices_[added_[e].tail].root; other != root && stop(other)) return true;
+                if (const id other = roots_[added_[e].tail]; other != root && stop(other)) return true;
             head = vertices_[head].next;
         } while (head != root);
         return false;
@@ -116,12 +121,13 @@ public:
 private:
     static constexpr id none = UINT32_MAX;
 
-    struct vertex {
-        id root, next;
+    struct ring_member {
+        id next;
         std::uint32_t members;  // of a root
         id first;               // of a root
         id first_out, first_in;
     };
+
     struct added_edge {
         id tail, head, next_out, next_in;
     };
@@ -132,13 +138,14 @@ private:
     void label_ring(id member, id root) {
         id v = member;
         do {
-            vertices_[v].root = root;
+            roots_[v] = root;
             v = vertices_[v].next;
         } while (v != member);
     }
 
     Base base_;
-    std::vector<vertex> vertices_;
+    Roots roots_;
+    raw_array<ring_member> vertices_;
     std::vector<added_edge> added_;
     std::vector<merge_record> merges_;
 };

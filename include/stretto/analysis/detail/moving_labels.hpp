@@ -8,40 +8,59 @@
 #include <cstdint>
 #include <vector>
 
-#include "stretto/analysis/detail/order_list.hpp"
 #include "stretto/core/config.hpp"
 
 namespace stretto::detail {
 
-/// Of a merged_graph, by root. 8 bytes per vertex, and 12 per change that can still be undone.
-template <class Graph>
+struct moving_label {
+    std::uint32_t next_spine;  ///< the first spine position, from 1, that the vertex reaches; UINT32_MAX if none
+    std::uint32_t last_spine;  ///< the last spine position that reaches the vertex; 0 if none
+};
+
+/// Of a merged_graph, by root. 8 bytes per vertex, and 12 per change that can still be undone. `Labels`: where they
+/// are.
+template <class Graph, class Labels>
 class moving_labels {
 public:
     using id = typename Graph::id;
+    using label = moving_label;
 
-    struct label {
-        std::uint32_t next_spine;  ///< the first spine position, from 1, that the vertex reaches; UINT32_MAX if none
-        std::uint32_t last_spine;  ///< the last spine position that reaches the vertex; 0 if none
-    };
-
-    /// The labels of a graph in which nothing has been merged yet. The spine is a path of most vertices; of several the
-    /// one that ends first in the order, and then the one of lowest ids. Four passes over the graph.
-    moving_labels(const Graph& graph, const order_list<id>& order) : labels_(graph.size(), {UINT32_MAX, 0}) {
-        id deepest = order.front();
-        for (id v = order.front(); v != order.end(); v = order.next(v)) {
-            labels_[v].last_spine = 1 + largest_before(graph, v);  // for now, the length of a longest path to it
-            if (labels_[v].last_spine > labels_[deepest].last_spine) deepest = v;
+    /// The labels of a graph in which nothing has been merged yet. `order` names its ids in a topological order. The
+    /// spine is a path of most vertices; of several the one that ends first in the order, and then the one of lowest
+    /// ids. Three passes over the graph, and 8 bytes per vertex of scratch.
+    template <class Order>
+    moving_labels(const Graph& graph, const Order& order, Labels labels) : labels_(labels) {
+        if (graph.size() == 0) return;
+        const auto& base = graph.base();
+        std::vector<label> found(graph.size(), {UINT32_MAX, 0});
+        const auto largest_before = [&](id v) {
+            std::uint32_t largest = 0;
+            for (id u : base.predecessors(v)) largest = found[u].last_spine > largest ? found[u].last_spine : largest;
+            return largest;
+        };
+        id deepest = order[0];
+        for (id v : order) {
+            found[v].last_spine = 1 + largest_before(v);  // for now, the length of a longest path to it
+            if (found[v].last_spine > found[deepest].last_spine) deepest = v;
         }
-        if (order.front() != order.end()) trace_spine(graph, deepest);
-        for (id v = order.front(); v != order.end(); v = order.next(v)) {
-            const bool on_spine = labels_[v].next_spine != UINT32_MAX;
-            labels_[v].last_spine = on_spine ? labels_[v].next_spine : largest_before(graph, v);
+        for (std::uint32_t position = found[deepest].last_spine; position > 0; --position) {
+            found[deepest].next_spine = position;
+            for (id u : base.predecessors(deepest))
+                if (found[u].last_spine == position - 1) {
+                    deepest = u;
+                    break;
+                }
         }
-        for (id v = order.back(); v != order.end(); v = order.previous(v))
-            graph.any_successor(v, [&](id w, id, id) {
-                if (labels_[w].next_spine < labels_[v].next_spine) labels_[v].next_spine = labels_[w].next_spine;
-                return false;
-            });
+        for (id v : order) {
+            const bool on_spine = found[v].next_spine != UINT32_MAX;
+            found[v].last_spine = on_spine ? found[v].next_spine : largest_before(v);
+        }
+        for (std::size_t k = order.size(); k-- > 0;) {
+            label& l = found[order[k]];
+            for (id w : base.successors(order[k]))
+                l.next_spine = found[w].next_spine < l.next_spine ? found[w].next_spine : l.next_spine;
+        }
+        for (id v = 0; v < found.size(); ++v) labels_[v] = found[v];
     }
     [[nodiscard]] const label& operator[](id root) const { return labels_[root]; }
 
@@ -79,24 +98,6 @@ private:
         label before;
     };
 
-    [[nodiscard]] std::uint32_t largest_before(const Graph& graph, id v) const {
-        std::uint32_t largest = 0;
-        graph.any_predecessor(v, [&](id u) {
-            if (labels_[u].last_spine > largest) largest = labels_[u].last_spine;
-            return false;
-        });
-        return largest;
-    }
-    void trace_spine(const Graph& graph, id end) {
-        for (std::uint32_t position = labels_[end].last_spine; position > 0; --position) {
-            labels_[end].next_spine = position;
-            graph.any_predecessor(end, [&](id u) {
-                if (labels_[u].last_spine != position - 1) return false;
-                end = u;
-                return true;
-            });
-        }
-    }
     void advance(const Graph& graph, id root, std::uint32_t next_spine) {
         set_next(root, next_spine);
         push_next(graph, next_spine);
@@ -138,7 +139,7 @@ private:
         }
     }
 
-    std::vector<label> labels_;
+    Labels labels_;
     std::vector<id> changed_;
     std::vector<change> history_;
 };

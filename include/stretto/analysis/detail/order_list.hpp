@@ -17,16 +17,27 @@
 
 namespace stretto::detail {
 
-/// Over the ids 0 .. n-1. 16 bytes per id of 32 bits, and 16 per change that can still be undone.
+/// What the list keeps of an element.
 template <class Id>
+struct order_place {
+    std::uint64_t label;
+    Id previous, next;  ///< itself, if it is out
+};
+
+/// Over the ids 0 .. n-1. 16 bytes per id of 32 bits, and 16 per change that can still be undone. `Places`: where the
+/// n + 1 places are, by number; the last is that of the list itself.
+template <class Id, class Places = std::vector<order_place<Id>>>
 class order_list {
 public:
     using id = Id;
 
-    explicit order_list(std::size_t size) : end_(static_cast<id>(size)), at_(size + 1) { at_[end_] = {0, end_, end_}; }
+    explicit order_list(std::size_t size) : order_list(size, Places(size + 1)) {}
+    order_list(std::size_t size, Places places) : end_(static_cast<id>(size)), at_(std::move(places)) {
+        at_[end_] = {0, end_, end_};
+    }
     /// At the end; only while nothing has moved yet.
     void append(id v) {
-        const std::uint64_t room = limit / (at_.size() + 1);
+        const std::uint64_t room = limit / (std::uint64_t{end_} + 2);
         at_[v].label = at_[at_[end_].previous].label + room;
         link(v, at_[end_].previous);
     }
@@ -55,7 +66,7 @@ public:
     /// `by` leaves its place and takes that of `v`, which is out.
     void replace(id v, id by) {
         remove(by);
-        const place freed = at_[v];
+        const order_place<id> freed = at_[v];
         remove(v);
         at_[by].label = freed.label;
         link(by, freed.previous);
@@ -93,10 +104,6 @@ public:
 private:
     static constexpr std::uint64_t limit = std::uint64_t{1} << 63;
 
-    struct place {
-        std::uint64_t label;
-        id previous, next;  // itself, if it is out
-    };
     struct change {  // what was before it
         std::uint64_t label;
         id v, previous;  // itself, if only the label changed
@@ -168,8 +175,8 @@ private:
         }
     }
 
-    id end_;                 // stands before the first and behind the last
-    std::vector<place> at_;  // by id
+    id end_;     // stands before the first and behind the last
+    Places at_;  // by id
     std::vector<change> history_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "stretto/core/concepts.hpp"
 #include "stretto/views/snapshot.hpp"
@@ -18,6 +19,14 @@ public:
     [[nodiscard]] snapshot_view view() const noexcept { return copy_.view(); }
     [[nodiscard]] std::uint32_t id(vertex_t<G> v) const { return copy_.id(v); }
     [[nodiscard]] vertex_t<G> vertex(std::uint32_t id) const { return copy_.vertex(id); }
+    /// The ids of vertices in the order given.
+    template <class Vertices>
+    [[nodiscard]] std::vector<std::uint32_t> of(const Vertices& vertices) const {
+        std::vector<std::uint32_t> ids;
+        ids.reserve(vertices.size());
+        for (const vertex_t<G>& v : vertices) ids.push_back(id(v));
+        return ids;
+    }
 
 private:
     snapshot<G> copy_;
@@ -31,6 +40,10 @@ public:
     [[nodiscard]] snapshot_view view() const noexcept { return view_; }
     [[nodiscard]] std::uint32_t id(std::uint32_t v) const { return v; }
     [[nodiscard]] std::uint32_t vertex(std::uint32_t id) const { return id; }
+    template <class Vertices>
+    [[nodiscard]] const Vertices& of(const Vertices& vertices) const {
+        return vertices;
+    }
 
 private:
     snapshot_view view_;
