@@ -173,6 +173,10 @@ TEST_CASE("parts are converted before they are summed") {
     CHECK(made->joins[0].value == w);
     CHECK(made->joins[0].how == recombination::sum);
     CHECK(made->joins[0].readers == std::vector<row_op*>{c});
+    const auto sums = plan(p, {{{t, s, w, c, d}, {3, 1}}}, {{x, 0}}, {.convert_sums = true});
+    REQUIRE(sums);
+    CHECK(sums->joins[0].value == t);
+    CHECK(sums->operations.size() == 1);
     apply(*made, p);
     CHECK(support::run(p, 3) == before);
 }

@@ -33,6 +33,10 @@ struct chunk_options {
     /// and its results are cut again, which is right and hides nothing. Forward and backward of a layer in one region
     /// are never convex: the loss lies between them.
     bool only_convex = false;
+
+    /// Sums are formed in front of operations that convert them (chunk_verdict::converts): fewer conversions and
+    /// smaller sums where the type becomes wider, rounded as in the narrower type. Otherwise parts are converted first.
+    bool convert_sums = false;
 };
 
 namespace detail {
@@ -146,7 +150,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         if (chunks.components_of(n.values[x]) != 1 || dim >= chunks.rank(n.values[x], 0)) return -1;
         return chunks.extent(n.values[x], 0, dim);
     };
-    detail::chunk_sweep sweep(p, rule, extent, options.skip_refused);
+    detail::chunk_sweep sweep(p, rule, extent, options.skip_refused, options.convert_sums);
     if (!sweep.run()) {
         const detail::chunk_fault& f = sweep.fault();
         const std::uint32_t at =

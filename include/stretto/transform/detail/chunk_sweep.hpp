@@ -26,8 +26,8 @@ struct chunk_fault {
 template <class Rule, class Extent>
 class chunk_sweep {
 public:
-    chunk_sweep(chunk_program& program, Rule rule, Extent extent, bool skip_refused)
-        : p_(program), rule_(rule), extent_(extent), skip_(skip_refused) {
+    chunk_sweep(chunk_program& program, Rule rule, Extent extent, bool skip_refused, bool convert_sums)
+        : p_(program), rule_(rule), extent_(extent), skip_(skip_refused), convert_sums_(convert_sums) {
         body_.assign(p_.size(), false);
         chain_.assign(p_.size(), false);
         converts_.assign(p_.size(), false);
@@ -191,7 +191,7 @@ private:
     void take_out_tails() {
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
-            bool tail = !converts_[v];
+            bool tail = convert_sums_ || !converts_[v];
             for_each_operand(v, [&](std::uint32_t, chunk_state s) {
                 tail = tail && (s.what == kind::addend || s.what == kind::whole);
             });
@@ -266,7 +266,7 @@ private:
     chunk_program& p_;
     Rule rule_;
     Extent extent_;
-    bool skip_;
+    bool skip_, convert_sums_;
     bool again_ = false;
     index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
