@@ -166,6 +166,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture_chunker.hpp
     include/stretto/interop/capture_fields.hpp
     include/stretto/interop/capture_reader.hpp
+    include/stretto/interop/capture_regions.hpp
     include/stretto/interop/capture_tensors.hpp
     include/stretto/interop/capture_tokens.hpp
     include/stretto/interop/capture_view.hpp

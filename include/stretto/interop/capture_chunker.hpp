@@ -123,10 +123,12 @@ public:
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
         layout_.for_each([&](node_id id) {
             capture_node n = id < step_->size() ? node_of(*step_, id) : made_[id - step_->size()];
-            for (std::vector<node_id>* list : {&n.inputs, &n.aliases, &n.writes}) {
-                const std::span<const node_id> there = layout_.positions(*list);
-                list->assign(there.begin(), there.end());
-            }
+            const auto keep_there = [](std::vector<node_id>& list, std::span<const node_id> there) {
+                list.assign(there.begin(), there.end());
+            };
+            keep_there(n.inputs, layout_.positions(n.inputs));
+            keep_there(n.aliases, layout_.storages(id, n.aliases));
+            keep_there(n.writes, layout_.storages(id, n.writes));
             return builder.append(n);
         });
         return std::move(builder).build();

@@ -133,9 +133,9 @@ public:
                                    step_->group(id),
                                    {step_->allocation(id), step_->payload(id), step_->duration(id)}});
             else p.nodes.push_back(made_.nodes[k]);
-            place(p.inputs, old ? step_->inputs(id) : made_.inputs[k]);
-            place(p.aliases, old ? step_->aliases(id) : made_.aliases[k]);
-            place(p.writes, old ? step_->writes(id) : made_.writes[k]);
+            place(p.inputs, layout_.positions(old ? step_->inputs(id) : made_.inputs[k]));
+            place(p.aliases, layout_.storages(id, old ? step_->aliases(id) : made_.aliases[k]));
+            place(p.writes, layout_.storages(id, old ? step_->writes(id) : made_.writes[k]));
             original.push_back(layout_.original(id));
             return static_cast<node_id>(p.nodes.size() - 1);
         });
@@ -144,8 +144,8 @@ public:
     }
 
 private:
-    void place(index_lists& list, std::span<const node_id> ids) {
-        for (node_id x : layout_.positions(ids)) list.push(x);
+    static void place(index_lists& list, std::span<const node_id> positions) {
+        for (node_id x : positions) list.push(x);
         list.close_row();
     }
     void close() {

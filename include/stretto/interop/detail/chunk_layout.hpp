@@ -50,12 +50,13 @@ public:
         return id;
     }
 
-    /// What the clone of v for a chunk has instead of x: one of its own operands, or, of what v shares storage with and
-    /// does not read, the clone of that chunk.
+    /// What the clone of v for a chunk has instead of x, whose storage v shares or writes: one of its own operands,
+    /// that itself or what shares the storage too, or else the clone of x for that chunk.
     [[nodiscard]] node_id of_chunk(node_id v, node_id x, std::span<const node_id> operands, std::uint32_t chunk) const {
         const std::span<const node_id> before = step_->inputs(v);
-        const auto at = std::find(before.begin(), before.end(), x);
-        if (at != before.end()) return operands[static_cast<std::size_t>(at - before.begin())];
+        const node_id by = operand_in(v, x);
+        if (by != none)
+            return operands[static_cast<std::size_t>(std::find(before.begin(), before.end(), by) - before.begin())];
         if (first_clone_[x] == none) return x;
         node_id clone = first_clone_[x];
         for (; chunk > 0 && made(clone).next_clone != none; --chunk) clone = made(clone).next_clone;
@@ -70,9 +71,8 @@ public:
     [[nodiscard]] node_id original(node_id x) const { return x < step_->size() ? x : made_[x - step_->size()].like; }
     [[nodiscard]] std::size_t size() const noexcept { return step_->size() + made_.size(); }
 
-    /// `place(id) -> position` of all that is left and of all that is new, in program order; of their inputs, aliases
-    /// and writes `positions(list)` gives what they have become: each once, and nothing of what is gone and has no
-    /// stand-in (storage that was shared with it).
+    /// `place(id) -> position` of all that is left and of all that is new, in program order. Of what it reads, shares
+    /// and writes `positions` and `storages` give the positions there.
     template <class Place>
     void for_each(Place place) {
         position_.assign(size(), none);
@@ -81,13 +81,20 @@ public:
             if (!erased_[v]) position_[v] = place(v);
         }
     }
+    /// Each once.
     [[nodiscard]] std::span<const node_id> positions(std::span<const node_id> list) {
         there_.clear();
+        for (node_id x : list) add_position(x);
+        return there_;
+    }
+    /// Of nodes whose storage node `id` shares or writes. Where one of the step shared it with what is gone, a start of
+    /// which it has read the wait, it shares that of what it reads now.
+    [[nodiscard]] std::span<const node_id> storages(node_id id, std::span<const node_id> list) {
+        there_.clear();
         for (node_id x : list) {
-            const node_id now = x < step_->size() && erased_[x] ? whole_[x] : x;
-            if (now == none) continue;
-            if (std::find(there_.begin(), there_.end(), position_[now]) == there_.end())
-                there_.push_back(position_[now]);
+            const bool gone = x < step_->size() && erased_[x] && whole_[x] == none;
+            if (!gone) add_position(x);
+            else if (id < step_->size() && operand_in(id, x) != none) add_position(operand_in(id, x));
         }
         return there_;
     }
@@ -98,6 +105,25 @@ private:
         node_id next;        // made behind it, before the same node of the step
         node_id next_clone;  // of the same node
     };
+    void add_position(node_id x) {
+        const node_id now = x < step_->size() && erased_[x] ? whole_[x] : x;
+        if (now == none) return;
+        if (std::find(there_.begin(), there_.end(), position_[now]) == there_.end()) there_.push_back(position_[now]);
+    }
+    /// The operand of v that is x, or the first that shares the storage of x; none if there is none.
+    [[nodiscard]] node_id operand_in(node_id v, node_id x) const {
+        for (node_id u : step_->inputs(v))
+            if (u == x) return u;
+        for (node_id u : step_->inputs(v)) {
+            std::vector<node_id> shared(step_->aliases(u).begin(), step_->aliases(u).end());
+            for (std::size_t k = 0; k < shared.size(); ++k) {
+                if (shared[k] == x) return u;
+                for (node_id y : step_->aliases(shared[k]))
+                    if (std::find(shared.begin(), shared.end(), y) == shared.end()) shared.push_back(y);
+            }
+        }
+        return none;
+    }
     [[nodiscard]] new_node& made(node_id id) { return made_[id - step_->size()]; }
     [[nodiscard]] const new_node& made(node_id id) const { return made_[id - step_->size()]; }
 

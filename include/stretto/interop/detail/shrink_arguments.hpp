@@ -126,14 +126,14 @@ private:
 
     /// Through casts and aliases: the collective that gathers what node v holds.
     std::optional<std::uint32_t> gathered_by(std::uint32_t v) const {
-        std::vector<std::uint32_t> todo{v};
-        for (std::size_t k = 0; k < todo.size(); ++k)
-            for (const std::uint32_t r : step_->readers(todo[k])) {
+        std::vector<std::uint32_t> held_by{v};
+        for (std::size_t k = 0; k < held_by.size(); ++k)
+            for (const std::uint32_t r : step_->readers(held_by[k])) {
                 const std::string_view op = step_->op(r);
                 if (step_->kind(r) == op_kind::start && op.find("all_gather") != std::string_view::npos) return r;
                 for (const std::string_view cast : {"aten._to_copy.", "aten.alias.", "aten.clone.", "prims.convert"})
                     if (op.starts_with(cast)) {
-                        todo.push_back(r);
+                        held_by.push_back(r);
                         break;
                     }
             }
