@@ -54,18 +54,6 @@ network split_network(const bench::plain_graph& g) {
     return net;
 }
 
-/// One sweep: the level of every vertex.
-std::uint32_t sweep(const bench::plain_graph& g, std::vector<std::uint32_t>& level) {
-    std::uint32_t highest = 0;
-    for (std::uint32_t v = 0; v < g.size(); ++v) {
-        std::uint32_t l = 0;
-        for (std::uint32_t u : g.predecessors[v]) l = std::max(l, level[u] + 1);
-        level[v] = l;
-        highest = std::max(highest, l);
-    }
-    return highest;
-}
-
 struct settings {
     int runs = 5;
     double seconds = 0.2;
@@ -80,7 +68,8 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
     const double ours = bench::least_seconds([&] { bench::keep(stretto::maximum_antichain(g.view(), *order)); },
                                              effort.runs, effort.seconds);
     std::vector<std::uint32_t> level(g.size());
-    const double floor = bench::least_seconds([&] { bench::keep(sweep(g, level)); }, effort.runs, effort.seconds / 10);
+    const double floor =
+        bench::least_seconds([&] { bench::keep(bench::sweep(g, level)); }, effort.runs, effort.seconds / 10);
     const double per_node = 1e9 / g.size();
     std::printf("%-24s %8u %8zu %7zu %9.2f %8.0f %8.0f", name.c_str(), g.size(), g.edges(), certificate.width(),
                 ours * 1e3, ours * per_node, ours / floor);

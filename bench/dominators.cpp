@@ -37,17 +37,6 @@ boost_graph with_entry(const bench::plain_graph& g) {
     return b;
 }
 
-std::uint32_t sweep(const bench::plain_graph& g, std::vector<std::uint32_t>& level) {
-    std::uint32_t highest = 0;
-    for (std::uint32_t v = 0; v < g.size(); ++v) {
-        std::uint32_t l = 0;
-        for (std::uint32_t u : g.predecessors[v]) l = std::max(l, level[u] + 1);
-        level[v] = l;
-        highest = std::max(highest, l);
-    }
-    return highest;
-}
-
 struct settings {
     int runs = 7;
     double seconds = 0.1;
@@ -65,7 +54,7 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
     const double forward = least([&] { tree.update(*order); });
     const double backward = least([&] { behind.update(*order); });
     std::vector<std::uint32_t> level(g.size());
-    const double floor = least([&] { bench::keep(sweep(g, level)); });
+    const double floor = least([&] { bench::keep(bench::sweep(g, level)); });
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
     std::printf("%-24s %8u %8zu %8.3f %7.2f %7.2f %7.2f %7.2f %7.1f", name.c_str(), g.size(), g.edges(), cold * 1e3,
                 cold * per_part, forward * per_part, backward * per_part, sort * per_part, cold / floor);

@@ -58,17 +58,6 @@ pairs questions(const bench::plain_graph& g, std::uint32_t count) {
     return all;
 }
 
-std::uint32_t sweep(const bench::plain_graph& g, std::vector<std::uint32_t>& level) {
-    std::uint32_t highest = 0;
-    for (std::uint32_t v = 0; v < g.size(); ++v) {
-        std::uint32_t l = 0;
-        for (std::uint32_t u : g.predecessors[v]) l = std::max(l, level[u] + 1);
-        level[v] = l;
-        highest = std::max(highest, l);
-    }
-    return highest;
-}
-
 /// Nanoseconds of a load whose address the load before it gave, from `bytes` of memory.
 double dependent_load(std::size_t bytes) {
     std::vector<std::uint32_t> next(bytes / 64 * 16);
@@ -121,7 +110,7 @@ void report_index(const std::string& name, const bench::plain_graph& g, const se
     const auto order = *stretto::topological_sort(g.view());
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
     std::vector<std::uint32_t> level(g.size());
-    const double floor = least([&] { bench::keep(sweep(g, level)); });
+    const double floor = least([&] { bench::keep(bench::sweep(g, level)); });
     const double build =
         bench::least_seconds([&] { bench::keep(stretto::reachability(g.view(), order)); },
                              g.size() > 50'000 ? 2 : effort.runs, g.size() > 50'000 ? 0 : effort.seconds);

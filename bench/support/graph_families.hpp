@@ -25,6 +25,18 @@ struct plain_graph {
     [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
 };
 
+/// What a look at every edge costs, as a floor: the level of every vertex. Returns the highest.
+inline std::uint32_t sweep(const plain_graph& g, std::vector<std::uint32_t>& level) {
+    std::uint32_t highest = 0;
+    for (std::uint32_t v = 0; v < g.size(); ++v) {
+        std::uint32_t l = 0;
+        for (std::uint32_t u : g.predecessors[v]) l = std::max(l, level[u] + 1);
+        level[v] = l;
+        highest = std::max(highest, l);
+    }
+    return highest;
+}
+
 /// A small fast generator with good low bits (xorshift64*), the same everywhere.
 class random_numbers {
 public:
