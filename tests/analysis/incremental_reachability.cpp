@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stretto/testing/archetypes.hpp"
+#include "support/dag_shapes.hpp"
 #include "support/dies.hpp"
 #include "support/edge_graph.hpp"
 #include "support/prop.hpp"
@@ -321,50 +322,14 @@ TEST_CASE("what is undone leaves no trace: done again, it gives the same answers
 
 TEST_CASE("shapes of larger graphs: spines, replicas that share parameters, butterflies, random") {
     const auto shapes = [](id seed) {
+        const support::dag_shape g = seed % 4 == 0   ? support::spine_with_branches(40, 5)
+                                     : seed % 4 == 1 ? support::replicated(support::spine_with_branches(14, 5), 4)
+                                     : seed % 4 == 2 ? support::butterflies(3, 8)
+                                                     : support::random_shape(70, 2, 70, seed);
         std::vector<std::pair<id, id>> edges;
-        auto any = [state = std::uint64_t{seed} * 2 + 1](id end) mutable {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            return static_cast<id>((state >> 33) % end);
-        };
-        id n = 0;
-        if (seed % 4 == 0) {  // a spine with gathers from inputs and scatters to the end
-            const id length = 20;
-            n = 4 * length + 1;
-            for (id k = 0; k + 1 < length; ++k) edges.emplace_back(k, k + 1);
-            for (id k = 0; k < length; ++k) {
-                const id start = length + 2 * k;
-                if (k % 2 == 0) {
-                    edges.emplace_back(start, start + 1);
-                    edges.emplace_back(start + 1, k);
-                } else {
-                    edges.emplace_back(k, start);
-                    edges.emplace_back(start, start + 1);
-                    edges.emplace_back(start + 1, n - 1);
-                }
-            }
-        } else if (seed % 4 == 1) {  // four chains that read the same parameters
-            n = 4 * 15 + 5;
-            for (id chain = 0; chain < 4; ++chain)
-                for (id k = 0; k < 15; ++k) {
-                    const id v = 5 + chain * 15 + k;
-                    if (k > 0) edges.emplace_back(v - 1, v);
-                    edges.emplace_back(any(5), v);
-                }
-        } else if (seed % 4 == 2) {  // a butterfly of eight lanes
-            n = 8 * 8;
-            for (id row = 0; row + 1 < 8; ++row)
-                for (id lane = 0; lane < 8; ++lane) {
-                    edges.emplace_back(row * 8 + lane, (row + 1) * 8 + lane);
-                    edges.emplace_back(row * 8 + lane, (row + 1) * 8 + (lane ^ (1u << (row % 3))));
-                }
-        } else {
-            n = 70;
-            for (id k = 0; k < 2 * n; ++k) {
-                const id u = any(n), v = any(n);
-                if (u != v) edges.emplace_back(u < v ? u : v, u < v ? v : u);
-            }
-        }
-        return support::edge_graph{n, edges, support::shuffled(n, seed / 4 % 2 ? seed : 0)};
+        for (id v = 0; v < g.size(); ++v)
+            for (id u : g.predecessors[v]) edges.emplace_back(u, v);
+        return support::edge_graph{g.size(), edges, support::shuffled(g.size(), seed / 4 % 2 ? seed : 0)};
     };
     stretto_check("larger graphs", 150, [&](std::uint32_t seed) {
         const support::edge_graph g = shapes(seed % 4096);
