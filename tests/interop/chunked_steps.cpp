@@ -8,10 +8,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "interop/tiny_step.hpp"
 #include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_regions.hpp"
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/chunk_capture.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
@@ -87,7 +89,7 @@ agreement compare_runs(const interpretation& a, const interpretation& b) {
 }
 
 void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
-                const std::vector<std::vector<std::int64_t>>& all_sizes) {
+                const std::vector<std::vector<module_chunks>>& all_settings) {
     recipe.extents.symbols = {{"u0", tokens}};
     const auto captured = read_capture(path);
     REQUIRE(captured);
@@ -112,21 +114,22 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
-    for (const std::vector<std::int64_t>& sizes : all_sizes) {
-        capture_chunk_region region{{}, sizes};
-        for (std::uint32_t v = 0; v < step.size(); ++v)
-            if (step.kind(v) != op_kind::input && step.kind(v) != op_kind::output) region.candidates.push_back(v);
-        const auto made = chunk_capture(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
+    const capture_modules modules(step);
+    for (const std::vector<module_chunks>& settings : all_settings) {
+        const auto regions = regions_in_chunks(step, modules, settings);
+        REQUIRE(regions);
+        const auto made = chunk_capture(step, *tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         const capture& chunked = made->step;
-        CHECK(made->plan.counts().chunked > step.size() / 2);
+        CHECK(made->plan.counts().chunked > step.size() / (settings[0].pattern.empty() ? 2 : 5));
         const auto chunked_tensors = capture_tensors::read(chunked);
         REQUIRE(chunked_tensors);
 
         const agreement in_order = compare_runs(whole, run(chunked, *chunked_tensors, recipe.run, inputs));
-        MESSAGE(step.name() << " in " << made->plan.regions[0].sizes.size() << " chunks: " << in_order.bitwise << " of "
-                            << in_order.entries << " tensors bit for bit, the others within " << in_order.worst << " ("
-                            << in_order.where << ")");
+        MESSAGE(step.name() << " in " << made->plan.regions[0].sizes.size() << " chunks"
+                            << std::string(settings[0].pattern.empty() ? ": " : ", by module: ") << in_order.bitwise
+                            << " of " << in_order.entries << " tensors bit for bit, the others within "
+                            << in_order.worst << " (" << in_order.where << ")");
         CHECK(in_order.worst < 1e-12);
         CHECK(in_order.bitwise > in_order.entries / 4);
 
@@ -140,6 +143,11 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     }
 }
 
+/// Everything that the tokens reach, in chunks of these sizes.
+std::vector<module_chunks> whole_step(std::vector<std::int64_t> sizes) {
+    return {{"", capture_direction::both, std::move(sizes)}};
+}
+
 std::string step_of(const char* variable, const char* name) {
     for (const std::string& path : support::captured_steps(variable))
         if (path.ends_with(name)) return path;
@@ -150,11 +158,26 @@ std::string step_of(const char* variable, const char* name) {
 
 TEST_CASE("the step of the examples computes the same in chunks") {
     const std::string path = step_of("STRETTO_EXAMPLE_GRAPHS", "/moe_ep_step.json.gz");
-    if (!path.empty()) check_step(path, support::moe_ep_step_recipe(), 4, {{2, 2}, {1, 3}, {1, 1, 1, 1}});
+    if (!path.empty())
+        check_step(path, support::moe_ep_step_recipe(), 4,
+                   {whole_step({2, 2}),
+                    whole_step({1, 3}),
+                    whole_step({1, 1, 1, 1}),
+                    {{"layers.*.moe", capture_direction::both, {1, 1, 2}},
+                     {"layers.2.moe", capture_direction::both, {3, 1}},
+                     {"layers.5.moe", capture_direction::backward, {2, 2}},
+                     {"layers.7", capture_direction::forward, {1, 3}}}});
 }
 
 TEST_CASE("the mixture-of-experts step of the reference computes the same in chunks") {
     const std::string path = step_of("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
     if (!path.empty())
-        check_step(path, support::titan_moe_recipe(), 7, {{4, 3}, {1, 2, 4}, {2, 2, 2, 1}, {1, 1, 1, 1, 1, 1, 1}});
+        check_step(path, support::titan_moe_recipe(), 7,
+                   {whole_step({4, 3}),
+                    whole_step({1, 2, 4}),
+                    whole_step({2, 2, 2, 1}),
+                    whole_step({1, 1, 1, 1, 1, 1, 1}),
+                    {{"layers.*.moe", capture_direction::both, {4, 3}},
+                     {"layers.2", capture_direction::both, {1, 2, 4}},
+                     {"layers.3.moe", capture_direction::backward, {6, 1}}}});
 }
