@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stretto/testing/archetypes.hpp"
+#include "support/count_allocations.hpp"
 #include "support/dag_shapes.hpp"
 #include "support/dies.hpp"
 #include "support/edge_graph.hpp"
@@ -24,28 +23,13 @@
 using namespace stretto;
 
 namespace {
-std::size_t allocations = 0;
-}
-
-// Counts what is allocated, for the promise that nothing is once buffers have grown.
-[[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size ? size : 1)) return memory;
-    std::abort();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
-namespace {
 
 using id = std::uint32_t;
 using ids = std::vector<id>;
+using support::graph;
 using reachability = incremental_reachability<support::edge_graph_view>;
 using witness = blocking_path<id>;
 
-support::edge_graph graph(id size, std::vector<std::pair<id, id>> edges) {
-    return {size, std::move(edges), support::shuffled(size, 0)};
-}
 reachability follow(const support::edge_graph& g) {
     const support::edge_graph_view view{&g};
     return reachability(view, *topological_sort(view));
@@ -479,9 +463,9 @@ TEST_CASE("once buffers have grown, nothing is allocated") {
     };
     work();
     const id before = accepted;
-    const std::size_t so_far = allocations;
+    const std::size_t so_far = support::allocations;
     work();
-    CHECK(allocations == so_far);
+    CHECK(support::allocations == so_far);
     CHECK(accepted == before);
     CHECK(accepted > layers);
 }

@@ -25,12 +25,10 @@ namespace {
 
 using id = std::uint32_t;
 using ids = std::vector<id>;
+using support::graph;
 using order_of = maintained_order<support::edge_graph_view>;
 using witness = blocking_path<id>;
 
-support::edge_graph graph(id size, std::vector<std::pair<id, id>> edges) {
-    return {size, std::move(edges), support::shuffled(size, 0)};
-}
 order_of follow(const support::edge_graph& g) {
     const support::edge_graph_view view{&g};
     return order_of(view, *topological_sort(view));

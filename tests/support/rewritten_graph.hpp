@@ -15,6 +15,11 @@
 
 namespace support {
 
+/// Listed in the order of its ids.
+inline edge_graph graph(std::uint32_t size, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges) {
+    return {size, std::move(edges), shuffled(size, 0)};
+}
+
 struct rewritten_graph {
     using id = std::uint32_t;
 
