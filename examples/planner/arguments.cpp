@@ -31,6 +31,14 @@ Example: what can overlap buy for one step, with 5 % more memory, and where does
     $ stretto-plan moe.json.gz --memory-limit 1.05x --html moe.html -o moe.plan.json.gz
     $ stretto-plan moe.json.gz --check moe.plan.json.gz --memory-limit 1.05x
 
+Example: the mixture-of-experts blocks in 4 chunks, the backward of layer 3 in one of 1 row and one of 3, the rest whole:
+
+    $ stretto-plan moe.json.gz --chunk 'layers.*.moe=4,layers.3:backward=1+3' --memory-limit 1.10x
+
+A MODULE is the beginning of a module path; * stands for one component, and nothing before :forward or :backward for
+all modules. Of several settings that name an operation the last one counts. Rows are those of the symbolic extent that
+most of the step's shapes have, a batch or a number of tokens.
+
 "exposed" is the time in which the compute lane waits for communication. The lower bound holds for every order of the
 operations, whatever memory it may use, so the gap to it is the most that any other order could gain.
 
@@ -140,19 +148,11 @@ std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text
     return std::nullopt;
 }
 
-std::optional<chunking> parse_chunks(const std::string& text) {
-    constexpr std::size_t most = 8;
-    if (text == "auto") return chunking{most, true};
-    std::size_t chunks = 0;
-    const char* const end = text.data() + text.size();
-    if (std::from_chars(text.data(), end, chunks).ptr != end || chunks == 0 || chunks > 1000) return std::nullopt;
-    return chunking{chunks, false};
-}
-
 std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv) {
     arguments all;
     std::vector<std::string> steps;
-    std::string limit = "1.00x", chunks, plan, trace, html, svg, check;
+    std::vector<std::string> chunks;
+    std::string limit = "1.00x", plan, trace, html, svg, check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -167,8 +167,10 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         ->type_name("LIMIT");
     app.add_option("--chunk", chunks,
                    "Cut what depends on the tokens into so many chunks, which run under each other's communication; "
-                   "auto: into as many, up to 8, as are best within the memory limit, or none")
-        ->type_name("K|auto");
+                   "auto: each part of the model into as many, up to 8, as are best within the memory limit, or none. "
+                   "MODULE=K: those of a module, such as layers.*.moe=4, layers.3:backward=2 or :forward=1+3")
+        ->type_name("K|auto|MODULE=K,...")
+        ->allow_extra_args(false);
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
@@ -198,8 +200,10 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                               ": is no limit; write 1.05x, 40GiB, a number of bytes, or unlimited"};
         all.limit = *parsed;
         if (!chunks.empty()) {
-            const std::optional<chunking> wanted = parse_chunks(chunks);
-            if (!wanted) throw usage_error{"--chunk " + chunks + ": is no number of chunks; write 2, 3, ... or auto"};
+            std::string joined = chunks[0];
+            for (std::size_t k = 1; k < chunks.size(); ++k) joined += "," + chunks[k];
+            const auto wanted = parse_chunks(joined);
+            if (!wanted) throw usage_error{wanted.error()};
             if (!check.empty()) throw usage_error{"--check and --chunk: a plan is either checked or made"};
             all.chunks = *wanted;
         }

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "chunk_settings.hpp"
 #include "comparison.hpp"
 
 namespace planner {
@@ -34,9 +35,6 @@ struct nothing_to_do {
 };
 
 std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv);
-
-/// "3" or "auto"; nothing if it is neither.
-std::optional<chunking> parse_chunks(const std::string& text);
 
 /// "1.05x", "40GiB", "17179869184" or "unlimited"; nothing if it is none of these.
 std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text);

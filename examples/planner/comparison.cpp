@@ -4,26 +4,26 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 
+#include "chunk_search.hpp"
 #include "human_units.hpp"
-#include "stretto/interop/capture_chunker.hpp"
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/check_plan.hpp"
+#include "stretto/interop/chunk_capture.hpp"
 #include "stretto/interop/diagnostic.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
-#include "stretto/transform/apply_chunks.hpp"
-#include "stretto/transform/plan_chunks.hpp"
-#include "stretto/transform/verify_chunks.hpp"
 
 namespace planner {
 namespace {
 
 using stretto::expected;
+using stretto::nanoseconds;
 using stretto::task_graph_error;
 using stretto::task_id;
 using stretto::unexpected;
@@ -119,45 +119,63 @@ expected<certified, failure> schedule(const std::shared_ptr<const program>& p, c
                    "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
 }
 
-/// The step with everything that its tokens reach cut into chunks of them.
-expected<stretto::capture, failure> in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
-                                              const std::string& file, std::size_t chunks) {
+failure about_arguments(const std::string& file, const std::string& cause) {
+    return {failure::reason::unusable, stretto::printable(file, 4096) + ": " + cause};
+}
+
+/// A step in chunks; the step as it is if it has none.
+struct cut_step {
+    std::shared_ptr<const program> of;
+    std::vector<stretto::module_chunks> settings;
+    std::string note;
+};
+
+/// The step in the chunks that are wanted, or in the best ones.
+expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
+                                      stretto::bytes limit, nanoseconds whole_time, const chunking& wanted) {
+    const stretto::capture& step = whole->capture;
+    const auto tensors = stretto::capture_tensors::read(step);
+    if (!tensors) return unexpected(failure{failure::reason::unusable, tensors.error().message()});
     const std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
-    if (symbols.empty())
-        return refused(failure::reason::finding, step, file, stretto::no_task, "no input has a symbolic extent",
+    if (symbols.empty()) {
+        const std::string cause = "no input has a symbolic extent";
+        if (wanted.choose) return cut_step{whole, {}, "whole: " + cause + ", so there is nothing to cut along"};
+        return refused(failure::reason::finding, step, file, stretto::no_task, cause,
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
+    }
     const stretto::token_symbol& tokens = symbols.front();
-    if (static_cast<std::int64_t>(chunks) > tokens.value)
-        return refused(
-            failure::reason::finding, step, file, stretto::no_task,
-            tokens.name + " is " + std::to_string(tokens.value) + ": too few for " + std::to_string(chunks) + " chunks",
-            "");
-    stretto::chunk_region<std::uint32_t> region;
-    region.sizes = stretto::equal_chunks(tokens.value, chunks);
-    for (std::uint32_t v = 0; v < step.size(); ++v)
-        if (step.kind(v) != stretto::op_kind::input && step.kind(v) != stretto::op_kind::output)
-            region.candidates.push_back(v);
-    const stretto::capture_view view{&step};
-    stretto::aten_ledger ledger;
-    const stretto::capture_chunk_model model(view, {&step, &tensors}, ledger);
-    const auto plan = stretto::plan_chunks(view, stretto::capture_op_model{&step}, model,
-                                           std::span<const stretto::chunk_region<std::uint32_t>>(&region, 1),
-                                           std::span<const stretto::token_dimension<std::uint32_t>>(tokens.dimensions),
-                                           {.skip_refused = true});
-    if (!plan) return refused(failure::reason::finding, step, file, plan.error().vertex, "cannot be chunked", "");
-    stretto::aten_ledger second_ledger;
-    const auto verified = stretto::verify_chunks(*plan, view, stretto::capture_op_model{&step},
-                                                 stretto::capture_chunk_model(view, {&step, &tensors}, second_ledger));
-    if (!verified)
-        return refused(
-            failure::reason::finding, step, file, verified.error()[0].vertex,
-            std::string("the plan of its chunks breaks a rule: ") + std::string(hint(verified.error()[0].broken)),
-            "this is a defect of stretto: please report the step");
-    stretto::capture_chunker chunker(step, tensors, model);
-    stretto::apply_chunks(*plan, view, chunker);
-    auto chunked = chunker.build();
-    if (!chunked) return unexpected(failure{failure::reason::finding, chunked.error().message()});
-    return *std::move(chunked);
+    const stretto::capture_modules modules(step);
+    chunk_answer cut;
+    if (wanted.choose) {
+        constexpr std::size_t most = 8;
+        cut = best_chunks({step, *tensors, modules, tokens, limit, whole_time}, most);
+        if (cut.regions.empty()) return cut_step{whole, {}, "whole: no chunks that fit are faster"};
+    } else {
+        auto settings = in_rows(wanted.settings, tokens);
+        if (!settings) return unexpected(about_arguments(file, settings.error()));
+        auto regions = stretto::regions_in_chunks(step, modules, *settings);
+        if (!regions)
+            return unexpected(about_arguments(
+                file,
+                "--chunk " + wanted.settings[regions.error()].text +
+                    ": no operation of the step is in such a module; modules are named as the step does, such as " +
+                    stretto::printable(modules.paths().size() > 1 ? modules.paths()[1] : "none at all")));
+        cut = {*std::move(settings), *std::move(regions)};
+        if (cut.regions.empty()) return cut_step{whole, {}, "whole, as is asked for"};
+    }
+    auto chunked = stretto::chunk_capture(step, *tensors, cut.regions, tokens.dimensions, {.skip_refused = true});
+    if (!chunked) {
+        stretto::diagnostic d = chunked.error();
+        d.file = file;
+        return unexpected(failure{failure::reason::finding, d.message()});
+    }
+    if (chunked->plan.empty())
+        return refused(failure::reason::finding, step, file, stretto::no_task,
+                       "nothing that --chunk names can run in chunks",
+                       "tokens reach none of it, or its operations need all rows");
+    auto made = make_program(std::move(chunked->step), file);
+    if (!made) return unexpected(made.error());
+    return cut_step{*std::move(made), cut.settings, spelled(cut.settings)};
 }
 
 class stopwatch {
@@ -178,34 +196,23 @@ double comparison::gap() const {
 }
 
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
-                                        chunking chunks) {
+                                        const chunking& chunks) {
     const stopwatch watch;
     auto made = make_program(std::move(step), file);
     if (!made) return unexpected(made.error());
     comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
 
-    // The step as it is, unless a number of chunks is asked for; then its chunked forms, as far as they fit.
+    // As it is, unless chunks are asked for; to choose, both are tried.
     expected<certified, failure> best = unexpected(failure{failure::reason::finding, ""});
-    if (chunks.choose || chunks.most <= 1) best = schedule(*made, file, c.memory_limit);
-    if (chunks.most > 1) {
-        const auto tensors = stretto::capture_tensors::read((*made)->capture);
-        if (!tensors) return unexpected(failure{failure::reason::unusable, tensors.error().message()});
-        for (std::size_t k = chunks.choose ? 2 : chunks.most; k <= chunks.most; ++k) {
-            auto cut = in_chunks((*made)->capture, *tensors, file, k);
-            if (!cut && chunks.choose) break;  // more chunks than rows, or nothing to cut
-            if (!cut) return unexpected(cut.error());
-            auto program = make_program(*std::move(cut), file);
-            if (!program) return unexpected(program.error());
-            expected<certified, failure> tried = schedule(*program, file, c.memory_limit);
-            if (!tried && (best || chunks.choose)) continue;
-            const bool hopeless = tried && best && tried->schedule.bound().value >= best->schedule.step();
-            if (!tried || !best || tried->schedule.step() < best->schedule.step()) {
-                if (tried) c.chunks = k;
-                best = std::move(tried);
-            }
-            if (hopeless) break;  // more chunks only add work
-        }
+    if (chunks.choose || !chunks.wanted()) best = schedule(*made, file, c.memory_limit);
+    if (chunks.wanted()) {
+        const nanoseconds whole = best ? best->schedule.step() : nanoseconds{INT64_MAX};
+        auto cut = in_chunks(*made, file, c.memory_limit, whole, chunks);
+        if (!cut) return unexpected(cut.error());
+        if (cut->of != *made || !chunks.choose) best = schedule(cut->of, file, c.memory_limit);
+        for (const stretto::module_chunks& s : cut->settings) c.chunks = std::max(c.chunks, s.sizes.size());
+        c.chunk_note = std::move(cut->note);
     }
     if (!best) return unexpected(best.error());
     const stretto::schedule& s = best->schedule;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "chunk_settings.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/plan_report.hpp"
@@ -49,7 +50,8 @@ struct comparison {
     timeline after;
     stretto::bytes memory_limit;  ///< stretto::unlimited_bytes: none
     stretto::lower_bound bound;   ///< of every order of the program that comes after
-    std::size_t chunks = 1;       ///< that the operations tokens reach run in
+    std::size_t chunks = 1;       ///< the most that a part of the step runs in
+    std::string chunk_note = {};  ///< which part in how many, as --chunk takes it; or why none
     double plan_seconds = 0;      ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
@@ -60,23 +62,17 @@ struct comparison {
 /// Why there is nothing to show.
 struct failure {
     enum class reason {
-        unusable,  ///< the file cannot be a step: exit status 2
+        unusable,  ///< the file cannot be a step, or arguments do not fit it: exit status 2
         finding,   ///< the step is fine, but no plan exists within the limit: exit status 1
     };
     reason why;
     std::string message;  ///< one line, the way a compiler says it
 };
 
-/// How many chunks of its tokens a step may be cut into.
-struct chunking {
-    std::size_t most = 1;
-    bool choose = false;  ///< any number up to `most`, whichever is best within the memory limit
-};
-
 /// Schedules a step, in chunks if that is asked for, and verifies the result by the facts of the graph, with code that
 /// the scheduler does not share.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
-                                                 stretto::memory_budget limit, chunking chunks = {});
+                                                 stretto::memory_budget limit, const chunking& chunks = {});
 
 /// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,

@@ -39,7 +39,8 @@ enum exit_status {
 
 failure unusable_file(const stretto::diagnostic& d) { return {failure::reason::unusable, d.message()}; }
 
-expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit, planner::chunking chunks) {
+expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit,
+                                        const planner::chunking& chunks) {
     const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
     auto step = stretto::read_capture(j.step);
     if (!step) return unexpected(unusable_file(step.error()));

@@ -1,0 +1,290 @@
+#include "chunk_search.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/interop/chunk_tasks.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+
+namespace planner {
+namespace {
+
+using stretto::capture_direction;
+using stretto::nanoseconds;
+
+/// Tasks that refinement may schedule; a machine does about half a million a second.
+constexpr std::size_t refinement_tasks = 200'000;
+
+/// Of repeated modules one ("layers.3" of "layers.3.moe.router"), else the outermost one.
+std::string_view part_of(std::string_view path) {
+    for (std::size_t i = 0; i < path.size();) {
+        const std::size_t end = std::min(path.find('.', i), path.size());
+        const std::string_view component = path.substr(i, end - i);
+        if (!component.empty() && component.find_first_not_of("0123456789") == std::string_view::npos)
+            return path.substr(0, end);
+        i = end + 1;
+    }
+    return path.substr(0, path.find('.'));
+}
+
+bool is_repeated(std::string_view module) {
+    const std::size_t dot = module.rfind('.');
+    return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+}
+
+/// A part of the model in one direction: what gets a number of chunks of its own.
+struct unit {
+    std::string module;  ///< empty: what belongs to none
+    capture_direction direction;
+};
+
+/// Chunks of every unit.
+using choice = std::vector<std::size_t>;
+
+class search {
+public:
+    search(const chunk_question& q, std::size_t most) : q_(q), best_(q.whole) {
+        const std::int64_t rows = q.tokens.value;
+        most_ = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(most), rows));
+        std::map<std::pair<std::string, capture_direction>, std::uint32_t> known;
+        for (std::uint32_t v = 0; v < q.step.size(); ++v) {
+            unit_of_.push_back(no_unit);
+            if (q.step.kind(v) == stretto::op_kind::input || q.step.kind(v) == stretto::op_kind::output) continue;
+            const unit u{std::string(part_of(q.modules.path(v))), q.modules.direction(v)};
+            const auto [at, is_new] =
+                known.emplace(std::pair(u.module, u.direction), static_cast<std::uint32_t>(units_.size()));
+            if (is_new) {
+                const auto module = std::find(modules_.begin(), modules_.end(), u.module);
+                module_of_.push_back(static_cast<std::size_t>(module - modules_.begin()));
+                if (module == modules_.end()) modules_.push_back(u.module);
+                units_.push_back(u);
+            }
+            unit_of_[v] = at->second;
+        }
+    }
+
+    chunk_answer run() {
+        std::vector<std::pair<nanoseconds, std::size_t>> uniform;
+        for (std::size_t k = 2; k <= most_; ++k) {
+            choice chunks(units_.size(), k);
+            outcome o = try_out(chunks);
+            // Where it needs too much memory, that module may do better whole.
+            for (int retries = 0; retries < 3 && o.too_large_in != no_unit; ++retries) {
+                for (std::size_t u = 0; u < units_.size(); ++u)
+                    if (module_of_[u] == module_of_[o.too_large_in]) chunks[u] = 1;
+                o = try_out(chunks);
+            }
+            if (o.scheduled) uniform.push_back({o.step, k});
+            if (o.hopeless) break;  // more chunks only add work
+        }
+        if (chosen_.empty()) return {};
+        std::stable_sort(uniform.begin(), uniform.end());
+        budget_ = refinement_tasks;
+        refine(uniform);
+        return {settings(), regions_of(chosen_)};
+    }
+
+private:
+    static constexpr std::uint32_t no_unit = UINT32_MAX;
+
+    struct outcome {
+        bool scheduled = false;
+        bool hopeless = false;                 ///< no order of it is better than the best so far
+        std::uint32_t too_large_in = no_unit;  ///< that is in chunks, where the input order exceeds the limit
+        nanoseconds step{};
+    };
+
+    std::vector<stretto::chunk_region<std::uint32_t>> regions_of(const choice& chunks) const {
+        std::vector<stretto::chunk_region<std::uint32_t>> regions;
+        std::vector<std::size_t> region_of(most_ + 1, SIZE_MAX);
+        for (std::uint32_t v = 0; v < q_.step.size(); ++v) {
+            if (unit_of_[v] == no_unit) continue;
+            const std::size_t k = chunks[unit_of_[v]];
+            if (k <= 1) continue;
+            if (region_of[k] == SIZE_MAX) {
+                region_of[k] = regions.size();
+                regions.push_back({{}, stretto::equal_chunks(q_.tokens.value, k)});
+            }
+            regions[region_of[k]].candidates.push_back(v);
+        }
+        return regions;
+    }
+
+    outcome try_out(const choice& chunks) {
+        outcome o;
+        const auto regions = regions_of(chunks);
+        if (regions.empty()) return o;
+        const auto made =
+            stretto::chunk_tasks(q_.step, q_.tensors, regions, q_.tokens.dimensions, {.skip_refused = true});
+        if (!made) return o;
+        budget_ -= std::min(budget_, made->graph.size());
+        o.hopeless = stretto::bound_below(made->graph).value >= best_;
+        if (o.hopeless) return o;
+        stretto::schedule_options options;
+        options.memory_limit = q_.memory_limit;
+        const auto scheduled = stretto::list_schedule(made->graph, options);
+        if (!scheduled) {
+            const std::uint32_t u = unit_of_[made->original[scheduled.error().at]];
+            if (u != no_unit && chunks[u] > 1) o.too_large_in = u;
+            return o;
+        }
+        o.scheduled = true;
+        o.step = scheduled->step();
+        if (o.step < best_) {
+            best_ = o.step;
+            chosen_ = chunks;
+            note_exposure(*made, scheduled->exposures());
+        }
+        return o;
+    }
+
+    /// Where the best schedule so far waits, and what runs per chunk there.
+    void note_exposure(const stretto::chunked_tasks& made, const std::vector<stretto::collective_exposure>& exposures) {
+        exposed_.assign(units_.size(), 0);
+        exchanges_.assign(units_.size(), 0);
+        std::vector<char> met(q_.step.size(), false);
+        for (const stretto::collective_exposure& e : exposures) {
+            const std::uint32_t v = made.original[e.start], u = unit_of_[v];
+            if (u == no_unit) continue;
+            exposed_[u] += e.exposed.count;
+            if (met[v]) ++exchanges_[u];  // a second clone
+            met[v] = true;
+        }
+    }
+
+    /// Whether it is better with other chunks for some units.
+    bool improves(const std::vector<std::size_t>& units, std::size_t chunks) {
+        if (budget_ == 0) return false;
+        choice c = chosen_;
+        for (std::size_t u : units) c[u] = chunks;
+        if (c == chosen_ || !tried_.insert(c).second) return false;
+        const nanoseconds before = best_;
+        try_out(c);
+        return best_ < before;
+    }
+
+    template <class Is>
+    std::vector<std::size_t> units_that(Is is) const {
+        std::vector<std::size_t> found;
+        for (std::size_t u = 0; u < units_.size(); ++u)
+            if (is(u)) found.push_back(u);
+        return found;
+    }
+
+    void refine(const std::vector<std::pair<nanoseconds, std::size_t>>& uniform) {
+        improves(units_that([&](std::size_t u) { return exchanges_[u] == 0; }), 1);
+        for (capture_direction way : {capture_direction::forward, capture_direction::backward})
+            improves(units_that([&](std::size_t u) { return units_[u].direction == way; }), 1);
+
+        // Other numbers of chunks for runs of modules, long ones first.
+        for (std::size_t length = (modules_.size() + 1) / 2; budget_ > 0; length = (length + 1) / 2) {
+            std::vector<std::vector<std::size_t>> runs((modules_.size() + length - 1) / length);
+            for (std::size_t u = 0; u < units_.size(); ++u) runs[module_of_[u] / length].push_back(u);
+            std::stable_sort(runs.begin(), runs.end(),
+                             [&](const auto& a, const auto& b) { return exposed_in(a) > exposed_in(b); });
+            for (const std::vector<std::size_t>& run : runs)
+                for (std::size_t other = 0; other < std::min<std::size_t>(3, uniform.size()); ++other)
+                    if (exposed_in(run) > 0 && improves(run, uniform[other].second)) break;
+            if (length == 1) break;
+        }
+    }
+    std::int64_t exposed_in(const std::vector<std::size_t>& units) const {
+        return std::accumulate(units.begin(), units.end(), std::int64_t{0},
+                               [&](std::int64_t sum, std::size_t u) { return sum + exposed_[u]; });
+    }
+
+    /// The choice as settings: the most frequent number for all, then what differs, outer modules first.
+    std::vector<stretto::module_chunks> settings() const {
+        std::vector<std::size_t> times(most_ + 1, 0);
+        for (std::size_t k : chosen_) ++times[k];
+        std::size_t rest = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+        for (std::size_t u = 0; u < units_.size(); ++u)
+            if (units_[u].module.empty()) rest = chosen_[u];  // cannot be set but with everything
+        std::vector<stretto::module_chunks> all;
+        const auto add = [&](const std::string& module, capture_direction way, std::size_t k) {
+            all.push_back({module, way, stretto::equal_chunks(q_.tokens.value, k)});
+        };
+        add("", capture_direction::both, rest);
+        std::vector<std::size_t> order(modules_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto depth = [&](std::size_t m) {
+            return modules_[m].empty() ? 0 : 1 + std::count(modules_[m].begin(), modules_[m].end(), '.');
+        };
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return depth(a) < depth(b); });
+        std::stable_partition(order.begin(), order.end(), [&](std::size_t m) { return !is_repeated(modules_[m]); });
+        bool added = false;
+        for (std::size_t m : order) {
+            if (is_repeated(modules_[m]) && !added) add_repeated(all);
+            added = added || is_repeated(modules_[m]);
+            const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
+            const auto differs = [&](std::size_t u) { return chosen_[u] != given(all, u); };
+            if (std::none_of(own.begin(), own.end(), differs)) continue;
+            const bool one =
+                std::all_of(own.begin(), own.end(), [&](std::size_t u) { return chosen_[u] == chosen_[own[0]]; });
+            if (one) add(modules_[m], capture_direction::both, chosen_[own[0]]);
+            else
+                for (bool known : {false, true})  // a unit of unknown direction can only be set with both others
+                    for (std::size_t u : own)
+                        if (known == (units_[u].direction != capture_direction::both) && differs(u))
+                            add(modules_[m], units_[u].direction, chosen_[u]);
+        }
+        return all;
+    }
+    /// For modules that differ in their last component, a number, a setting of all of them ("layers.*") if most need
+    /// it.
+    void add_repeated(std::vector<stretto::module_chunks>& all) const {
+        std::map<std::string, std::vector<std::size_t>> alike;  // pattern -> units by number of chunks
+        for (std::size_t u = 0; u < units_.size(); ++u) {
+            const std::string& module = units_[u].module;
+            if (!is_repeated(module)) continue;
+            std::vector<std::size_t>& times = alike[module.substr(0, module.rfind('.')) + ".*"];
+            times.resize(most_ + 1, 0);
+            ++times[chosen_[u]];
+        }
+        for (const auto& [pattern, times] : alike) {
+            const auto k = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+            bool differs = false;
+            for (std::size_t u = 0; u < units_.size(); ++u)
+                differs = differs ||
+                          (!stretto::detail::matched_prefix(units_[u].module, pattern).empty() && given(all, u) != k);
+            if (differs) all.push_back({pattern, capture_direction::both, stretto::equal_chunks(q_.tokens.value, k)});
+        }
+    }
+    /// The number of chunks that settings give a unit.
+    std::size_t given(const std::vector<stretto::module_chunks>& settings, std::size_t u) const {
+        std::size_t k = 1;
+        for (const stretto::module_chunks& s : settings) {
+            const bool named =
+                s.pattern.empty() || !stretto::detail::matched_prefix(units_[u].module, s.pattern).empty();
+            if (named && (s.direction == capture_direction::both || s.direction == units_[u].direction))
+                k = s.sizes.size();
+        }
+        return k;
+    }
+
+    const chunk_question& q_;
+    std::size_t most_ = 1;
+    std::vector<unit> units_;
+    std::vector<std::uint32_t> unit_of_;  // of a node
+    std::vector<std::string> modules_;    // in the order of the units
+    std::vector<std::size_t> module_of_;  // of a unit
+    nanoseconds best_;
+    choice chosen_;                      // empty: whole
+    std::vector<std::int64_t> exposed_;  // of the best schedule, by unit
+    std::vector<std::size_t> exchanges_;
+    std::set<choice> tried_;  // of refinement
+    std::size_t budget_ = SIZE_MAX;
+};
+
+}  // namespace
+
+chunk_answer best_chunks(const chunk_question& q, std::size_t most) { return search(q, most).run(); }
+
+}  // namespace planner

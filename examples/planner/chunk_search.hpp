@@ -1,0 +1,42 @@
+// Into how many chunks to cut which part of a step, if any: tried on task graphs, before a chunked step is written.
+#ifndef STRETTO_PLANNER_CHUNK_SEARCH_HPP
+#define STRETTO_PLANNER_CHUNK_SEARCH_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/units.hpp"
+#include "stretto/interop/capture.hpp"
+#include "stretto/interop/capture_regions.hpp"
+#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_tokens.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace planner {
+
+/// What is cut, along what, and what it must be better than.
+struct chunk_question {
+    const stretto::capture& step;
+    const stretto::capture_tensors& tensors;
+    const stretto::capture_modules& modules;
+    const stretto::token_symbol& tokens;
+    stretto::bytes memory_limit;
+    stretto::nanoseconds whole;  ///< the step's time without chunks; the largest value if it does not fit
+};
+
+struct chunk_answer {
+    std::vector<stretto::module_chunks> settings;  ///< none if chunks do not pay
+    std::vector<stretto::chunk_region<std::uint32_t>> regions;
+};
+
+/// The chunks with which the step is fastest within the memory limit, of those tried. First everything in 2, 3, ...
+/// `most` chunks, until the lower bound of one more is no better than the best; what does not fit is tried again with
+/// the modules whole in which it needs too much. Then modules whole whose chunks hide nothing, forward or backward
+/// whole, and other numbers of chunks for halves, quarters, ... of the modules, those with the most exposed time first,
+/// until a fixed number of tasks has been scheduled. Depends on its arguments alone.
+chunk_answer best_chunks(const chunk_question& q, std::size_t most);
+
+}  // namespace planner
+
+#endif
