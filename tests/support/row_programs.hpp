@@ -47,7 +47,7 @@ inline row_recipe arbitrary_recipe() {
 }
 
 /// Two inputs of rows and one of a single row; every operation that a step makes is a candidate of one of two regions,
-/// or of none; the output reads the last three values.
+/// or of none, and some of them are kept whole; the output reads the last three values.
 inline row_case make_row_case(const row_recipe& recipe) {
     using does = row_op::does;
     row_case c;
@@ -67,7 +67,7 @@ inline row_case make_row_case(const row_recipe& recipe) {
         row_op* x = made[a % made.size()];
         row_op* y = made[b % made.size()];
         std::vector<row_op*> step;
-        switch (what % 10) {
+        switch (what % 11) {
             case 0:
                 step = {p.append(does::scale, {x}, x->rows)};
                 break;
@@ -100,11 +100,16 @@ inline row_case make_row_case(const row_recipe& recipe) {
             case 9:
                 step = {p.append(does::numbers, {x}, x->rows)};
                 break;
+            case 10:
+                step = {p.append(does::widen, {x}, x->rows)};
+                break;
         }
         if (step.empty()) continue;
         made.push_back(step.back());
         if (in % 8 == 0) continue;
-        for (row_op* o : step) c.regions[in % 8 < 6 ? 0 : 1].candidates.push_back(o);
+        stretto::chunk_region<row_op*>& region = c.regions[in % 8 < 6 ? 0 : 1];
+        for (row_op* o : step) region.candidates.push_back(o);
+        if (in >= 240) region.kept.push_back(step[0]);
     }
     p.append(does::output, {made.end() - 3, made.end()}, 1);
     return c;

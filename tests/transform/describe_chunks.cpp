@@ -21,7 +21,7 @@ namespace {
 
 std::string operator_name(const row_op* o) {
     const char* names[] = {"input",     "scale", "add",  "total", "order",  "running", "numbers",
-                           "increment", "send",  "wait", "part",  "concat", "output"};
+                           "increment", "send",  "wait", "part",  "concat", "output",  "widen"};
     return names[static_cast<std::size_t>(o->what)];
 }
 std::string value_name(const row_op* o) { return "x" + std::to_string(o->number); }

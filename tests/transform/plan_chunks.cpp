@@ -427,7 +427,7 @@ TEST_CASE("a collective and its wait are chunked together, whatever lies between
 }
 
 TEST_CASE("random programs compute the same in chunks") {
-    std::size_t planned = 0, chunked = 0;
+    std::size_t planned = 0, chunked = 0, strictly = 0;
     stretto_check("skipping what is refused", 10000, [&] {
         const auto steps = *rc::gen::container<std::vector<std::array<std::uint8_t, 3>>>(
             rc::gen::arbitrary<std::array<std::uint8_t, 3>>());
@@ -443,7 +443,7 @@ TEST_CASE("random programs compute the same in chunks") {
         for (const auto& [what, a, b] : steps) {
             row_op* x = made[a % made.size()];
             row_op* y = made[b % made.size()];
-            switch (what % 8) {
+            switch (what % 9) {
                 case 0:
                     made.push_back(p.append(does::scale, {x}, x->rows));
                     break;
@@ -463,6 +463,9 @@ TEST_CASE("random programs compute the same in chunks") {
                 case 6:
                     if (x->rows >= y->rows && x != y) made.push_back(p.append(does::increment, {x, y}, x->rows));
                     break;
+                case 8:
+                    made.push_back(p.append(does::widen, {x}, x->rows));
+                    break;
                 case 7: {
                     row_op* sent = p.append(does::send, {x}, x->rows);
                     made.push_back(p.append(does::wait, {sent}, x->rows));
@@ -474,13 +477,20 @@ TEST_CASE("random programs compute the same in chunks") {
                                   made.end());
         p.append(does::output, read, 1);
         const auto before = support::run(p, 11);
-        const auto of = plan(p, {{all_but_ends(p), sizes}}, {{made[0], 0}}, {.skip_refused = true});
+        const regions all = {{all_but_ends(p), sizes}};
+        const bool convert = steps.size() % 2 == 0;
+        auto of = plan(p, all, {{made[0], 0}}, {.skip_refused = true, .convert_sums = convert});
         RC_ASSERT(static_cast<bool>(of));
         ++planned;
         chunked += !of->empty();
+        if (auto all_of = plan(p, all, {{made[0], 0}}, {.only_convex = true, .convert_sums = convert})) {
+            ++strictly;
+            of = std::move(all_of);
+        }
         apply(*of, p);
         RC_ASSERT(support::run(p, 11) == before);
     });
-    MESSAGE(chunked << " of " << planned << " plans chunk something");
+    MESSAGE(chunked << " of " << planned << " plans chunk something; " << strictly << " need nothing skipped");
     CHECK(4 * chunked > planned);
+    CHECK(10 * strictly > planned);
 }
