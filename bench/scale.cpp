@@ -60,9 +60,10 @@ figures measure(std::uint32_t nodes, stretto::memory_budget limit) {
     f.gap = plan->gap();
     f.gain = static_cast<double>(input_step.count) / static_cast<double>(plan->step().count);
 
-    f.compact = bench::least_seconds([&] { bench::keep(stretto::detail::make_compact_tasks(*g)); }, 1, 0);
-    const stretto::detail::compact_tasks c = stretto::detail::make_compact_tasks(*g);
-    f.bounds = bench::least_seconds([&] { bench::keep(stretto::detail::bound_below(c)); }, 1, 0);
+    stretto::detail::workspace w;
+    f.compact = bench::least_seconds([&] { bench::keep(stretto::detail::make_compact_tasks(*g, w)); }, 1, 0);
+    const stretto::detail::compact_tasks c = stretto::detail::make_compact_tasks(*g, w);
+    f.bounds = bench::least_seconds([&] { bench::keep(stretto::detail::bound_below(c, w)); }, 1, 0);
     f.sweep = bench::least_seconds([&] { bench::keep(bench::longest_path(*g)); }, 3, 0);
     f.copy = bench::least_seconds([&] { bench::keep(stretto::task_graph(*g)); }, 3, 0);
     return f;

@@ -117,6 +117,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/ready_set.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
+    include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/exposure.hpp
     include/stretto/schedule/list_schedule.hpp
     include/stretto/schedule/memory.hpp

@@ -23,8 +23,9 @@ namespace {
 
 /// Each bound of its own, on a fresh set of path lengths: none may exceed the best order there is.
 void check_each_bound(const task_graph& g, std::int64_t optimum) {
-    const detail::compact_tasks c = detail::make_compact_tasks(g);
-    const detail::path_lengths lengths = detail::longest_paths(c);
+    detail::workspace w;
+    const detail::compact_tasks c = detail::make_compact_tasks(g, w);
+    const detail::path_lengths lengths = detail::longest_paths(c, w);
     std::vector<std::vector<std::uint32_t>> jobs(c.machines);
     std::vector<std::int64_t> load(c.machines, 0);
     for (std::uint32_t n = 0; n < c.size(); ++n)
@@ -34,17 +35,17 @@ void check_each_bound(const task_graph& g, std::int64_t optimum) {
         }
     RC_ASSERT(*std::max_element(load.begin(), load.end()) <= optimum);
     RC_ASSERT(lengths.critical <= optimum);
-    for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, lengths, j) <= optimum);
+    for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, lengths, j, w) <= optimum);
     std::vector<std::uint32_t> machines(c.machines);
     std::iota(machines.begin(), machines.end(), 0u);
     for (std::uint32_t window : {1u, 2u, 3u, 32u}) {
-        detail::path_lengths raised = lengths;
-        const std::int64_t spine = detail::spine_bound(c, raised, machines, window).run();
+        detail::path_lengths raised = detail::longest_paths(c, w);
+        const std::int64_t spine = detail::spine_bound(c, raised, machines, window, w).run();
         RC_ASSERT(spine <= optimum);
         RC_ASSERT(spine >= lengths.critical);
         // Heads that the spine has raised are heads: Jackson's bound from them is still one.
-        for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, raised, j) <= optimum);
-        RC_ASSERT(detail::bound_below(c, window).value.count <= optimum);
+        for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, raised, j, w) <= optimum);
+        RC_ASSERT(detail::bound_below(c, w, window).value.count <= optimum);
     }
 }
 
@@ -91,11 +92,12 @@ TEST_CASE("jackson: heads and tails around one machine") {
     }
     CHECK(bound_of(p).value.count == 50);
     CHECK(support::optimal_step(support::graph_of(p)) == 50);
-    const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
+    detail::workspace w;
+    const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
     std::vector<std::uint32_t> kernels;
     for (std::uint32_t n = 0; n < c.size(); ++n)
         if (c.machine[n] == 0) kernels.push_back(n);
-    CHECK(detail::jackson_bound(c, detail::longest_paths(c), kernels) == 50);
+    CHECK(detail::jackson_bound(c, detail::longest_paths(c, w), kernels, w) == 50);
 }
 
 TEST_CASE("spine: work enclosed between points of the critical path adds up along it") {
@@ -116,8 +118,9 @@ TEST_CASE("spine: work enclosed between points of the critical path adds up alon
     const lower_bound b = bound_of(p);
     CHECK(b.value.count == 10 + 3 * (30 + 10) + 3 * (60 + 10));
     CHECK(b.kind == bound_kind::spine);
-    const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
-    CHECK(detail::longest_paths(c).critical == 10 + 6 * 40);
+    detail::workspace w;
+    const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    CHECK(detail::longest_paths(c, w).critical == 10 + 6 * 40);
 }
 
 TEST_CASE("every bound is valid on random steps") {

@@ -170,6 +170,30 @@ TEST_CASE("10^5 random steps at limits from 1.00x up: legal, within the limit, e
     stretto_check("larger steps", 1500, [] { check_promises(*support::scheduling_cases(150)); });
 }
 
+TEST_CASE("the brief search of large steps: legal, within the limit, no worse than the input") {
+    stretto_check("as if these were large", 4000, [] {
+        const support::scheduling_case problem = *support::scheduling_cases(60);
+        const toy_program p = problem.program();
+        const support::storage_facts facts = support::facts_of(p);
+        const support::naive_figures input = support::figures_of(p, facts, support::program_order(p.ops.size()));
+        detail::workspace w;
+        const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+        for (const bytes limit : {bytes{input.peak}, problem.limit({input.peak}), unlimited_bytes}) {
+            detail::schedule_search search(c, limit, {input.step}, {input.peak}, w);
+            const detail::pass_result found = search.run(0, 0);
+            RC_ASSERT(found.step <= input.step);
+            RC_ASSERT(found.nodes.empty() == (found.step == input.step));
+            if (found.nodes.empty()) continue;
+            const support::task_order order = detail::expand(c, found.nodes);
+            const std::string reason = support::illegality(p, facts, order);
+            if (!reason.empty()) RC_FAIL(reason);
+            const support::naive_figures figures = support::figures_of(p, facts, order);
+            RC_ASSERT(figures.step <= found.step);
+            RC_ASSERT(figures.peak <= limit.count);
+        }
+    });
+}
+
 TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= optimum within the limit <= schedule") {
     stretto_check("against brute force", 20000, [] {
         const support::scheduling_case problem = *support::scheduling_cases(8);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "stretto/schedule/detail/path_lengths.hpp"
@@ -33,21 +34,21 @@ namespace detail {
 /// Its maximum of completion + tail is a lower bound for the non-preemptive problem. O(n log n).
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
-                                                const std::vector<std::uint32_t>& jobs) {
-    std::vector<std::int64_t> head, negated_tail, left;
-    head.reserve(jobs.size());
-    negated_tail.reserve(jobs.size());
-    left.reserve(jobs.size());
-    for (std::uint32_t n : jobs) {
-        head.push_back(l.head[n]);
-        negated_tail.push_back(-l.tail[n]);
-        left.push_back(c.duration[n]);
+                                                std::span<const std::uint32_t> jobs, workspace& w) {
+    const workspace::scope scratch(w);
+    const std::span<std::int64_t> head = w.take<std::int64_t>(jobs.size());
+    const std::span<std::int64_t> negated_tail = w.take<std::int64_t>(jobs.size());
+    const std::span<std::int64_t> left = w.take<std::int64_t>(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        head[i] = l.head[jobs[i]];
+        negated_tail[i] = -l.tail[jobs[i]];
+        left[i] = c.duration[jobs[i]];
     }
-    const std::vector<std::uint32_t> arrivals = sorted_by_key(head), by_tail = sorted_by_key(negated_tail);
-    std::vector<std::uint32_t> rank(jobs.size());
+    const std::span<const std::uint32_t> arrivals = sorted_by_key(head, w), by_tail = sorted_by_key(negated_tail, w);
+    const std::span<std::uint32_t> rank = w.take<std::uint32_t>(jobs.size());
     for (std::uint32_t r = 0; r < by_tail.size(); ++r) rank[by_tail[r]] = r;
 
-    ready_set released(static_cast<std::uint32_t>(jobs.size()));  // ranks: the longest tail comes first
+    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // ranks: the longest tail comes first
     std::int64_t now = 0, best = 0;
     for (std::size_t next = 0;;) {
         std::uint32_t longest = released.next(0);
@@ -73,31 +74,57 @@ template <class = void>
     return best;
 }
 
+/// What every machine does: [first[m], first[m + 1]) of `jobs`, in program order. Nodes that take no time do not count.
+struct machine_jobs {
+    std::vector<std::uint32_t> first;
+    std::vector<std::int64_t> load;
+    std::span<std::uint32_t> jobs;  ///< of a workspace
+
+    [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t machine) const {
+        return jobs.subspan(first[machine], first[machine + 1] - first[machine]);
+    }
+};
+
 template <class = void>
-[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, std::uint32_t window = 64) {
-    path_lengths lengths = longest_paths(c);
-    std::vector<std::vector<std::uint32_t>> jobs(c.machines);
-    for (std::vector<std::uint32_t>& of_machine : jobs) of_machine.reserve(c.size());
-    std::vector<std::int64_t> load(c.machines, 0);
+[[nodiscard]] inline machine_jobs jobs_of_machines(const compact_tasks& c, workspace& w) {
+    machine_jobs m{std::vector<std::uint32_t>(c.machines + 1, 0), std::vector<std::int64_t>(c.machines, 0), {}};
+    auto works = [&](std::uint32_t n) { return c.machine[n] < c.machines && c.duration[n] > 0; };
     for (std::uint32_t n = 0; n < c.size(); ++n)
-        if (c.machine[n] < c.machines && c.duration[n] > 0) {
-            jobs[c.machine[n]].push_back(n);
-            load[c.machine[n]] += c.duration[n];
+        if (works(n)) {
+            ++m.first[c.machine[n] + 1];
+            m.load[c.machine[n]] += c.duration[n];
         }
+    for (std::uint32_t k = 0; k < c.machines; ++k) m.first[k + 1] += m.first[k];
+    m.jobs = w.take<std::uint32_t>(m.first.back());
+    std::vector<std::uint32_t> next(m.first.begin(), m.first.end() - 1);
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        if (works(n)) m.jobs[next[c.machine[n]]++] = n;
+    return m;
+}
+
+template <class = void>
+[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, std::uint32_t window = 64) {
+    const workspace::scope scratch(w);
+    path_lengths lengths = longest_paths(c, w);
+    const machine_jobs jobs = jobs_of_machines(c, w);
     lower_bound best;
     auto consider = [&](std::int64_t value, bound_kind kind, std::uint32_t machine) {
         if (value > best.value.count) best = {{value}, kind, machine};
     };
-    for (std::uint32_t m = 0; m < c.machines; ++m) consider(load[m], bound_kind::load, m);
+    for (std::uint32_t m = 0; m < c.machines; ++m) consider(jobs.load[m], bound_kind::load, m);
     consider(lengths.critical, bound_kind::critical_path, 0);
 
     std::vector<std::uint32_t> busiest(c.machines);
     std::iota(busiest.begin(), busiest.end(), 0u);
     std::stable_sort(busiest.begin(), busiest.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return load[a] > load[b]; });
+                     [&](std::uint32_t a, std::uint32_t b) { return jobs.load[a] > jobs.load[b]; });
     busiest.resize(std::min<std::size_t>(busiest.size(), 4));
-    consider(spine_bound(c, lengths, busiest, window).run(), bound_kind::spine, 0);
-    for (std::uint32_t m = 0; m < c.machines; ++m) consider(jackson_bound(c, lengths, jobs[m]), bound_kind::jackson, m);
+    {
+        const workspace::scope of_spine(w);
+        consider(spine_bound(c, lengths, busiest, window, w).run(), bound_kind::spine, 0);
+    }
+    for (std::uint32_t m = 0; m < c.machines; ++m)
+        consider(jackson_bound(c, lengths, jobs.of(m), w), bound_kind::jackson, m);
     return best;
 }
 
@@ -107,7 +134,8 @@ template <class = void>
 /// deterministic. O(V log V + E). Valid for every order that respects the dependences of `g`, at any memory limit.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g) {
-    return detail::bound_below(detail::make_compact_tasks(g));
+    detail::workspace w;
+    return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }
 
 }  // namespace stretto

@@ -42,6 +42,7 @@ template <class = void>
     std::vector<std::uint32_t> entry(g.size(), no_task);
     std::vector<task_id> previous(g.groups, no_task);
     std::vector<collective_exposure> all;
+    all.reserve(static_cast<std::size_t>(std::count(g.kind.begin(), g.kind.end(), op_kind::start)));
     for (task_id t : order) {
         if (g.kind[t] == op_kind::start) {
             nanoseconds ready;

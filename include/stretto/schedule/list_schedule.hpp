@@ -3,7 +3,9 @@
 #ifndef STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
+#include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -85,45 +87,61 @@ namespace detail {
 template <class = void>
 class schedule_search {
 public:
-    /// `input_step`: of the order of the nodes, which fits `limit`.
-    schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step) : c_(c), limit_(limit.count) {
-        std::vector<std::uint32_t> input(c.size());
-        std::iota(input.begin(), input.end(), 0u);
-        program_order_ = machine_orders_of(c, input);
+    /// `input_step`, `input_peak`: of the order of the nodes; the peak is no higher than `limit`. What the search
+    /// remembers lives in the workspace.
+    schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step, bytes input_peak, workspace& w)
+        : c_(c), limit_(limit.count), no_slack_(limit == input_peak), w_(w), input_(w.take<std::uint32_t>(c.size())) {
+        std::iota(input_.begin(), input_.end(), 0u);
         best_.step = input_step.count;
-        best_.nodes = input;
-        input_ = std::move(input);
     }
 
-    /// The best order found, once it is no longer than `enough` or nothing is left to try.
-    [[nodiscard]] pass_result run(std::int64_t enough) {
-        const bool many = c_.size() > many_nodes;
-        const std::int64_t input_step = best_.step;
-        const pass_result first = attempt(program_order_, !many);
-        if (best_.step <= enough) return std::move(best_);
-        const pass_result urgent_first = attempt(urgency_after(first));
-        if (many && best_.step == input_step) attempt(program_order_);
-        if (best_.step <= enough || many) return std::move(best_);
-        // A second round from where the first has led: what is urgent now?
-        const machine_orders urgency = urgency_after(urgent_first);
-        const std::int64_t without = best_.step;
-        attempt(launches_drawn_forward(c_, urgency));
-        if (best_.step <= enough || best_.step < without) return std::move(best_);  // program order would undo it
-        for (double toward_urgency : {0.0, 0.75}) {
-            attempt(blend(program_order_, urgency, toward_urgency));
-            if (best_.step <= enough) break;
-        }
+    /// The best order found, once it is no longer than `enough` or nothing is left to try. No nodes if that is the
+    /// order of the nodes.
+    [[nodiscard]] pass_result run(std::int64_t enough, std::uint32_t many_nodes = 200'000) {
+        if (c_.size() > many_nodes) search_briefly(enough);
+        else search(enough);
         return std::move(best_);
     }
 
 private:
-    /// Beyond this, blends cost more time than they have ever gained, and where memory binds, so does a pass in
-    /// program order: what it would make urgent, a pass without memory tells as well.
-    static constexpr std::uint32_t many_nodes = 200'000;
+    /// Beyond many nodes, blends cost more time than they have ever gained. What is urgent, a pass without memory tells
+    /// as well; and where there is no more memory than the input needs, the input tells it better than a pass that has
+    /// nothing to do with what memory will allow.
+    void search_briefly(std::int64_t enough) {
+        const std::int64_t input_step = best_.step;
+        if (no_slack_) {
+            bind_memory();
+            attempt(urgency_after(input_));
+        } else {
+            const pass_result first = attempt(program_order(), false);
+            if (best_.step <= enough) return;
+            attempt(urgency_after(first.nodes));
+        }
+        if (best_.step == input_step) attempt(program_order());
+    }
 
-    [[nodiscard]] machine_orders urgency_after(const pass_result& r) const {
-        const pass_result late = backward_pass(c_, machine_orders_of(c_, r.nodes, true));
-        return machine_orders_of(c_, late.nodes, true);
+    void search(std::int64_t enough) {
+        const machine_orders in_program_order = program_order();
+        const pass_result first = attempt(in_program_order);
+        if (best_.step <= enough) return;
+        const pass_result urgent_first = attempt(urgency_after(first.nodes));
+        if (best_.step <= enough) return;
+        // A second round from where the first has led: what is urgent now?
+        const machine_orders urgency = urgency_after(urgent_first.nodes);
+        const std::int64_t without = best_.step;
+        attempt(launches_drawn_forward(c_, urgency, w_));
+        if (best_.step <= enough || best_.step < without) return;  // program order would undo it
+        for (double toward_urgency : {0.0, 0.75}) {
+            attempt(blend(in_program_order, urgency, toward_urgency, w_));
+            if (best_.step <= enough) return;
+        }
+    }
+
+    [[nodiscard]] machine_orders program_order() const { return machine_orders_of(c_, input_, w_); }
+
+    [[nodiscard]] machine_orders urgency_after(std::span<const std::uint32_t> nodes) const {
+        const pass_result late = backward_pass(c_, nodes, w_);
+        return machine_orders_of(c_, late.nodes, w_, true);
     }
 
     /// One pass, a candidate for the best if it keeps the limit. One that does not is repeated with the witness, unless
@@ -131,28 +149,37 @@ private:
     pass_result attempt(const machine_orders& preference, bool insist = true) {
         pass_result r;
         if (!memory_binds_) {
-            r = forward_pass(c_, preference, nullptr).run();
-            memory_binds_ = limit_ != unlimited_bytes.count && peak_of(c_, r.nodes) > limit_;
-            if (memory_binds_) {
-                baseline_ = make_baseline(c_, std::move(input_));
+            r = pass(preference, nullptr);
+            if (limit_ != unlimited_bytes.count && peak_of(c_, r.nodes, w_) > limit_) {
+                bind_memory();
                 if (!insist) return r;
             }
         }
-        if (memory_binds_) {
-            baseline_witness memory(c_, baseline_, limit_);
-            r = forward_pass(c_, preference, &memory).run();
-        }
+        if (memory_binds_) r = pass(preference, &baseline_);
         if (r.step < best_.step) best_ = r;
         return r;
     }
 
+    void bind_memory() {
+        memory_binds_ = true;
+        baseline_ = make_baseline(c_, input_, w_);
+    }
+
+    [[nodiscard]] pass_result pass(const machine_orders& preference, const baseline* feasible) {
+        const workspace::scope scratch(w_);
+        if (!feasible) return forward_pass(c_, preference, nullptr, w_).run();
+        baseline_witness memory(c_, *feasible, limit_, w_);
+        return forward_pass(c_, preference, &memory, w_).run();
+    }
+
     const compact_tasks& c_;
     std::int64_t limit_;
-    bool memory_binds_ = false;  // some pass without the witness has exceeded the limit
-    pass_result best_;
-    std::vector<std::uint32_t> input_;
-    baseline baseline_;
-    machine_orders program_order_;
+    bool no_slack_;  // the limit is the peak of the input order
+    workspace& w_;
+    std::span<std::uint32_t> input_;  // all nodes
+    bool memory_binds_ = false;       // passes need the witness: one without it has exceeded the limit, or would
+    baseline baseline_;               // then; of the input order
+    pass_result best_;                // no nodes while it is the input order
 };
 
 }  // namespace detail
@@ -160,29 +187,28 @@ private:
 template <class>
 inline expected<schedule, limit_too_low> list_schedule(const task_graph& g, const schedule_options& options) {
     schedule s;
-    std::vector<task_id> input(g.size());
-    std::iota(input.begin(), input.end(), 0u);
-    // What the passes need room for is not held meanwhile.
-    const nanoseconds input_step = simulate(g, input).step;
-    {
-        const memory_profile input_memory = profile_memory(g, input);
-        s.limit_ = options.memory_limit.limit(input_memory.peak);
-        if (input_memory.peak > s.limit_)
-            return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
+    s.order_.resize(g.size());
+    std::iota(s.order_.begin(), s.order_.end(), 0u);
+    detail::workspace w;
+    const nanoseconds input_step = detail::step_of(g, s.order_, w);
+    const memory_profile input_memory = detail::find_peak(g, s.order_, w, [](bytes) {});
+    s.limit_ = options.memory_limit.limit(input_memory.peak);
+    if (input_memory.peak > s.limit_)
+        return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
+
+    std::vector<task_id> starved;
+    {  // what the search needs room for is given back before the certificate is written
+        const detail::compact_tasks c = detail::make_compact_tasks(g, w);
+        s.bound_ = detail::bound_below(c, w);
+        const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
+        detail::schedule_search search(c, s.limit_, input_step, input_memory.peak, w);
+        const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
+        if (best.step < input_step.count) s.order_ = detail::expand(c, best.nodes);
+        for (std::uint32_t n : best.starved) starved.push_back(c.task[n]);
     }
-
-    const detail::compact_tasks c = detail::make_compact_tasks(g);
-    s.bound_ = detail::bound_below(c);
-    const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
-    detail::schedule_search search(c, s.limit_, input_step);
-    const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
-
-    s.order_ = best.step < input_step.count ? detail::expand(c, best.nodes) : std::move(input);
+    std::sort(starved.begin(), starved.end());
     s.times_ = simulate(g, s.order_);
     s.memory_ = profile_memory(g, s.order_);
-    std::vector<task_id> starved;
-    for (std::uint32_t n : best.starved) starved.push_back(c.task[n]);
-    std::sort(starved.begin(), starved.end());
     s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
     return s;
 }

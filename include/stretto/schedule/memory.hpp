@@ -3,8 +3,10 @@
 #define STRETTO_SCHEDULE_MEMORY_HPP
 
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "stretto/schedule/detail/workspace.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto {
@@ -15,21 +17,21 @@ struct memory_profile {
     std::vector<bytes> live;  ///< per position in the order: after that task's allocations, before what it frees
 };
 
-/// A task allocates its results when it is reached; a storage is freed after the last task in `order` that reads,
-/// writes or aliases it, and what a start reads stays until its wait. Inputs are not counted and, like what the output
-/// reads, never freed. Exact; O(V + E).
-template <class = void>
-[[nodiscard]] inline memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
-    std::vector<task_id> last(g.allocation.size(), no_task);
+namespace detail {
+
+/// The peak of `order`, without the bytes per position: those go to see(live), one task after the other.
+template <class See>
+[[nodiscard]] memory_profile find_peak(const task_graph& g, std::span<const task_id> order, workspace& w, See see) {
+    const workspace::scope scratch(w);
+    const std::span<task_id> last = w.take<task_id>(g.allocation.size());
     for (task_id t : order)
         for (value_id s : g.touched[t]) last[s] = t;
     memory_profile profile{{}, order.empty() ? no_task : order.front(), {}};
-    profile.live.reserve(order.size());
     bytes live;
     for (task_id t : order) {
         if (g.kind[t] != op_kind::input)
             for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) live += g.allocation[x];
-        profile.live.push_back(live);
+        see(live);
         if (live > profile.peak) {
             profile.peak = live;
             profile.peak_at = t;
@@ -37,6 +39,21 @@ template <class = void>
         for (value_id s : g.touched[t])
             if (last[s] == t) live -= g.allocation[s];
     }
+    return profile;
+}
+
+}  // namespace detail
+
+/// A task allocates its results when it is reached; a storage is freed after the last task in `order` that reads,
+/// writes or aliases it, and what a start reads stays until its wait. Inputs are not counted and, like what the output
+/// reads, never freed. Exact; O(V + E).
+template <class = void>
+[[nodiscard]] inline memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
+    detail::workspace w;
+    std::vector<bytes> live;
+    live.reserve(order.size());
+    memory_profile profile = detail::find_peak(g, order, w, [&](bytes now) { live.push_back(now); });
+    profile.live = std::move(live);
     return profile;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "stretto/schedule/detail/workspace.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto {
@@ -24,6 +25,75 @@ struct simulation {
     }
 };
 
+namespace detail {
+
+/// The lane and the channels while tasks run one after the other: the rules of the clock, one task at a time.
+template <class = void>
+class stream_clock {
+public:
+    /// `begin`, per task, is filled in as tasks run.
+    stream_clock(const task_graph& g, std::span<nanoseconds> begin) : g_(g), begin_(begin), channel_free_(g.groups) {}
+
+    /// Runs `t`, whose predecessors all have. Returns what the lane waits in it.
+    nanoseconds run(task_id t) {
+        nanoseconds stall;
+        switch (g_.kind[t]) {
+            case op_kind::compute:
+                begin_[t] = lane_;
+                lane_ += g_.duration[t];
+                return stall;
+            case op_kind::start: {
+                nanoseconds& free = channel_free_[g_.group[t]];
+                begin_[t] = lane_ > free ? lane_ : free;
+                free = begin_[t] + g_.duration[t];
+                return stall;
+            }
+            case op_kind::wait:
+                if (const task_id start = g_.launch[t]; start != no_task) {
+                    const nanoseconds end = begin_[start] + g_.duration[start];
+                    if (end > lane_) {
+                        stall = end - lane_;
+                        lane_ = end;
+                    }
+                }
+                break;
+            case op_kind::input:
+            case op_kind::view:
+            case op_kind::output:
+                break;
+        }
+        begin_[t] = lane_;
+        return stall;
+    }
+
+    /// When all that has run is done.
+    [[nodiscard]] nanoseconds step() const {
+        nanoseconds latest = lane_;
+        for (nanoseconds free : channel_free_)
+            if (free > latest) latest = free;
+        return latest;
+    }
+    /// How far the lane has come.
+    [[nodiscard]] nanoseconds lane() const { return lane_; }
+
+private:
+    const task_graph& g_;
+    std::span<nanoseconds> begin_;
+    std::vector<nanoseconds> channel_free_;
+    nanoseconds lane_;
+};
+
+/// The step of an order, where nothing else is asked.
+template <class = void>
+[[nodiscard]] inline nanoseconds step_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
+    const workspace::scope scratch(w);
+    stream_clock clock(g, w.take<nanoseconds>(g.size()));
+    for (task_id t : order) clock.run(t);
+    return clock.step();
+}
+
+}  // namespace detail
+
 /// Executes `order` (every task once, dependences respected): a kernel occupies the lane; a start begins when the
 /// lane has reached it and its channel is free, and the lane goes on; a wait stalls the lane until its collective has
 /// ended; everything else takes no time. Exact integers; O(V).
@@ -32,42 +102,14 @@ template <class = void>
     simulation s;
     s.begin.resize(g.size());
     s.stall.resize(g.size());
-    std::vector<nanoseconds> channel_free(g.groups);
-    nanoseconds lane;
-    for (task_id t : order) {
-        switch (g.kind[t]) {
-            case op_kind::compute:
-                s.begin[t] = lane;
-                lane += g.duration[t];
-                s.compute += g.duration[t];
-                break;
-            case op_kind::start: {
-                nanoseconds& free = channel_free[g.group[t]];
-                s.begin[t] = lane > free ? lane : free;
-                free = s.begin[t] + g.duration[t];
-                break;
-            }
-            case op_kind::wait:
-                if (g.launch[t] != no_task) {
-                    const nanoseconds end = s.begin[g.launch[t]] + g.duration[g.launch[t]];
-                    if (end > lane) {
-                        s.stall[t] = end - lane;
-                        s.exposed += s.stall[t];
-                        lane = end;
-                    }
-                }
-                s.begin[t] = lane;
-                break;
-            case op_kind::input:
-            case op_kind::view:
-            case op_kind::output:
-                s.begin[t] = lane;
-                break;
+    detail::stream_clock clock(g, s.begin);
+    for (task_id t : order)
+        if (const nanoseconds stall = clock.run(t); stall.count != 0) {
+            s.stall[t] = stall;
+            s.exposed += stall;
         }
-    }
-    s.step = lane;
-    for (nanoseconds free : channel_free)
-        if (free > s.step) s.step = free;
+    s.step = clock.step();
+    s.compute = clock.lane() - s.exposed;  // the lane computes or waits
     return s;
 }
 

@@ -40,7 +40,8 @@ std::int64_t live_at(const compact_tasks& c, const detail::baseline& b, const st
 }  // namespace
 
 TEST_CASE("range_profile: maxima and additions over ranges; executed positions do not count") {
-    range_profile profile({5, 1, 4, 2});
+    detail::workspace w;
+    range_profile profile(std::vector<std::int64_t>{5, 1, 4, 2}, w);
     CHECK(profile.maximum(0, 4) == 5);
     CHECK(profile.maximum(1, 2) == 1);
     CHECK(profile.maximum(2, 2) == range_profile::executed);
@@ -62,7 +63,8 @@ TEST_CASE("range_profile is a vector of numbers") {
             rc::gen::tuple(rc::gen::inRange(0, 4), position, position, rc::gen::inRange(-1000, 1000)));
         std::vector<std::int64_t> values(size);
         for (std::uint32_t p = 0; p < size; ++p) values[p] = (p * 7919) % 997;
-        range_profile profile(values);
+        detail::workspace w;
+        range_profile profile(values, w);
         std::vector<bool> executed(size, false);
         for (auto [what, from, to, amount] : operations) {
             if (from > to) std::swap(from, to);
@@ -90,10 +92,12 @@ TEST_CASE("the baseline knows its live bytes") {
     p.ops.push_back({.results = {{{10}, {}}}});
     p.ops.push_back({.operands = {{0, 0}}, .results = {{{5}, {}}}});
     p.ops.push_back({.operands = {{1, 0}}, .results = {{{1}, {}}}});
-    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
-    const detail::baseline b = detail::make_baseline(c, {0, 1, 2});
-    CHECK(b.live == std::vector<std::int64_t>{10, 15, 6});
-    CHECK(b.position == std::vector<std::uint32_t>{0, 1, 2});
+    detail::workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    const std::vector<std::uint32_t> order{0, 1, 2};
+    const detail::baseline b = detail::make_baseline(c, order, w);
+    CHECK(std::vector<std::int64_t>(b.live.begin(), b.live.end()) == std::vector<std::int64_t>{10, 15, 6});
+    CHECK(std::vector<std::uint32_t>(b.position.begin(), b.position.end()) == order);
 }
 
 TEST_CASE("a node may overtake the baseline where its bytes fit all the way to its place") {
@@ -101,14 +105,16 @@ TEST_CASE("a node may overtake the baseline where its bytes fit all the way to i
     toy_program p;
     for (std::int64_t size : {10, 40, 10, 30}) p.ops.push_back({.results = {{{size}, {}}}});
     p.ops.push_back({.kind = op_kind::output, .operands = {{3, 0}}});
-    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
-    const detail::baseline b = detail::make_baseline(c, {0, 1, 2, 3});
-    detail::baseline_witness tight(c, b, 40);
+    detail::workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    const std::vector<std::uint32_t> order{0, 1, 2, 3};
+    const detail::baseline b = detail::make_baseline(c, order, w);
+    detail::baseline_witness tight(c, b, 40, w);
     CHECK(tight.front() == 0);
     CHECK(tight.allows(0));
     CHECK(!tight.allows(2));
     CHECK(!tight.allows(3));
-    detail::baseline_witness roomy(c, b, 69);
+    detail::baseline_witness roomy(c, b, 69, w);
     CHECK(roomy.allows(2));
     CHECK(!roomy.allows(3));
     roomy.run(0);
@@ -123,12 +129,14 @@ TEST_CASE("a node may overtake the baseline where its bytes fit all the way to i
 TEST_CASE("the witness allows exactly what fits the rest of the baseline, and never gets stuck") {
     stretto_check("against recomputation", 2500, [](const std::vector<std::uint8_t>& picks) {
         const support::scheduling_case problem = *support::scheduling_cases(40);
-        const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()));
-        const detail::baseline b = detail::make_baseline(c, support::program_order(c.size()));
+        detail::workspace w;
+        const compact_tasks c = detail::make_compact_tasks(support::graph_of(problem.program()), w);
+        const std::vector<std::uint32_t> input = support::program_order(c.size());
+        const detail::baseline b = detail::make_baseline(c, input, w);
         const std::int64_t peak = b.live.empty() ? 0 : *std::max_element(b.live.begin(), b.live.end());
-        RC_ASSERT(peak == detail::peak_of(c, b.order));
+        RC_ASSERT(peak == detail::peak_of(c, b.order, w));
         const std::int64_t limit = std::max<std::int64_t>(0, problem.limit({peak}).count);
-        detail::baseline_witness witness(c, b, limit);
+        detail::baseline_witness witness(c, b, limit, w);
         std::vector<bool> done(c.size(), false);
         std::vector<std::uint32_t> order;
         while (order.size() < c.size()) {
@@ -154,6 +162,6 @@ TEST_CASE("the witness allows exactly what fits the rest of the baseline, and ne
             done[n] = true;
             order.push_back(n);
         }
-        RC_ASSERT(detail::peak_of(c, order) <= limit);
+        RC_ASSERT(detail::peak_of(c, order, w) <= limit);
     });
 }

@@ -50,7 +50,8 @@ TEST_CASE("views fold into what they need; what needs two nodes, or allocates, s
     p.ops.push_back({.kind = op_kind::wait, .operands = {{3, 0}}, .results = {{{0}, {{3, 0}}}}});          // 6
     p.ops.push_back({.kind = op_kind::view, .operands = {{5, 0}, {6, 0}}, .results = {{{0}, {{5, 0}}}}});  // 7
     p.ops.push_back({.kind = op_kind::view, .operands = {{2, 0}}, .results = {{{4}, {{2, 0}}}}});          // 8
-    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
+    detail::workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
     using role = compact_tasks::role;
     CHECK(c.task == std::vector<task_id>{2, 4, 5, 7, 8});
     CHECK(c.kind == std::vector<role>{role::compute, role::start, role::wait, role::weightless, role::weightless});
@@ -72,7 +73,8 @@ TEST_CASE("nodes in program order stand for the step itself: legal, as fast, and
     stretto_check("expanded in order", 4000, [] {
         const toy_program p = (*support::scheduling_cases(60)).program();
         const task_graph g = support::graph_of(p);
-        const compact_tasks c = detail::make_compact_tasks(g);
+        detail::workspace w;
+        const compact_tasks c = detail::make_compact_tasks(g, w);
         const support::task_order order = detail::expand(c, support::program_order(c.size()));
         const support::storage_facts facts = support::facts_of(p);
         const std::string reason = support::illegality(p, facts, order);
@@ -90,13 +92,14 @@ TEST_CASE("any order of nodes that respects their dependences is a legal order, 
     stretto_check("expanded", 4000, [](const std::vector<std::uint8_t>& picks) {
         const toy_program p = (*support::scheduling_cases(60)).program();
         const task_graph g = support::graph_of(p);
-        const compact_tasks c = detail::make_compact_tasks(g);
+        detail::workspace w;
+        const compact_tasks c = detail::make_compact_tasks(g, w);
         const std::vector<std::uint32_t> nodes = random_nodes(c, picks);
         RC_ASSERT(nodes.size() == c.size());
         const support::task_order order = detail::expand(c, nodes);
         const support::storage_facts facts = support::facts_of(p);
         const std::string reason = support::illegality(p, facts, order);
         if (!reason.empty()) RC_FAIL(reason);
-        RC_ASSERT(detail::peak_of(c, nodes) == support::figures_of(p, facts, order).peak);
+        RC_ASSERT(detail::peak_of(c, nodes, w) == support::figures_of(p, facts, order).peak);
     });
 }

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "stretto/schedule/detail/list_pass.hpp"
@@ -14,12 +15,13 @@ using namespace stretto;
 using detail::compact_tasks;
 using detail::machine_orders;
 using detail::pass_result;
+using detail::workspace;
 using support::toy_program;
 
 namespace {
 
 /// Kernels 0, 2, 3 and collectives 1, 4 on channels 1 and 2, none of which depends on another.
-compact_tasks five_nodes() {
+compact_tasks five_nodes(workspace& w) {
     toy_program p;
     p.groups = 2;
     p.ops.push_back({.duration = {10}});
@@ -27,41 +29,53 @@ compact_tasks five_nodes() {
     p.ops.push_back({.duration = {10}});
     p.ops.push_back({.duration = {10}});
     p.ops.push_back({.kind = op_kind::start, .group = 1, .duration = {10}, .results = {{{1}, {}}}});
-    return detail::make_compact_tasks(support::graph_of(p));
+    return detail::make_compact_tasks(support::graph_of(p), w);
 }
+
+using nodes = std::vector<std::uint32_t>;
+nodes listed(std::span<const std::uint32_t> all) { return {all.begin(), all.end()}; }
 
 bool same(const machine_orders& a, const machine_orders& b) {
-    return a.first == b.first && a.node == b.node && a.rank == b.rank;
+    return a.first == b.first && listed(a.node) == listed(b.node) && listed(a.rank) == listed(b.rank);
 }
 
-pass_result forward(const compact_tasks& c, const machine_orders& preference, std::int64_t limit) {
-    const detail::baseline b = detail::make_baseline(c, support::program_order(c.size()));
-    detail::baseline_witness memory(c, b, limit);
-    return detail::forward_pass(c, preference, &memory).run();
+pass_result forward(const compact_tasks& c, const machine_orders& preference, workspace& w) {
+    const workspace::scope scratch(w);
+    return detail::forward_pass(c, preference, nullptr, w).run();
+}
+
+pass_result forward(const compact_tasks& c, const machine_orders& preference, workspace& w, std::int64_t limit) {
+    const workspace::scope scratch(w);
+    const nodes input = support::program_order(c.size());
+    const detail::baseline b = detail::make_baseline(c, input, w);
+    detail::baseline_witness memory(c, b, limit, w);
+    return detail::forward_pass(c, preference, &memory, w).run();
 }
 
 }  // namespace
 
 TEST_CASE("machine orders: what each machine does, first to last or last to first") {
-    const compact_tasks c = five_nodes();
-    const std::vector<std::uint32_t> nodes{3, 4, 0, 1, 2};
-    const machine_orders m = detail::machine_orders_of(c, nodes);
-    CHECK(m.first == std::vector<std::uint32_t>{0, 3, 4, 5, 5});
-    CHECK(m.node == std::vector<std::uint32_t>{3, 0, 2, 1, 4});
-    CHECK(m.rank == std::vector<std::uint32_t>{1, 3, 2, 0, 4});
-    CHECK(detail::machine_orders_of(c, nodes, true).node == std::vector<std::uint32_t>{2, 0, 3, 1, 4});
+    workspace w;
+    const compact_tasks c = five_nodes(w);
+    const nodes order{3, 4, 0, 1, 2};
+    const machine_orders m = detail::machine_orders_of(c, order, w);
+    CHECK(m.first == nodes{0, 3, 4, 5, 5});
+    CHECK(listed(m.node) == nodes{3, 0, 2, 1, 4});
+    CHECK(listed(m.rank) == nodes{1, 3, 2, 0, 4});
+    CHECK(listed(detail::machine_orders_of(c, order, w, true).node) == nodes{2, 0, 3, 1, 4});
 }
 
 TEST_CASE("a blend follows one preference on the channels and stands between both on the lane") {
-    const compact_tasks c = five_nodes();
-    const machine_orders a = detail::machine_orders_of(c, std::vector<std::uint32_t>{0, 1, 2, 3, 4});
-    const machine_orders b = detail::machine_orders_of(c, std::vector<std::uint32_t>{3, 4, 0, 2, 1});
-    CHECK(same(detail::blend(a, b, 1), b));
-    CHECK(detail::blend(a, b, 0).node == std::vector<std::uint32_t>{0, 2, 3, 1, 4});
+    workspace w;
+    const compact_tasks c = five_nodes(w);
+    const machine_orders a = detail::machine_orders_of(c, nodes{0, 1, 2, 3, 4}, w);
+    const machine_orders b = detail::machine_orders_of(c, nodes{3, 4, 0, 2, 1}, w);
+    CHECK(same(detail::blend(a, b, 1, w), b));
+    CHECK(listed(detail::blend(a, b, 0, w).node) == nodes{0, 2, 3, 1, 4});
     // Ranks on the lane: 0, 1, 2 by a and 1, 2, 0 by b. In the middle 0.5, 1.5, 1; at a quarter 0.25, 1.25, 1.5.
-    CHECK(detail::blend(a, b, 0.5).node == std::vector<std::uint32_t>{0, 3, 2, 1, 4});
-    CHECK(detail::blend(a, b, 0.25).node == std::vector<std::uint32_t>{0, 2, 3, 1, 4});
-    const machine_orders m = detail::blend(a, b, 0.5);
+    CHECK(listed(detail::blend(a, b, 0.5, w).node) == nodes{0, 3, 2, 1, 4});
+    CHECK(listed(detail::blend(a, b, 0.25, w).node) == nodes{0, 2, 3, 1, 4});
+    const machine_orders m = detail::blend(a, b, 0.5, w);
     for (std::uint32_t r = 0; r < m.node.size(); ++r) CHECK(m.rank[m.node[r]] == r);
 }
 
@@ -74,9 +88,10 @@ TEST_CASE("a collective whose channel falls idle under a kernel is issued before
     p.ops.push_back({.duration = {30}});
     p.ops.push_back({.kind = op_kind::wait, .operands = {{1, 0}}});
     p.ops.push_back({.kind = op_kind::wait, .operands = {{2, 0}}});
-    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p));
-    const machine_orders preference = detail::machine_orders_of(c, support::program_order(c.size()));
-    const pass_result r = detail::forward_pass(c, preference, nullptr).run();
+    workspace w;
+    const compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
+    const machine_orders preference = detail::machine_orders_of(c, support::program_order(c.size()), w);
+    const pass_result r = forward(c, preference, w);
     CHECK(r.nodes == std::vector<std::uint32_t>{1, 2, 0, 4, 3, 5});
     CHECK(r.step == 60);
     CHECK(r.starved.empty());
@@ -88,14 +103,14 @@ TEST_CASE("a forward pass keeps exact time and the limit, whatever it prefers") 
         const toy_program p = problem.program();
         const task_graph g = support::graph_of(p);
         const support::storage_facts facts = support::facts_of(p);
-        const compact_tasks c = detail::make_compact_tasks(g);
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(g, w);
         // Any permutation is a preference, also one that contradicts the dependences.
-        const machine_orders preference = detail::machine_orders_of(c, support::shuffled(c.size(), seed));
-        const std::int64_t peak = detail::peak_of(c, support::program_order(c.size()));
+        const machine_orders preference = detail::machine_orders_of(c, support::shuffled(c.size(), seed), w);
+        const std::int64_t peak = detail::peak_of(c, support::program_order(c.size()), w);
         const std::int64_t limit = problem.limit({peak}).count;
         for (bool limited : {false, true}) {
-            const pass_result r =
-                limited ? forward(c, preference, limit) : detail::forward_pass(c, preference, nullptr).run();
+            const pass_result r = limited ? forward(c, preference, w, limit) : forward(c, preference, w);
             const support::task_order order = detail::expand(c, r.nodes);
             const std::string reason = support::illegality(p, facts, order);
             if (!reason.empty()) RC_FAIL(reason);
@@ -107,8 +122,7 @@ TEST_CASE("a forward pass keeps exact time and the limit, whatever it prefers") 
             if (limited) RC_ASSERT(found.peak <= limit);
             else RC_ASSERT(r.starved.empty());
             for (std::uint32_t n : r.starved) RC_ASSERT(c.kind[n] == compact_tasks::role::wait);
-            const pass_result again =
-                limited ? forward(c, preference, limit) : detail::forward_pass(c, preference, nullptr).run();
+            const pass_result again = limited ? forward(c, preference, w, limit) : forward(c, preference, w);
             RC_ASSERT(again.nodes == r.nodes);
             RC_ASSERT(again.starved == r.starved);
         }
@@ -119,9 +133,10 @@ TEST_CASE("without a limit the lane never idles while a kernel is ready") {
     stretto_check("work-conserving", 3000, [](std::uint32_t seed) {
         const toy_program p = (*support::scheduling_cases(50)).program();
         const task_graph g = support::graph_of(p);
-        const compact_tasks c = detail::make_compact_tasks(g);
-        const machine_orders preference = detail::machine_orders_of(c, support::shuffled(c.size(), seed));
-        const pass_result r = detail::forward_pass(c, preference, nullptr).run();
+        workspace w;
+        const compact_tasks c = detail::make_compact_tasks(g, w);
+        const machine_orders preference = detail::machine_orders_of(c, support::shuffled(c.size(), seed), w);
+        const pass_result r = forward(c, preference, w);
         // Some machine is busy at all times: the step is no longer than all work in a row.
         std::int64_t work = 0;
         for (std::int64_t d : c.duration) work += d;
@@ -151,10 +166,11 @@ TEST_CASE("without a limit the lane never idles while a kernel is ready") {
 
 TEST_CASE("a backward pass lists every node behind its successors, and is reproducible") {
     stretto_check("backward", 4000, [](std::uint32_t seed) {
+        workspace w;
         const compact_tasks c =
-            detail::make_compact_tasks(support::graph_of((*support::scheduling_cases(50)).program()));
-        const machine_orders preference = detail::machine_orders_of(c, support::shuffled(c.size(), seed), true);
-        const pass_result r = detail::backward_pass(c, preference);
+            detail::make_compact_tasks(support::graph_of((*support::scheduling_cases(50)).program()), w);
+        const nodes order = support::shuffled(c.size(), seed);
+        const pass_result r = detail::backward_pass(c, order, w);
         std::vector<std::uint32_t> sorted = r.nodes;
         std::sort(sorted.begin(), sorted.end());
         RC_ASSERT(sorted == support::program_order(c.size()));
@@ -166,7 +182,7 @@ TEST_CASE("a backward pass lists every node behind its successors, and is reprod
         std::vector<std::int64_t> load(c.machines + 1, 0);
         for (std::uint32_t n = 0; n < c.size(); ++n) load[c.machine[n]] += c.duration[n];
         RC_ASSERT(r.step >= *std::max_element(load.begin(), load.end()));
-        const pass_result again = detail::backward_pass(c, preference);
+        const pass_result again = detail::backward_pass(c, order, w);
         RC_ASSERT(again.nodes == r.nodes);
         RC_ASSERT(again.step == r.step);
     });

@@ -9,9 +9,11 @@
 #include "support/prop.hpp"
 
 using stretto::detail::ready_set;
+using stretto::detail::workspace;
 
 TEST_CASE("the smallest member not below a number") {
-    ready_set s(5000);
+    workspace w;
+    ready_set s(5000, w);
     CHECK(s.next(0) == UINT32_MAX);
     for (std::uint32_t x : {4999u, 64u, 63u, 4096u}) s.insert(x);
     CHECK(s.next(0) == 63);
@@ -29,9 +31,10 @@ TEST_CASE("the smallest member not below a number") {
 }
 
 TEST_CASE("sets of no and of one number") {
-    ready_set none(0);
+    workspace w;
+    ready_set none(0, w);
     CHECK(none.next(0) == UINT32_MAX);
-    ready_set one(1);
+    ready_set one(1, w);
     one.insert(0);
     CHECK(one.next(0) == 0);
     CHECK(one.next(1) == UINT32_MAX);
@@ -45,7 +48,8 @@ TEST_CASE("like std::set") {
         const std::uint32_t universe = *rc::gen::element<std::uint32_t>(1, 2, 63, 64, 65, 300, 4095, 4096, 4097, 9000);
         const auto operations = *rc::gen::container<std::vector<std::pair<std::uint8_t, std::uint32_t>>>(
             rc::gen::pair(rc::gen::inRange<std::uint8_t>(0, 3), rc::gen::inRange<std::uint32_t>(0, universe)));
-        ready_set s(universe);
+        workspace w;
+        ready_set s(universe, w);
         std::set<std::uint32_t> expected;
         for (const auto& [what, x] : operations) {
             if (what == 0) {

@@ -10,9 +10,18 @@
 
 #include "support/prop.hpp"
 
-using stretto::detail::sorted_by_key;
 using keys = std::vector<std::int64_t>;
 using positions = std::vector<std::uint32_t>;
+
+namespace {
+
+positions sorted_by_key(const keys& k) {
+    stretto::detail::workspace w;
+    const auto sorted = stretto::detail::sorted_by_key(k, w);
+    return {sorted.begin(), sorted.end()};
+}
+
+}  // namespace
 
 TEST_CASE("positions by ascending key, ties by position") {
     CHECK(sorted_by_key(keys{30, 10, 20, 10}) == positions{1, 3, 2, 0});

@@ -10,6 +10,7 @@
 
 #include "stretto/core/config.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
@@ -20,15 +21,16 @@ class range_profile {
 public:
     static constexpr std::int64_t executed = INT64_MIN / 4;
 
-    explicit range_profile(const std::vector<std::int64_t>& values) {
-        levels_.push_back({values, {}});
-        while (levels_.back().maximum.size() > fan_out) {
-            level& below = levels_.back();
-            const std::size_t nodes = (below.maximum.size() + fan_out - 1) / fan_out;
-            below.maximum.resize(nodes * fan_out, executed);
-            level above{std::vector<std::int64_t>(nodes), std::vector<std::int64_t>(nodes, 0)};
-            for (std::uint32_t k = 0; k < nodes; ++k) above.maximum[k] = scan(below.maximum, k * fan_out, fan_out);
-            levels_.push_back(std::move(above));
+    /// Arrays are taken from the workspace's open scope.
+    range_profile(std::span<const std::int64_t> values, workspace& w) {
+        add_level(values.size(), w);
+        std::copy(values.begin(), values.end(), levels_[0].maximum.begin());
+        for (std::size_t nodes = values.size(); nodes > fan_out;) {
+            nodes = (nodes + fan_out - 1) / fan_out;
+            const level& above = add_level(nodes, w);
+            const std::span<const std::int64_t> below = levels_[height_ - 2].maximum;
+            for (std::uint32_t k = 0; k < nodes; ++k) above.maximum[k] = scan(below, k * fan_out, fan_out);
+            std::fill(above.addend.begin(), above.addend.end(), 0);
         }
     }
 
@@ -40,9 +42,9 @@ public:
         std::uint32_t first = from, last = to - 1;  // the nodes on this level that hold the two ends
         for (std::size_t l = 0;; ++l) {
             const level& here = levels_[l];
-            if (first / fan_out == last / fan_out || l + 1 == levels_.size()) {
+            if (first / fan_out == last / fan_out || l + 1 == height_) {
                 left = std::max({left, right, scan(here.maximum, from, to - from)});
-                for (first /= fan_out; ++l < levels_.size(); first /= fan_out) left += levels_[l].addend[first];
+                for (first /= fan_out; ++l < height_; first /= fan_out) left += levels_[l].addend[first];
                 return left;
             }
             const std::uint32_t from_above = (from + fan_out - 1) / fan_out, to_above = to / fan_out;
@@ -59,44 +61,54 @@ public:
 
     void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (from >= to || amount == 0) return;
-        std::uint32_t first = from, last = to - 1;
+        std::uint32_t first = from, last = to - 1;       // the nodes on this level that hold the two ends
+        std::int64_t left = executed, right = executed;  // their maxima, once they are above the positions
         for (std::size_t l = 0;; ++l) {
-            const bool top = l + 1 == levels_.size();
+            const bool top = l + 1 == height_;
             if (first / fan_out == last / fan_out || top) {
-                raise(l, from, to, amount);
-                if (!top) refresh_above(l, first / fan_out);
+                const std::int64_t raised = std::max({left, right, raise(l, from, to, amount)});
+                if (!top && refresh(l + 1, first / fan_out, raised, amount)) refresh_above(l + 1, first / fan_out);
                 return;
             }
             const std::uint32_t from_above = (from + fan_out - 1) / fan_out, to_above = to / fan_out;
-            raise(l, from, from_above * fan_out, amount);
-            raise(l, to_above * fan_out, to, amount);
-            from = from_above;
-            to = to_above;
+            left = std::max(left, raise(l, from, from_above * fan_out, amount));
+            right = std::max(right, raise(l, to_above * fan_out, to, amount));
             first /= fan_out;
             last /= fan_out;
-            refresh(l + 1, first);
-            refresh(l + 1, last);
+            refresh(l + 1, first, left, amount);
+            refresh(l + 1, last, right, amount);
+            left = levels_[l + 1].maximum[first];
+            right = levels_[l + 1].maximum[last];
+            from = from_above;
+            to = to_above;
         }
     }
 
     void mark_executed(std::uint32_t p) {
         const std::int64_t before = levels_[0].maximum[p];
         levels_[0].maximum[p] = executed;
-        if (levels_.size() > 1 && before + levels_[1].addend[p / fan_out] == levels_[1].maximum[p / fan_out])
-            refresh_above(0, p / fan_out);
+        if (height_ > 1 && before + levels_[1].addend[p / fan_out] == levels_[1].maximum[p / fan_out])
+            refresh_above(0, p);
     }
 
 private:
     static constexpr std::uint32_t fan_out = 32;
 
     struct level {
-        std::vector<std::int64_t> maximum;  // includes the addends of its own level, not those above
-        std::vector<std::int64_t> addend;   // none for the positions themselves
+        std::span<std::int64_t> maximum;  // includes the addends of its own level, not those above; whole blocks
+        std::span<std::int64_t> addend;   // none for the positions themselves
     };
 
+    const level& add_level(std::size_t nodes, workspace& w) {
+        const std::size_t whole = (nodes + fan_out - 1) / fan_out * fan_out;
+        level& l = levels_[height_++];
+        l.maximum = w.take<std::int64_t>(whole);
+        std::fill(l.maximum.begin() + static_cast<std::ptrdiff_t>(nodes), l.maximum.end(), executed);
+        if (height_ > 1) l.addend = w.take<std::int64_t>(nodes);
+        return l;
+    }
     /// Two accumulators: the compare chains overlap.
-    [[nodiscard]] static std::int64_t scan(const std::vector<std::int64_t>& v, std::uint32_t from,
-                                           std::uint32_t count) {
+    [[nodiscard]] static std::int64_t scan(std::span<const std::int64_t> v, std::uint32_t from, std::uint32_t count) {
         const std::int64_t* x = v.data() + from;
         std::int64_t even = executed, odd = executed;
         for (; count >= 2; count -= 2, x += 2) {
@@ -106,31 +118,47 @@ private:
         if (count != 0) even = std::max(even, *x);
         return std::max(even, odd);
     }
-    void raise(std::size_t l, std::uint32_t from, std::uint32_t to, std::int64_t amount) {
-        level& here = levels_[l];
-        for (std::uint32_t k = from; k < to; ++k) here.maximum[k] += amount;
+    /// Returns the new maximum over the range; at most `executed` if there is nothing in it.
+    std::int64_t raise(std::size_t l, std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (l > 0)
-            for (std::uint32_t k = from; k < to; ++k) here.addend[k] += amount;
+            for (std::int64_t& x : levels_[l].addend.subspan(from, to - from)) x += amount;
+        std::int64_t largest = executed;
+        for (std::int64_t& x : levels_[l].maximum.subspan(from, to - from)) {
+            x += amount;
+            largest = std::max(largest, x);
+        }
+        return largest;
     }
-    /// Says whether the maximum of a node above the positions has changed.
+    /// Sets the maximum of a node above the positions, of which a part was raised by `amount`, or at its ends by no
+    /// more than that, and now has the maximum `raised`. Says whether it has changed.
+    bool refresh(std::size_t l, std::uint32_t k, std::int64_t raised, std::int64_t amount) {
+        const std::int64_t own = levels_[l].maximum[k] - levels_[l].addend[k];
+        if (amount < 0) return raised - amount >= own && refresh(l, k);
+        if (raised <= own) return false;
+        levels_[l].maximum[k] += raised - own;
+        return true;
+    }
     bool refresh(std::size_t l, std::uint32_t k) {
-        level& here = levels_[l];
+        const level& here = levels_[l];
         const std::int64_t before = here.maximum[k];
         here.maximum[k] = scan(levels_[l - 1].maximum, k * fan_out, fan_out) + here.addend[k];
         return here.maximum[k] != before;
     }
-    /// Refreshes node k of the level above l and what is above it, as far as anything changes.
+    /// Refreshes what is above node k of level l, as far as anything changes.
     void refresh_above(std::size_t l, std::uint32_t k) {
-        while (++l < levels_.size() && refresh(l, k)) k /= fan_out;
+        while (++l < height_ && refresh(l, k /= fan_out)) {
+        }
     }
 
-    std::vector<level> levels_;  // [0]: per position, padded to whole blocks
+    level levels_[7];  // [0]: per position; 32^7 exceeds any number of them
+    std::size_t height_ = 0;
 };
 
 /// Largest number of live bytes while the nodes run in `order`.
 template <class = void>
-[[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order) {
-    std::vector<std::uint32_t> last(c.storage_bytes.size());
+[[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
+    const workspace::scope scratch(w);
+    const std::span<std::uint32_t> last = w.take<std::uint32_t>(c.storage_bytes.size());
     for (std::uint32_t n : order)
         for (std::uint32_t s : c.touched[n]) last[s] = n;
     std::int64_t now = 0, peak = 0;
@@ -143,46 +171,53 @@ template <class = void>
     return peak;
 }
 
-/// An order that fits the limit, with what a witness needs to know of it. Shared by all passes over one graph.
+/// An order that fits the limit, with what a witness needs to know of it. Shared by all passes over one graph. Arrays
+/// of a workspace.
 struct baseline {
-    std::vector<std::uint32_t> order;      ///< position -> node
-    std::vector<std::uint32_t> position;   ///< node -> position
-    std::vector<std::int64_t> live;        ///< per position: bytes while its node runs
-    std::vector<std::uint32_t> first_use;  ///< storage -> its uses: [first_use[s], first_use[s + 1]) of `uses`
-    std::vector<std::uint32_t> uses;       ///< positions, ascending
+    std::span<const std::uint32_t> order;  ///< position -> node
+    std::span<std::uint32_t> position;     ///< node -> position
+    std::span<std::int64_t> live;          ///< per position: bytes while its node runs
+    std::span<std::uint32_t> first_use;    ///< storage -> its uses: [first_use[s], first_use[s + 1]) of `uses`
+    std::span<std::uint32_t> uses;         ///< positions, ascending
 };
 
+/// `order` stays with the caller.
 template <class = void>
-[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::vector<std::uint32_t> order) {
-    baseline b;
-    b.position.resize(c.size());
-    b.first_use.assign(c.storage_bytes.size() + 1, 0);
+[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                            workspace& w) {
+    const std::size_t storages = c.storage_bytes.size();
+    const baseline b{order, w.take<std::uint32_t>(c.size()), w.take<std::int64_t>(c.size()), w.take(storages + 1, 0u),
+                     w.take<std::uint32_t>(c.touched.items())};
     for (std::uint32_t p = 0; p < order.size(); ++p) {
         b.position[order[p]] = p;
         for (std::uint32_t s : c.touched[order[p]]) ++b.first_use[s + 1];
     }
-    for (std::size_t s = 0; s < c.storage_bytes.size(); ++s) b.first_use[s + 1] += b.first_use[s];
-    b.uses.resize(b.first_use.back());
-    std::vector<std::uint32_t> next(b.first_use.begin(), b.first_use.end() - 1);
+    for (std::size_t s = 0; s < storages; ++s) b.first_use[s + 1] += b.first_use[s];
+    const workspace::scope scratch(w);
+    const std::span<std::uint32_t> next = w.take<std::uint32_t>(storages);
+    std::copy(b.first_use.begin(), b.first_use.end() - 1, next.begin());
     for (std::uint32_t p = 0; p < order.size(); ++p)
         for (std::uint32_t s : c.touched[order[p]]) b.uses[next[s]++] = p;
-    b.live.reserve(order.size());
     std::int64_t now = 0;
     for (std::uint32_t p = 0; p < order.size(); ++p) {
         now += c.allocation[order[p]];
-        b.live.push_back(now);
+        b.live[p] = now;
         for (std::uint32_t s : c.touched[order[p]])
             if (b.uses[b.first_use[s + 1] - 1] == p) now -= c.storage_bytes[s];
     }
-    b.order = std::move(order);
     return b;
 }
 
 class baseline_witness {
 public:
-    /// `limit` is no lower than the largest of `b.live`.
-    baseline_witness(const compact_tasks& c, const baseline& b, std::int64_t limit)
-        : c_(c), b_(b), limit_(limit), profile_(b.live), done_(b.order.size() + 1, 0), last_(c.storage_bytes.size()) {
+    /// `limit` is no lower than the largest of `b.live`. Lives in the workspace's open scope.
+    baseline_witness(const compact_tasks& c, const baseline& b, std::int64_t limit, workspace& w)
+        : c_(c),
+          b_(b),
+          limit_(limit),
+          profile_(b.live, w),
+          done_(w.take(b.order.size() + 1, '\0')),
+          last_(w.take<std::uint32_t>(c.storage_bytes.size())) {
         for (std::size_t s = 0; s < last_.size(); ++s) last_[s] = b.first_use[s + 1] - 1;
     }
 
@@ -236,9 +271,9 @@ private:
     const baseline& b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::vector<char> done_;  // per position, and a false one behind the last
+    std::span<char> done_;  // per position, and a false one behind the last
     std::uint32_t front_ = 0;
-    std::vector<std::uint32_t> last_;  // storage -> its last use that may not have run, as an index into uses
+    std::span<std::uint32_t> last_;  // storage -> its last use that may not have run, as an index into uses
 };
 
 }  // namespace stretto::detail

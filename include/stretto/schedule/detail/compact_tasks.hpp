@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "stretto/analysis/detail/unique_rows.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
@@ -43,13 +44,14 @@ struct compact_tasks {
 
 /// O(V + E) time and space.
 template <class = void>
-[[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g) {
+[[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g, workspace& w) {
+    const workspace::scope scratch(w);
     constexpr std::uint32_t in_preamble = no_node;
     compact_tasks c;
     c.machines = static_cast<std::uint32_t>(1 + g.groups);
-    std::vector<std::uint32_t> node_of(g.size());
-    std::vector<std::uint32_t> dense_storage(g.allocation.size(), no_node);
-    std::vector<task_id> folded;  // pairs (node, task) are needed per node: collected here, listed at the end
+    const std::span<std::uint32_t> node_of = w.take<std::uint32_t>(g.size());
+    const std::span<task_id> folded = w.take<task_id>(g.size());  // listed per node at the end
+    std::size_t folds = 0;
     // Room for the worst case costs nothing: pages nobody writes are never made.
     c.kind.reserve(g.size());
     c.duration.reserve(g.size());
@@ -59,7 +61,6 @@ template <class = void>
     c.task.reserve(g.size());
     c.preamble.reserve(g.size());
     c.storage_bytes.reserve(g.allocation.size());
-    folded.reserve(g.size());
 
     for (task_id t = 0; t < g.size(); ++t) {
         std::int64_t allocates = 0;
@@ -84,7 +85,7 @@ template <class = void>
             if (!several) {
                 node_of[t] = only;
                 if (only == in_preamble) c.preamble.push_back(t);
-                else folded.push_back(t);
+                else folded[folds++] = t;
                 continue;
             }
         }
@@ -103,16 +104,17 @@ template <class = void>
     }
 
     // Members of every node: the folded tasks, bucketed by node, stay in program order.
-    std::vector<std::uint32_t> first(c.size() + 1, 0);
-    for (task_id t : folded) ++first[node_of[t] + 1];
+    const std::span<std::uint32_t> first = w.take(std::size_t{c.size()} + 1, 0u);
+    const std::span<task_id> by_node = w.take<task_id>(folds);
+    for (task_id t : folded.first(folds)) ++first[node_of[t] + 1];
     for (std::uint32_t n = 0; n < c.size(); ++n) first[n + 1] += first[n];
-    std::vector<task_id> by_node(folded.size());
-    for (task_id t : folded) by_node[first[node_of[t]]++] = t;
+    for (task_id t : folded.first(folds)) by_node[first[node_of[t]]++] = t;
 
+    const std::span<std::uint32_t> dense_storage = w.take(g.allocation.size(), no_node);
     unique_rows before(c.size()), storages(g.allocation.size());
     c.predecessors.reserve(c.size(), g.predecessors.items());
     c.touched.reserve(c.size(), g.touched.items());
-    c.followers.reserve(c.size(), folded.size());
+    c.followers.reserve(c.size(), folds);
     std::uint32_t next_folded = 0;
     for (std::uint32_t n = 0; n < c.size(); ++n) {
         auto absorb = [&](task_id t) {
@@ -133,7 +135,7 @@ template <class = void>
         for (; next_folded < first[n]; ++next_folded) absorb(by_node[next_folded]);
         before.close(c.predecessors);
         storages.close(c.touched);
-        c.followers.push_row({by_node.data() + own, by_node.data() + next_folded});
+        c.followers.push_row(by_node.subspan(own, next_folded - own));
     }
     c.successors = c.predecessors.inverse(c.size());
     return c;

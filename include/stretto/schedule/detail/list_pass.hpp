@@ -3,12 +3,14 @@
 #define STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "stretto/schedule/detail/baseline_witness.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/detail/ready_set.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
@@ -24,21 +26,25 @@ struct pass_result {
 template <class = void>
 class forward_pass {
 public:
-    /// `memory` is null when there is no limit.
-    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory)
-        : c_(c), prefer_(preference), memory_(memory), ready_(c.size()), ready_kernels_(memory ? c.size() : 0) {}
+    /// `memory` is null when there is no limit. Lives in the workspace's open scope.
+    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w)
+        : c_(c),
+          prefer_(preference),
+          memory_(memory),
+          ready_(c.size(), w),
+          ready_kernels_(memory ? c.size() : 0, w),
+          unmet_(w.take<std::uint32_t>(c.size())),
+          end_(w.take<std::int64_t>(c.size())) {}
 
     [[nodiscard]] pass_result run() {
-        unmet_.resize(c_.size());
-        end_.assign(c_.size(), 0);
         channel_free_.assign(c_.machines, 0);
         ready_count_.assign(c_.machines, 0);
-        result_.nodes.reserve(c_.size());
+        result_.nodes.resize(c_.size());
         for (std::uint32_t n = 0; n < c_.size(); ++n) unmet_[n] = static_cast<std::uint32_t>(c_.predecessors[n].size());
         for (std::uint32_t n = 0; n < c_.size(); ++n)
             if (unmet_[n] == 0) becomes_ready(n);
         settle();
-        while (result_.nodes.size() < c_.size()) step();
+        while (issued_ < c_.size()) step();
         result_.step = lane_;
         for (std::uint32_t m = 1; m < c_.machines; ++m) result_.step = std::max(result_.step, channel_free_[m]);
         return std::move(result_);
@@ -114,7 +120,7 @@ private:
     }
 
     void emit(std::uint32_t n) {
-        result_.nodes.push_back(n);
+        result_.nodes[issued_++] = n;
         if (memory_) memory_->run(n);
         for (std::uint32_t s : c_.successors[n])
             if (--unmet_[s] == 0) becomes_ready(s);
@@ -168,26 +174,31 @@ private:
     const compact_tasks& c_;
     const machine_orders& prefer_;
     baseline_witness* memory_;
-    ready_set ready_;          // ranks of ready kernels and starts
-    ready_set ready_kernels_;  // baseline positions of ready kernels
-    std::vector<std::uint32_t> unmet_;
-    std::vector<std::int64_t> end_;
+    ready_set ready_;                 // ranks of ready kernels and starts
+    ready_set ready_kernels_;         // baseline positions of ready kernels
+    std::span<std::uint32_t> unmet_;  // predecessors that have not run
+    std::span<std::int64_t> end_;     // of a start that has run
     std::vector<std::int64_t> channel_free_;
     std::vector<std::uint32_t> ready_count_;  // per machine
     std::vector<pending> pending_waits_;
     std::vector<std::uint32_t> at_once_;
     std::int64_t lane_ = 0;
+    std::uint32_t issued_ = 0;
     pass_result result_;
 };
 
 /// List scheduling of the reversed graph, memory ignored: every node as late as its successors and machine allow.
-/// Returns, last to first, the order in which the nodes begin; `preference` is for the reversed graph.
+/// Returns, last to first, the order in which the nodes begin. Of what may run, what `order` has last goes first.
 template <class = void>
-[[nodiscard]] inline pass_result backward_pass(const compact_tasks& c, const machine_orders& preference) {
+[[nodiscard]] inline pass_result backward_pass(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                               workspace& w) {
+    const workspace::scope scratch(w);
+    const machine_orders preference = machine_orders_of(c, order, w, true);
     pass_result result;
-    result.nodes.reserve(c.size());
-    ready_set ready(c.size());
-    std::vector<std::uint32_t> unmet(c.size());
+    result.nodes.resize(c.size());
+    std::uint32_t* begun = result.nodes.data();
+    ready_set ready(c.size(), w);
+    const std::span<std::uint32_t> unmet = w.take<std::uint32_t>(c.size());
     std::vector<std::uint32_t> running(c.machines, no_node);
     std::vector<std::int64_t> until(c.machines, 0);
     std::vector<std::uint32_t> at_once;
@@ -206,7 +217,7 @@ template <class = void>
         while (!at_once.empty()) {
             const std::uint32_t n = at_once.back();
             at_once.pop_back();
-            result.nodes.push_back(n);
+            *begun++ = n;
             finish(n);
         }
         std::int64_t next = INT64_MAX;
@@ -217,7 +228,7 @@ template <class = void>
                 ready.erase(r);
                 running[m] = preference.node[r];
                 until[m] = now + c.duration[running[m]];
-                result.nodes.push_back(running[m]);
+                *begun++ = running[m];
             }
             next = std::min(next, until[m]);
         }

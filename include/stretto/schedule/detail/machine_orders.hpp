@@ -9,26 +9,28 @@
 #include <vector>
 
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
-/// For every machine the nodes it should prefer, first to last: [first[m], first[m + 1]) of `node`.
+/// For every machine the nodes it should prefer, first to last: [first[m], first[m + 1]) of `node`. Arrays of a
+/// workspace, and so are those of the functions below.
 struct machine_orders {
     std::vector<std::uint32_t> first;
-    std::vector<std::uint32_t> node;
-    std::vector<std::uint32_t> rank;  // node -> its place in `node`
+    std::span<std::uint32_t> node;
+    std::span<std::uint32_t> rank;  // node -> its place in `node`
 };
 
 /// The order in which a sequence of nodes visits each machine; with `reversed`, last to first.
 template <class = void>
 [[nodiscard]] inline machine_orders machine_orders_of(const compact_tasks& c, std::span<const std::uint32_t> nodes,
-                                                      bool reversed = false) {
+                                                      workspace& w, bool reversed = false) {
     machine_orders m;
     m.first.assign(c.machines + 2, 0);
     for (std::uint32_t n : nodes) ++m.first[c.machine[n] + 1];
     for (std::uint32_t k = 0; k <= c.machines; ++k) m.first[k + 1] += m.first[k];
-    m.node.resize(c.size());
-    m.rank.resize(c.size());
+    m.node = w.take<std::uint32_t>(c.size());
+    m.rank = w.take<std::uint32_t>(c.size());
     std::vector<std::uint32_t> next(m.first.begin(), m.first.end() - 1);
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         const std::uint32_t n = nodes[reversed ? nodes.size() - 1 - i : i];
@@ -39,11 +41,20 @@ template <class = void>
     return m;
 }
 
+template <class = void>
+[[nodiscard]] inline machine_orders copy_of(const machine_orders& m, workspace& w) {
+    const machine_orders copy{m.first, w.take<std::uint32_t>(m.node.size()), w.take<std::uint32_t>(m.rank.size())};
+    std::copy(m.node.begin(), m.node.end(), copy.node.begin());
+    std::copy(m.rank.begin(), m.rank.end(), copy.rank.begin());
+    return copy;
+}
+
 /// The preference between two, per machine: ranks of `a` and `b` averaged with weight `toward_b` in [0, 1] on the lane;
 /// channels follow `b`. Ties by rank in `a`. O(n log n).
 template <class = void>
-[[nodiscard]] inline machine_orders blend(const machine_orders& a, const machine_orders& b, double toward_b) {
-    machine_orders m = b;
+[[nodiscard]] inline machine_orders blend(const machine_orders& a, const machine_orders& b, double toward_b,
+                                          workspace& w) {
+    machine_orders m = copy_of(b, w);
     const auto lane_begin = m.node.begin() + m.first[0], lane_end = m.node.begin() + m.first[1];
     std::copy(a.node.begin() + a.first[0], a.node.begin() + a.first[1], lane_begin);
     if (toward_b > 0) {
@@ -58,10 +69,13 @@ template <class = void>
 /// to and including the last one before its start): by as much lane time as the collective takes. An order by urgency
 /// alone leaves them until their collective is late, while its channel idles. O(n log n + E).
 template <class = void>
-[[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order) {
+[[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order,
+                                                           workspace& w) {
     constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share);
-    std::vector<std::int64_t> work(c.size(), leads_nowhere);  // of the lane, from a node to the start it leads to
-    std::vector<std::int64_t> gain(c.size(), 0);              // what that start takes
+    const machine_orders m = copy_of(order, w);
+    const workspace::scope scratch(w);
+    // Of the lane, from a node to the start it leads to; and what that start takes.
+    const std::span<std::int64_t> work = w.take(c.size(), leads_nowhere), gain = w.take(c.size(), std::int64_t{0});
     for (std::uint32_t n = c.size(); n-- > 0;) {
         if (c.kind[n] == compact_tasks::role::start) {
             work[n] = 0;
@@ -76,8 +90,7 @@ template <class = void>
             gain[n] = gain[s];
         }
     }
-    machine_orders m = order;
-    std::vector<std::int64_t> when(c.size());
+    const std::span<std::int64_t> when = w.take<std::int64_t>(c.size());
     std::int64_t lane = 0;
     for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) {
         const std::uint32_t n = m.node[r];

@@ -3,19 +3,20 @@
 #define STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
 
 #include <algorithm>
-#include <vector>
+#include <span>
 
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
 /// All in nanoseconds. A collective's duration lies on the edge from its start to its waits; other successors of a
-/// start (say, a view that reads the shape of the result) only need it issued.
+/// start (say, a view that reads the shape of the result) only need it issued. Arrays of a workspace.
 struct path_lengths {
-    std::vector<std::int64_t> head;     ///< longest path to the beginning of the node
-    std::vector<std::int64_t> tail;     ///< longest path from the end of its work (kernel or collective)
-    std::vector<std::int64_t> through;  ///< longest path from its beginning to the end of the step
-    std::int64_t critical = 0;          ///< longest path of all
+    std::span<std::int64_t> head;     ///< longest path to the beginning of the node
+    std::span<std::int64_t> tail;     ///< longest path from the end of its work (kernel or collective)
+    std::span<std::int64_t> through;  ///< longest path from its beginning to the end of the step
+    std::int64_t critical = 0;        ///< longest path of all
 };
 
 /// Whether `successor` needs the work of `n` done, or only begun.
@@ -26,20 +27,24 @@ template <class = void>
 
 /// O(V + E).
 template <class = void>
-[[nodiscard]] inline path_lengths longest_paths(const compact_tasks& c) {
+[[nodiscard]] inline path_lengths longest_paths(const compact_tasks& c, workspace& w) {
     path_lengths l;
-    l.head.assign(c.size(), 0);
-    l.tail.assign(c.size(), 0);
-    l.through.assign(c.size(), 0);
-    for (std::uint32_t n = 0; n < c.size(); ++n)
+    l.head = w.take<std::int64_t>(c.size());
+    l.tail = w.take<std::int64_t>(c.size());
+    l.through = w.take<std::int64_t>(c.size());
+    for (std::uint32_t n = 0; n < c.size(); ++n) {
+        std::int64_t head = 0;
         for (std::uint32_t p : c.predecessors[n])
-            l.head[n] = std::max(l.head[n], l.head[p] + (needs_end(c, p, n) ? c.duration[p] : 0));
+            head = std::max(head, l.head[p] + (needs_end(c, p, n) ? c.duration[p] : 0));
+        l.head[n] = head;
+    }
     for (std::uint32_t n = c.size(); n-- > 0;) {
-        std::int64_t after_begin = 0;
+        std::int64_t after_begin = 0, tail = 0;
         for (std::uint32_t s : c.successors[n]) {
-            std::int64_t& longest = needs_end(c, n, s) ? l.tail[n] : after_begin;
+            std::int64_t& longest = needs_end(c, n, s) ? tail : after_begin;
             longest = std::max(longest, l.through[s]);
         }
+        l.tail[n] = tail;
         l.through[n] = std::max(c.duration[n] + l.tail[n], after_begin);
         l.critical = std::max(l.critical, l.head[n] + l.through[n]);
     }

@@ -5,24 +5,27 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <span>
+
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
-/// insert, erase, next: O(log_64 n), a few nanoseconds. Space n/8 bytes.
+/// insert, erase, next: O(log_64 n), a few nanoseconds. Space n/8 bytes of the workspace, in whose open scope it lives.
 class ready_set {
 public:
-    explicit ready_set(std::uint32_t universe) {
-        std::uint32_t n = universe;
+    ready_set(std::uint32_t universe, workspace& w) {
+        std::size_t n = universe;
         do {
             n = (n + 63) / 64;
-            levels_.emplace_back(n + 1, 0);  // one word of padding: `next` may look just past the end
+            // One word of padding: `next` may look just past the end.
+            levels_[height_++] = w.take(n + 1, std::uint64_t{0});
         } while (n > 1);
     }
 
     void insert(std::uint32_t x) {
-        for (std::vector<std::uint64_t>& level : levels_) {
-            std::uint64_t& word = level[x / 64];
+        for (std::size_t up = 0; up < height_; ++up) {
+            std::uint64_t& word = levels_[up][x / 64];
             const bool had_any = word != 0;
             word |= std::uint64_t{1} << (x % 64);
             if (had_any) return;
@@ -31,8 +34,8 @@ public:
     }
 
     void erase(std::uint32_t x) {
-        for (std::vector<std::uint64_t>& level : levels_) {
-            std::uint64_t& word = level[x / 64];
+        for (std::size_t up = 0; up < height_; ++up) {
+            std::uint64_t& word = levels_[up][x / 64];
             word &= ~(std::uint64_t{1} << (x % 64));
             if (word != 0) return;
             x /= 64;
@@ -43,7 +46,7 @@ public:
     [[nodiscard]] std::uint32_t next(std::uint32_t x) const {
         std::size_t up = 0;
         for (;; ++up) {
-            if (up == levels_.size() || x / 64 >= levels_[up].size()) return UINT32_MAX;
+            if (up == height_ || x / 64 >= levels_[up].size()) return UINT32_MAX;
             const std::uint64_t rest = levels_[up][x / 64] >> (x % 64);
             if (rest != 0) {
                 x += static_cast<std::uint32_t>(std::countr_zero(rest));
@@ -56,7 +59,8 @@ public:
     }
 
 private:
-    std::vector<std::vector<std::uint64_t>> levels_;
+    std::span<std::uint64_t> levels_[6];  // 64^6 exceeds any universe
+    std::size_t height_ = 0;
 };
 
 }  // namespace stretto::detail

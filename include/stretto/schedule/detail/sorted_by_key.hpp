@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
+
+#include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
 
 /// The positions of `keys` by ascending key, ties by position. Keys go into as many buckets of equal width as there are
-/// keys: O(n) where they are spread evenly, O(n log n) at worst.
+/// keys: O(n) where they are spread evenly, O(n log n) at worst. The result is taken from `w`.
 template <class = void>
-[[nodiscard]] inline std::vector<std::uint32_t> sorted_by_key(std::span<const std::int64_t> keys) {
-    std::vector<std::uint32_t> sorted(keys.size());
+[[nodiscard]] inline std::span<std::uint32_t> sorted_by_key(std::span<const std::int64_t> keys, workspace& w) {
+    const std::span<std::uint32_t> sorted = w.take<std::uint32_t>(keys.size());
     if (keys.empty()) return sorted;
     const auto [least, largest] = std::minmax_element(keys.begin(), keys.end());
     auto distance = [first = *least](std::int64_t key) {
@@ -23,14 +24,19 @@ template <class = void>
     while ((distance(*largest) >> shift) >= keys.size()) ++shift;
     auto bucket = [&](std::size_t i) { return static_cast<std::size_t>(distance(keys[i]) >> shift); };
 
-    std::vector<std::uint32_t> end(keys.size() + 1, 0);
+    const workspace::scope scratch(w);
+    const std::span<std::uint32_t> end = w.take(keys.size() + 1, 0u);
     for (std::size_t i = 0; i < keys.size(); ++i) ++end[bucket(i) + 1];
     for (std::size_t b = 0; b < keys.size(); ++b) end[b + 1] += end[b];
     for (std::size_t i = 0; i < keys.size(); ++i) sorted[end[bucket(i)]++] = static_cast<std::uint32_t>(i);
-    for (std::size_t b = 0, first = 0; b < keys.size(); first = end[b++])
-        if (end[b] - first > 1)
+    for (std::size_t b = 0, first = 0; b < keys.size(); first = end[b++]) {
+        // Positions ascend in a bucket: keys that do, too, or are all equal, are in order already.
+        bool in_order = true;
+        for (std::size_t k = first + 1; k < end[b] && in_order; ++k) in_order = keys[sorted[k - 1]] <= keys[sorted[k]];
+        if (!in_order)
             std::sort(sorted.data() + first, sorted.data() + end[b],
                       [&](std::uint32_t x, std::uint32_t y) { return keys[x] != keys[y] ? keys[x] < keys[y] : x < y; });
+    }
     return sorted;
 }
 

@@ -20,14 +20,14 @@
 namespace stretto::detail {
 
 /// Raises `lengths.head` of the path's nodes where the program finds them later.
-/// O(V + E + V * window) time, O(V + L * machines) space.
+/// O(V + E + V * window) time, O(V) space, of the workspace's open scope.
 template <class = void>
 class spine_bound {
 public:
-    /// `machines`: those whose work counts.
+    /// `machines`: those whose work counts. `window` is not 0.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
-                std::uint32_t window)
-        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window) {
+                std::uint32_t window, workspace& w)
+        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w) {
         trace_path();
         label_nodes();
         bucket_by_out();
@@ -36,24 +36,24 @@ public:
     /// The bound on the step.
     [[nodiscard]] std::int64_t run() {
         const std::uint32_t sink = length() - 1;
-        std::vector<std::int64_t> end(length(), 0);
-        std::vector<lane> lanes;
-        for (std::uint32_t m : machines_) lanes.emplace_back(*this, m);
-        for (std::uint32_t j = 1; j < length(); ++j) {
+        const std::span<std::int64_t> end = w_.take<std::int64_t>(length());
+        end[0] = 0;
+        std::vector<lane> lanes(machines_.size(), lane(*this));
+        for (std::uint32_t j = 1;; ++j) {
             for (std::uint32_t k = first_out_[j]; k < first_out_[j + 1]; ++k) {
-                const std::uint32_t n = by_out_[k];
+                const std::uint32_t n = by_out_[k], i = in_[n];
                 lanes[slot_[c_.machine[n]]].enclose(
-                    in_[n], {c_.duration[n], prefix_[in_[n]] + offset_[n], reach_[n] - prefix_[j - 1]});
+                    i, end[i], {c_.duration[n], prefix_[i] + offset_[n], reach_[n] - prefix_[j - 1]});
             }
             std::int64_t begin = end[j - 1];
             if (j != sink) begin = std::max(begin, l_.head[path_[j]]);
-            for (lane& m : lanes) begin = std::max(begin, m.latest_begin(j, end));
-            end[j] = begin;
-            if (j == sink) break;
-            end[j] += c_.duration[path_[j]];
-            l_.head[path_[j]] = begin;
+            for (lane& m : lanes) begin = std::max(begin, m.latest_begin(j));
+            if (j == sink) return begin;
+            const std::uint32_t n = path_[j];
+            end[j] = begin + c_.duration[n];
+            l_.head[n] = begin;
+            if (const std::size_t slot = slot_[c_.machine[n]]; slot < lanes.size()) lanes[slot].pass(j, c_.duration[n]);
         }
-        return end[sink];
     }
 
 private:
@@ -74,56 +74,77 @@ private:
         }
     };
 
-    /// One machine along the path.
+    /// One machine along the path. Of where the work off the path begins, only the last `window` can matter again.
     class lane {
     public:
-        lane(const spine_bound& s, std::uint32_t machine) : s_(s), after_(s.length()), work_(s.length(), 0) {
-            next_.assign(s.length(), s.length());
-            previous_.assign(s.length(), 0);
-            for (std::uint32_t j = 1; j + 1 < s.length(); ++j) {
-                const bool mine = s.c_.machine[s.path_[j]] == machine;
-                work_[j] = work_[j - 1] + (mine ? s.c_.duration[s.path_[j]] : 0);
-                previous_[j] = mine ? j : previous_[j - 1];
+        explicit lane(const spine_bound& s) : s_(s) { origins_.reserve(2 * std::size_t{s.window_}); }
+
+        /// Adds a node with in = i; its out is the position that is asked about next. `end`: of c_i.
+        void enclose(std::uint32_t i, std::int64_t end, const enclosed& e) {
+            const auto before = [](std::uint32_t at, const auto& o) { return at < o.position; };
+            const std::size_t outside = origins_.size() - std::min<std::size_t>(origins_.size(), s_.window_);
+            if (outside > 0 && i < origins_[outside].position) return;
+            auto place = std::upper_bound(origins_.begin(), origins_.end(), i, before);
+            changed_ = true;
+            if (place != origins_.begin() && place[-1].position == i) {
+                place[-1].after.add(e);
+                return;
             }
-            for (std::uint32_t j = s.length() - 1; j-- > 0;) next_[j] = work_[j + 1] > work_[j] ? j + 1 : next_[j + 1];
+            if (outside == s_.window_) {
+                const auto kept = origins_.end() - place;
+                origins_.erase(origins_.begin(), origins_.begin() + static_cast<std::ptrdiff_t>(outside));
+                place = origins_.end() - kept;
+            }
+            const auto next = std::upper_bound(path_.begin(), path_.end(), i, before);
+            origins_.insert(place, {i, static_cast<std::uint32_t>(next - path_.begin()), end - s_.prefix_[i],
+                                    next == path_.begin() ? 0 : next[-1].work, e});
         }
 
-        /// Adds a node with in = i; its out is the position that is asked about next.
-        void enclose(std::uint32_t i, const enclosed& e) {
-            if (after_[i].work == 0) origins_.insert(std::upper_bound(origins_.begin(), origins_.end(), i), i);
-            after_[i].add(e);
-            changed_ = true;
+        /// Adds c_j, which runs on this machine for `work`.
+        void pass(std::uint32_t j, std::int64_t work) {
+            path_.push_back({j, work + (path_.empty() ? 0 : path_.back().work)});
         }
 
         /// The latest of all lower bounds on the begin of c_j that gaps of this machine imply.
-        [[nodiscard]] std::int64_t latest_begin(std::uint32_t j, const std::vector<std::int64_t>& end) {
+        [[nodiscard]] std::int64_t latest_begin(std::uint32_t j) {
             if (!changed_) return 0;
             changed_ = false;
-            const std::uint32_t on_path = previous_[j - 1];  // last path node of this machine before c_j
             std::int64_t latest = 0;
+            const std::int64_t so_far = s_.prefix_[j - 1];
             enclosed gap;
             std::uint32_t seen = 0;
             for (std::size_t k = origins_.size(); k-- > 0 && seen < s_.window_; ++seen) {
-                const std::uint32_t i = origins_[k];
-                gap.add(after_[i]);
+                const origin& o = origins_[k];
+                gap.add(o.after);
                 std::int64_t work = gap.work, first = gap.first, last = gap.last;
-                if (on_path > i) {
-                    work += work_[j - 1] - work_[i];
-                    first = std::min(first, s_.prefix_[next_[i] - 1]);
-                    last = std::min(last, -s_.prefix_[on_path]);
+                if (o.next_on_path < path_.size()) {
+                    work += path_.back().work - o.work;
+                    first = std::min(first, s_.prefix_[path_[o.next_on_path].position - 1]);
+                    last = std::min(last, -s_.prefix_[path_.back().position]);
                 }
-                latest = std::max(latest, end[i] - s_.prefix_[i] + first + work + last + s_.prefix_[j - 1]);
+                latest = std::max(latest, o.slack + first + work + last + so_far);
             }
             return latest;
         }
 
     private:
+        /// Nodes of this machine with in = position, seen so far.
+        struct origin {
+            std::uint32_t position;
+            std::uint32_t next_on_path;  // the first of `path_` behind it
+            std::int64_t slack;          // its end, less the path up to it
+            std::int64_t work;           // of `path_` up to it
+            enclosed after;
+        };
+        /// A path node of this machine, with the work of those up to and including it.
+        struct on_path {
+            std::uint32_t position;
+            std::int64_t work;
+        };
+
         const spine_bound& s_;
-        std::vector<enclosed> after_;          // [i]: nodes with in = i seen so far
-        std::vector<std::uint32_t> origins_;   // the i with such nodes, ascending
-        std::vector<std::int64_t> work_;       // of this machine's path nodes up to a position
-        std::vector<std::uint32_t> next_;      // first path node of this machine behind a position
-        std::vector<std::uint32_t> previous_;  // last one up to a position, or 0
+        std::vector<origin> origins_;  // by position; up to as many again as the window holds, so that few are moved
+        std::vector<on_path> path_;    // before the position that is asked about
         bool changed_ = false;
     };
 
@@ -148,8 +169,9 @@ private:
             n = next;
         }
         path_.push_back(no_node);
-        prefix_.assign(length(), 0);
-        position_.assign(c_.size(), off_path);
+        prefix_ = w_.take<std::int64_t>(length());
+        prefix_[0] = 0;
+        position_ = w_.take(c_.size(), off_path);
         for (std::uint32_t j = 1; j + 1 < length(); ++j) {
             position_[path_[j]] = j;
             prefix_[j] = prefix_[j - 1] + c_.duration[path_[j]];
@@ -161,50 +183,56 @@ private:
     /// out: first path position that it comes before; reach: longest path from its end to there.
     void label_nodes() {
         const std::uint32_t sink = length() - 1;
-        in_.assign(c_.size(), 0);
-        out_.assign(c_.size(), sink);
-        offset_.assign(c_.size(), 0);
-        reach_.assign(c_.size(), 0);
-        for (std::uint32_t n = 0; n < c_.size(); ++n)
+        in_ = w_.take<std::uint32_t>(c_.size());
+        out_ = w_.take<std::uint32_t>(c_.size());
+        offset_ = w_.take<std::int64_t>(c_.size());
+        reach_ = w_.take<std::int64_t>(c_.size());
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            std::uint32_t in = 0;
+            std::int64_t offset = 0;
             for (std::uint32_t p : c_.predecessors[n]) {
                 const bool ended = needs_end(c_, p, n);
                 const bool on_path = position_[p] != off_path && ended;
-                const std::uint32_t in = on_path ? position_[p] : in_[p];
-                const std::int64_t offset = on_path ? 0 : offset_[p] + (ended ? c_.duration[p] : 0);
-                if (in > in_[n]) {
-                    in_[n] = in;
-                    offset_[n] = offset;
-                } else if (in == in_[n]) {
-                    offset_[n] = std::max(offset_[n], offset);
-                }
+                const std::uint32_t from = on_path ? position_[p] : in_[p];
+                const std::int64_t through = on_path ? 0 : offset_[p] + (ended ? c_.duration[p] : 0);
+                if (from > in) offset = through;
+                else if (from == in) offset = std::max(offset, through);
+                in = std::max(in, from);
             }
-        for (std::uint32_t n = c_.size(); n-- > 0;)
+            in_[n] = in;
+            offset_[n] = offset;
+        }
+        for (std::uint32_t n = c_.size(); n-- > 0;) {
+            std::uint32_t out = sink;
+            std::int64_t reach = 0;
             for (std::uint32_t s : c_.successors[n]) {
                 if (!needs_end(c_, n, s)) continue;
                 const bool on_path = position_[s] != off_path;
-                const std::uint32_t out = on_path ? position_[s] : out_[s];
-                const std::int64_t reach = on_path ? 0 : reach_[s] + c_.duration[s];
-                if (out < out_[n]) {
-                    out_[n] = out;
-                    reach_[n] = reach;
-                } else if (out == out_[n]) {
-                    reach_[n] = std::max(reach_[n], reach);
-                }
+                const std::uint32_t to = on_path ? position_[s] : out_[s];
+                const std::int64_t through = on_path ? 0 : reach_[s] + c_.duration[s];
+                if (to < out) reach = through;
+                else if (to == out) reach = std::max(reach, through);
+                out = std::min(out, to);
             }
+            out_[n] = out;
+            reach_[n] = reach;
+        }
     }
 
     void bucket_by_out() {
         slot_.assign(c_.machines + 1, machines_.size());
         for (std::size_t k = 0; k < machines_.size(); ++k) slot_[machines_[k]] = k;
-        first_out_.assign(length() + 1, 0);
+        first_out_ = w_.take(length() + 1, 0u);
         auto counts = [&](std::uint32_t n) {
             return c_.duration[n] > 0 && position_[n] == off_path && slot_[c_.machine[n]] < machines_.size();
         };
         for (std::uint32_t n = 0; n < c_.size(); ++n)
             if (counts(n)) ++first_out_[out_[n] + 1];
         for (std::uint32_t j = 0; j < length(); ++j) first_out_[j + 1] += first_out_[j];
-        by_out_.resize(first_out_.back());
-        std::vector<std::uint32_t> next(first_out_.begin(), first_out_.end() - 1);
+        by_out_ = w_.take<std::uint32_t>(first_out_.back());
+        const workspace::scope scratch(w_);
+        const std::span<std::uint32_t> next = w_.take<std::uint32_t>(length());
+        std::copy(first_out_.begin(), first_out_.end() - 1, next.begin());
         for (std::uint32_t n = 0; n < c_.size(); ++n)
             if (counts(n)) by_out_[next[out_[n]]++] = n;
     }
@@ -213,13 +241,14 @@ private:
     path_lengths& l_;
     std::vector<std::uint32_t> machines_;
     std::uint32_t window_;
-    std::vector<std::uint32_t> path_;      // position -> node
-    std::vector<std::uint32_t> position_;  // node -> position
-    std::vector<std::int64_t> prefix_;     // work of the path up to and including a position
-    std::vector<std::uint32_t> in_, out_;
-    std::vector<std::int64_t> offset_, reach_;
+    workspace& w_;
+    std::vector<std::uint32_t> path_;    // position -> node
+    std::span<std::uint32_t> position_;  // node -> position
+    std::span<std::int64_t> prefix_;     // work of the path up to and including a position
+    std::span<std::uint32_t> in_, out_;
+    std::span<std::int64_t> offset_, reach_;
     std::vector<std::size_t> slot_;  // machine -> its place in machines_
-    std::vector<std::uint32_t> first_out_, by_out_;
+    std::span<std::uint32_t> first_out_, by_out_;
 };
 
 }  // namespace stretto::detail

@@ -1,0 +1,86 @@
+// Scratch memory for passes that run one after the other. The allocator would give freed pages of big arrays back to
+// the system between two passes, and the next one would pay for making them again: a quarter of its time.
+#ifndef STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
+#define STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace stretto::detail {
+
+/// A stack of arrays. They are valid until the scope ends in which they were taken; scopes nest. What ended scopes have
+/// used is used again. Memory goes back to the allocator with the workspace. `take`: O(1), amortised, and what it
+/// writes.
+class workspace {
+public:
+    /// Arrays taken while it lives end with it.
+    class scope {
+    public:
+        explicit scope(workspace& w) : w_(w), block_(w.current_), used_(w.used_) {}
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+        ~scope() {
+            w_.current_ = block_;
+            w_.used_ = used_;
+        }
+
+    private:
+        workspace& w_;
+        std::size_t block_, used_;
+    };
+
+    workspace() = default;
+    workspace(const workspace&) = delete;
+    workspace& operator=(const workspace&) = delete;
+    ~workspace() {
+        for (const block& b : blocks_) ::operator delete(b.data);
+    }
+
+    /// `count` objects with any values: to be written before they are read.
+    template <class T>
+    [[nodiscard]] std::span<T> take(std::size_t count) {
+        static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignment);
+        const std::size_t size = (count * sizeof(T) + alignment - 1) / alignment * alignment;
+        while (current_ < blocks_.size() && blocks_[current_].size - used_ < size) {
+            ++current_;
+            used_ = 0;
+        }
+        if (current_ == blocks_.size()) add_block(size);
+        T* const begin = static_cast<T*>(static_cast<void*>(blocks_[current_].data + used_));
+        used_ += size;
+        return {begin, count};
+    }
+    /// `count` copies of `value`.
+    template <class T>
+    [[nodiscard]] std::span<T> take(std::size_t count, T value) {
+        const std::span<T> all = take<T>(count);
+        for (T& x : all) x = value;
+        return all;
+    }
+
+private:
+    static constexpr std::size_t alignment = 16, smallest_block = std::size_t{1} << 14;
+    struct block {
+        std::byte* data;
+        std::size_t size;
+    };
+
+    /// As much again as there is, so that there are few; pages nobody writes are never made.
+    void add_block(std::size_t size) {
+        if (size < total_) size = total_;
+        if (size < smallest_block) size = smallest_block;
+        blocks_.push_back({static_cast<std::byte*>(::operator new(size)), size});
+        total_ += size;
+    }
+
+    std::vector<block> blocks_;
+    std::size_t current_ = 0, used_ = 0;  // where the next array begins
+    std::size_t total_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif
