@@ -61,6 +61,7 @@ bench::plain_graph shuffled(const bench::plain_graph& g) {
         out.predecessors.close_row();
     }
     out.successors = out.predecessors.inverse(g.size());
+    out.predecessors = out.successors.inverse(g.size());  // rows ascend, as those of a snapshot
     return out;
 }
 

@@ -31,6 +31,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/cone.hpp
     include/stretto/analysis/convexity.hpp
     include/stretto/analysis/detail/chain_flow.hpp
+    include/stretto/analysis/detail/draw_forward.hpp
     include/stretto/analysis/detail/dynamic_order.hpp
     include/stretto/analysis/detail/greedy_paths.hpp
     include/stretto/analysis/detail/heap_sort.hpp
