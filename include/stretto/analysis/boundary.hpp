@@ -238,7 +238,7 @@ private:
     }
 
     detail::order_positions<G> at_;
-    detail::position_set members_;              // empty between calls
+    detail::position_set<> members_;            // empty between calls
     std::vector<std::uint32_t> producer_slot_;  // by position; none between calls
     std::vector<producer> producers_;
     std::vector<candidate> candidates_;

@@ -87,7 +87,7 @@ private:
         return span;
     }
     detail::order_positions<G> at_;
-    detail::position_set pending_;  // empty between queries
+    detail::position_set<> pending_;  // empty between queries
     std::vector<vertex_type> found_;
 };
 

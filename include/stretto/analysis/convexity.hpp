@@ -185,8 +185,8 @@ private:
     }
 
     detail::order_positions<G> at_;
-    detail::position_set members_, reached_;  // empty between questions
-    std::size_t first_ = 0, behind_ = 0;      // the window
+    detail::position_set<> members_, reached_;  // empty between questions
+    std::size_t first_ = 0, behind_ = 0;        // the window
     std::vector<vertex_type> found_;
 };
 

@@ -218,7 +218,7 @@ private:
             position_.resize(graph().index_bound());
             for (std::size_t p = 0; p < order_->size(); ++p)
                 position_[graph().index((*order_)[p])] = static_cast<std::uint32_t>(p);
-            grown_ = detail::position_set(order_->size());
+            grown_ = detail::position_set<>(order_->size());
         }
         const std::size_t size = order_->size(), shared_rows = result_.rows_.size();
         std::size_t lowest = size;  // of what has grown behind the scan
@@ -269,7 +269,7 @@ private:
     const topological_order<vertex_type>* order_;
     influence_map<Symbols, G> result_;
     std::vector<std::uint32_t> position_;  // by index; only where state is carried
-    detail::position_set grown_{0};        // empty between runs
+    detail::position_set<> grown_{0};      // empty between runs
 };
 
 /// The symbols that influence each vertex: those that begin there, and those of its predecessors that `transfer` lets

@@ -99,7 +99,7 @@ TEST_CASE("a scan hands out members and what it inserts, each once, in its direc
             return std::pair(seen, left);
         };
         const auto upwards = [&]<bool removes>(std::bool_constant<removes>) {
-            return run([&](detail::position_set& set) {
+            return run([&](detail::position_set<>& set) {
                 std::vector<std::size_t> seen;
                 set.scan_up<removes>(begin, end, [&](std::size_t p, auto insert) {
                     seen.push_back(p);
@@ -110,7 +110,7 @@ TEST_CASE("a scan hands out members and what it inserts, each once, in its direc
             });
         };
         const auto downwards = [&]<bool removes>(std::bool_constant<removes>) {
-            return run([&](detail::position_set& set) {
+            return run([&](detail::position_set<>& set) {
                 std::vector<std::size_t> seen;
                 set.scan_down<removes>(begin, end, [&](std::size_t p, auto insert) {
                     seen.push_back(p);

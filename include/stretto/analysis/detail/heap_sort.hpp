@@ -11,7 +11,8 @@ namespace stretto::detail {
 
 /// Ascending. O(n) if it already is, as lists mostly are that follow program order; else O(n log n). In place.
 /// Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
-inline void heap_sort(std::vector<std::uint32_t>& keys) {
+template <class = void>
+void heap_sort(std::vector<std::uint32_t>& keys) {
     const std::size_t n = keys.size();
     std::size_t sorted = 1;
     while (sorted < n && keys[sorted - 1] <= keys[sorted]) ++sorted;

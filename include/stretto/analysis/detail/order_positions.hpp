@@ -65,6 +65,7 @@ private:
 };
 
 /// A set of positions: one bit each.
+template <class = void>
 class position_set {
 public:
     explicit position_set(std::size_t size) : words_((size + 63) / 64) {}
