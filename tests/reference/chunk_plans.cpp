@@ -9,8 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "stretto/interop/capture_regions.hpp"
 #include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/capture_view.hpp"
+#include "stretto/interop/check_plan.hpp"
+#include "stretto/interop/chunk_capture.hpp"
 #include "stretto/transform/aten_chunk_model.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
@@ -119,6 +123,33 @@ TEST_CASE("plans for captured steps are right") {
             const step_plan parts = s.plan({s.between(0, n / 3, sizes), s.between(n / 2, n, {b / 4, b / 4, b / 2})});
             CHECK(s.verify(parts));
             CHECK(!parts.empty());
+        }
+    });
+}
+
+TEST_CASE("every mixture-of-experts block is a region by its module, forward and backward") {
+    for_each_step([](const opened& s) {
+        const capture_modules modules(s.step);
+        const auto blocks = capture_regions(modules, "layers.*.moe");
+        REQUIRE(!blocks.empty());
+        for (const std::vector<std::int64_t>& sizes :
+             {equal_chunks(s.k.batch, 2), equal_chunks(s.k.batch, 4), std::vector<std::int64_t>{1, s.k.batch - 1}}) {
+            std::vector<step_region> regions;
+            for (const module_region& block : blocks) {
+                if (block.direction == capture_direction::forward) regions.push_back({{}, sizes});
+                regions.back().candidates.insert(regions.back().candidates.end(), block.nodes.begin(),
+                                                 block.nodes.end());
+            }
+            CHECK(2 * regions.size() == blocks.size());
+            const auto symbols = token_symbols_of(s.step);
+            const auto made = chunk_capture(s.step, s.tensors, regions, symbols[0].dimensions, {.skip_refused = true});
+            REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+            std::vector<std::size_t> exchanges(2 * regions.size(), 0);
+            for (const auto& o : made->plan.operations)
+                if (s.step.collective(o.vertex) == collective_kind::all_to_all)
+                    ++exchanges[2 * o.region + (modules.direction(o.vertex) == capture_direction::backward ? 1 : 0)];
+            for (std::size_t n : exchanges) CHECK(n >= 2);
+            CHECK(check_plan(s.step, made->step, unlimited_bytes).violations.empty());
         }
     });
 }
