@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "stretto/interop/chunk_tasks.hpp"
@@ -85,7 +86,7 @@ public:
             if (o.hopeless) break;  // more chunks only add work
         }
         if (chosen_.empty()) return {};
-        std::stable_sort(uniform.begin(), uniform.end());
+        std::sort(uniform.begin(), uniform.end());
         budget_ = refinement_tasks;
         refine(uniform);
         return {settings(), regions_of(chosen_)};
@@ -187,8 +188,9 @@ private:
         for (std::size_t length = (modules_.size() + 1) / 2; budget_ > 0; length = (length + 1) / 2) {
             std::vector<std::vector<std::size_t>> runs((modules_.size() + length - 1) / length);
             for (std::size_t u = 0; u < units_.size(); ++u) runs[module_of_[u] / length].push_back(u);
-            std::stable_sort(runs.begin(), runs.end(),
-                             [&](const auto& a, const auto& b) { return exposed_in(a) > exposed_in(b); });
+            std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
+                return std::pair(-exposed_in(a), a[0]) < std::pair(-exposed_in(b), b[0]);
+            });
             for (const std::vector<std::size_t>& run : runs)
                 for (std::size_t other = 0; other < std::min<std::size_t>(3, uniform.size()); ++other)
                     if (exposed_in(run) > 0 && improves(run, uniform[other].second)) break;
@@ -214,11 +216,12 @@ private:
         add("", capture_direction::both, rest);
         std::vector<std::size_t> order(modules_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
-        const auto depth = [&](std::size_t m) {
-            return modules_[m].empty() ? 0 : 1 + std::count(modules_[m].begin(), modules_[m].end(), '.');
+        const auto place = [&](std::size_t m) {
+            const std::string& module = modules_[m];
+            const auto depth = module.empty() ? 0 : 1 + std::count(module.begin(), module.end(), '.');
+            return std::tuple(is_repeated(module), depth, m);
         };
-        std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return depth(a) < depth(b); });
-        std::stable_partition(order.begin(), order.end(), [&](std::size_t m) { return !is_repeated(modules_[m]); });
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
         bool added = false;
         for (std::size_t m : order) {
             if (is_repeated(modules_[m]) && !added) add_repeated(all);

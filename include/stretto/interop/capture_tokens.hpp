@@ -66,9 +66,11 @@ namespace detail {
                     break;
                 }
         }
-    std::stable_sort(found.begin(), found.end(), [](const token_symbol& a, const token_symbol& b) {
+    const auto more = [](const token_symbol& a, const token_symbol& b) {
         return a.dimensions.size() > b.dimensions.size();
-    });
+    };
+    for (auto s = found.begin(); s != found.end(); ++s)  // equals stay in the order of the inputs
+        std::rotate(std::upper_bound(found.begin(), s, *s, more), s, s + 1);
     return found;
 }
 

@@ -44,7 +44,7 @@ public:
                              token_rows(e.vertex) + ", and the chunks of the region " + have(e.region),
                              "rows per chunk add up to the tokens, or to a number that divides them");
             case why::dim_out_of_range:
-                return about(e.region, e.vertex, missing_dimension(e.vertex),
+                return about(no_region, e.vertex, missing_dimension(e.vertex),
                              "tokens lie along a dimension of one tensor, counted from 0");
             case why::overlapping:
                 return about(e.region, e.vertex, "is a node of two regions" + first_region_of(e.vertex),
@@ -91,7 +91,7 @@ public:
         std::string cause = "the plan of its chunks breaks a rule: " + std::string(hint(v.broken));
         if (v.other != v.vertex && v.other < step_->size()) cause += " (" + called(v.other) + ")";
         if (!v.detail.empty()) cause += ": " + printable(v.detail, 300);
-        return about(0, v.vertex, std::move(cause), "this is a defect of stretto: please report the step");
+        return about(no_region, v.vertex, std::move(cause), "this is a defect of stretto: please report the step");
     }
 
     [[nodiscard]] diagnostic of(const task_graph_error& e) const {
@@ -114,6 +114,8 @@ private:
         return d;
     }
 
+    static constexpr std::uint32_t no_region = UINT32_MAX;
+
     [[nodiscard]] static diagnostic about_step(std::string cause, std::string hint) {
         diagnostic d;
         d.cause = std::move(cause);
@@ -124,7 +126,7 @@ private:
         diagnostic d = about_step(std::move(cause), std::move(hint));
         d.node = v;
         if (v < step_->size()) d.node_name = step_->name(v);
-        if (regions_.size() > 1) d.field = "region " + std::to_string(region);
+        if (regions_.size() > 1 && region != no_region) d.field = "region " + std::to_string(region);
         return d;
     }
 
