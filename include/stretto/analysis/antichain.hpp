@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stretto/analysis/detail/chain_flow.hpp"
+#include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
@@ -87,22 +88,6 @@ struct antichain_maker {
     }
 };
 
-/// Row i: the positions, in the order, of the predecessors of the vertex at position i.
-template <dependence_graph G>
-[[nodiscard]] index_lists predecessor_positions(const G& g, const topological_order<vertex_t<G>>& order) {
-    STRETTO_ASSERT(order.size() < UINT32_MAX, "positions are 32-bit numbers");
-    std::vector<std::uint32_t> position(g.index_bound(), 0);
-    index_lists predecessors;
-    predecessors.reserve(order.size(), 2 * order.size());
-    std::uint32_t next = 0;
-    for (const vertex_t<G>& v : order) {
-        position[g.index(v)] = next++;
-        for (vertex_t<G> u : g.predecessors(v)) predecessors.push(position[g.index(u)]);
-        predecessors.close_row();
-    }
-    return predecessors;
-}
-
 }  // namespace detail
 
 /// A largest antichain of `g`, with the chain cover that proves it largest. Among several largest antichains the
@@ -115,7 +100,7 @@ template <dependence_graph G>
 template <dependence_graph G>
 [[nodiscard]] width_certificate<vertex_t<G>> maximum_antichain(G g, const topological_order<vertex_t<G>>& order) {
     using V = vertex_t<G>;
-    const detail::chain_flow<> flow(detail::predecessor_positions(g, order));
+    const detail::chain_flow<> flow(detail::predecessor_positions(g, order, detail::positions_by_index(g, order)));
     std::vector<V> widest, members;
     for (std::uint32_t at : flow.antichain()) widest.push_back(order[at]);
     index_lists chains = flow.chains();

@@ -13,6 +13,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/index_lists.hpp"
 
 namespace stretto {
 
@@ -25,6 +26,31 @@ concept vertex_collection = iterable_of<S, V> || requires(std::remove_reference_
 
 namespace detail {
 
+/// In place of the position of a vertex that is not in the order.
+inline constexpr std::uint32_t unlisted = UINT32_MAX;
+
+/// Where every vertex stands, by index. O(V); 4 bytes per index.
+template <indexed_graph G>
+[[nodiscard]] std::vector<std::uint32_t> positions_by_index(const G& g, const topological_order<vertex_t<G>>& order) {
+    STRETTO_ASSERT(order.size() < unlisted, "positions are 32-bit numbers");
+    std::vector<std::uint32_t> position(g.index_bound(), unlisted);
+    for (std::size_t p = 0; p < order.size(); ++p) position[g.index(order[p])] = static_cast<std::uint32_t>(p);
+    return position;
+}
+
+/// Row p: where the predecessors of the vertex at position p stand, given all positions by index. O(V + E).
+template <dependence_graph G>
+[[nodiscard]] index_lists predecessor_positions(const G& g, const topological_order<vertex_t<G>>& order,
+                                                const std::vector<std::uint32_t>& position) {
+    index_lists predecessors;
+    predecessors.reserve(order.size(), 2 * order.size());
+    for (const vertex_t<G>& v : order) {
+        for (vertex_t<G> u : g.predecessors(v)) predecessors.push(position[g.index(u)]);
+        predecessors.close_row();
+    }
+    return predecessors;
+}
+
 /// The inverse of a topological order, which must outlive it. O(V) to build, 4 bytes per index.
 template <indexed_graph G>
 class order_positions {
@@ -32,10 +58,7 @@ public:
     using vertex_type = vertex_t<G>;
 
     order_positions(G g, const topological_order<vertex_type>& order)
-        : graph_(g), order_(&order), position_(g.index_bound(), unlisted) {
-        for (std::size_t p = 0; p < order.size(); ++p)
-            position_[graph_.index(order[p])] = static_cast<std::uint32_t>(p);
-    }
+        : graph_(g), order_(&order), position_(positions_by_index(g, order)) {}
     [[nodiscard]] const G& graph() const noexcept { return graph_; }
     [[nodiscard]] std::size_t size() const noexcept { return order_->size(); }
     [[nodiscard]] const vertex_type& vertex(std::size_t position) const { return (*order_)[position]; }
@@ -57,8 +80,6 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t unlisted = UINT32_MAX;
-
     G graph_;
     const topological_order<vertex_type>* order_;
     std::vector<std::uint32_t> position_;  // by index

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/index_lists.hpp"
@@ -18,29 +19,23 @@ namespace stretto::detail {
 template <dependence_graph G>
 class position_graph {
 public:
-    position_graph(G g, const topological_order<vertex_t<G>>& order) : position_(g.index_bound(), UINT32_MAX) {
-        bool identical = true;
-        for (std::size_t p = 0; p < order.size(); ++p) {
-            identical = identical && g.index(order[p]) == p;
-            position_[g.index(order[p])] = static_cast<std::uint32_t>(p);
-        }
+    position_graph(G g, const topological_order<vertex_t<G>>& order) : position_(positions_by_index(g, order)) {
         if constexpr (std::is_same_v<G, snapshot_view>) {
-            if (identical) {
+            std::uint32_t in_place = 0;
+            while (in_place < order.size() && position_[in_place] == in_place) ++in_place;
+            if (in_place == order.size()) {
                 view_ = g;
                 return;
             }
         }
-        for (const vertex_t<G>& v : order) {
-            for (vertex_t<G> u : g.predecessors(v)) predecessors_.push(position_[g.index(u)]);
-            predecessors_.close_row();
-        }
+        predecessors_ = predecessor_positions(g, order, position_);
         successors_ = predecessors_.inverse(order.size());
     }
     position_graph(const position_graph&) = delete;
     position_graph& operator=(const position_graph&) = delete;
 
     [[nodiscard]] snapshot_view view() const noexcept { return view_; }
-    /// By index; UINT32_MAX for a vertex that is not in the order.
+    /// By index; `unlisted` for a vertex that is not in the order.
     [[nodiscard]] const std::vector<std::uint32_t>& positions() const noexcept { return position_; }
     [[nodiscard]] std::vector<std::uint32_t>& positions() noexcept { return position_; }
 
