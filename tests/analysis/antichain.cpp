@@ -2,14 +2,16 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/testing/archetypes.hpp"
+#include "support/dag_shapes.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/small_dag.hpp"
@@ -79,16 +81,11 @@ void check_certificate(const Certificate& found, const std::vector<bits>& closur
     RC_ASSERT(static_cast<std::size_t>(std::popcount(covered)) == vertices);
 }
 
-snapshot_view view_of(const index_lists& predecessors, index_lists& successors) {
-    successors = predecessors.inverse(predecessors.rows());
-    return {successors, predecessors};
-}
-
 }  // namespace
 
 TEST_CASE("two chains that meet") {
     // 0 -> 1 -> 4, 2 -> 3 -> 4: the latest two that do not depend on each other are 1 and 3.
-    small_dag g{5, {{}, {0}, {}, {2}, {1, 3}}, {{1}, {4}, {3}, {4}, {}}, {0, 1, 2, 3, 4}};
+    const small_dag g = small_dag::of_edges(5, {{0, 1}, {1, 4}, {2, 3}, {3, 4}});
     const auto order = topological_sort(small_dag_view{&g});
     REQUIRE(order);
     const width_certificate found = maximum_antichain(small_dag_view{&g}, *order);
@@ -102,7 +99,7 @@ TEST_CASE("two chains that meet") {
 
 TEST_CASE("chains run through vertices of other chains") {
     // 0, 1 -> 2 -> 3, 4: the second chain passes 2, which belongs to the first.
-    small_dag g{5, {{}, {}, {0, 1}, {2}, {2}}, {{2}, {2}, {3, 4}, {}, {}}, {0, 1, 2, 3, 4}};
+    const small_dag g = small_dag::of_edges(5, {{0, 2}, {1, 2}, {2, 3}, {2, 4}});
     const auto order = topological_sort(small_dag_view{&g});
     REQUIRE(order);
     const width_certificate found = maximum_antichain(small_dag_view{&g}, *order);
@@ -123,24 +120,18 @@ TEST_CASE("only maximum_antichain makes the witnesses; the empty graph has width
 }
 
 TEST_CASE("as wide as a matching of the closure says, and both witnesses hold") {
-    stretto_check("width", 100'000, [](const std::vector<std::uint8_t>& bytes) {
-        const small_dag g = small_dag::decode(bytes);
+    const auto check_width = [](const small_dag& g) {
         const auto order = topological_sort(small_dag_view{&g});
         RC_ASSERT(order.has_value());
         const std::vector<bits> closure = g.closure();
         const width_certificate found = maximum_antichain(small_dag_view{&g}, *order);
         RC_ASSERT(found.width() == matching(closure).width());
         check_certificate(found, closure);
-    });
-    stretto_check("up to 64 vertices, sparse", 10'000, [](const std::vector<std::uint8_t>& bytes) {
-        const small_dag g = small_dag::decode(bytes, 65);
-        const auto order = topological_sort(small_dag_view{&g});
-        RC_ASSERT(order.has_value());
-        const std::vector<bits> closure = g.closure();
-        const width_certificate found = maximum_antichain(small_dag_view{&g}, *order);
-        RC_ASSERT(found.width() == matching(closure).width());
-        check_certificate(found, closure);
-    });
+    };
+    stretto_check("width", 100'000,
+                  [&](const std::vector<std::uint8_t>& bytes) { check_width(small_dag::decode(bytes)); });
+    stretto_check("up to 64 vertices, sparse", 10'000,
+                  [&](const std::vector<std::uint8_t>& bytes) { check_width(small_dag::decode(bytes, 65)); });
 }
 
 TEST_CASE("the latest of all largest antichains, whatever the order") {
@@ -175,11 +166,7 @@ TEST_CASE("the latest of all largest antichains, whatever the order") {
 TEST_CASE_TEMPLATE("the width of any IR is that of its program", IR, STRETTO_TOY_IRS) {
     stretto_check("toy IRs", 200, [] {
         const support::toy_program p = *support::random_programs();
-        small_dag g{static_cast<std::uint32_t>(p.ops.size()), {}, {}, {}};
-        g.predecessors.resize(g.size);
-        g.successors.resize(g.size);
-        for (std::uint32_t v = 0; v < g.size; ++v)
-            for (support::toy_value x : p.ops[v].operands) g.add_edge(x.op, v);
+        const small_dag g = small_dag::of_program(p);
         RC_PRE(g.size <= 64u);
         const IR ir(p, *rc::gen::inRange<std::uint64_t>(0, 100));
         const auto order = topological_sort(ir.view());
@@ -196,24 +183,8 @@ TEST_CASE_TEMPLATE("the width of any IR is that of its program", IR, STRETTO_TOY
 }
 
 TEST_CASE("large graphs whose width is known: path, star, butterfly, replicas of a spine that share their source") {
-    index_lists path, star, butterfly, replicas, below;
-    constexpr std::uint32_t n = 1'000'000, spokes = 100'000, wide = 64, ranks = 500, copies = 16, length = 1000;
-    for (std::uint32_t v = 0; v < n; ++v) {
-        if (v > 0) path.push(v - 1);
-        path.close_row();
-    }
-    for (std::uint32_t v = 0; v <= spokes + 1; ++v) {
-        if (v > 0 && v <= spokes) star.push(0);
-        for (std::uint32_t u = 1; u <= spokes && v > spokes; ++u) star.push(u);
-        star.close_row();
-    }
-    for (std::uint32_t v = 0; v < wide * ranks; ++v) {
-        if (v >= wide) {
-            butterfly.push(v - wide);
-            butterfly.push((v / wide - 1) * wide + ((v % wide) ^ (1u << (v / wide % 6))));
-        }
-        butterfly.close_row();
-    }
+    constexpr std::uint32_t spokes = 100'000, copies = 16, length = 1000;
+    index_lists replicas;
     replicas.close_row();
     for (std::uint32_t copy = 0; copy < copies; ++copy)
         for (std::uint32_t v = 0; v < length; ++v) {
@@ -222,9 +193,12 @@ TEST_CASE("large graphs whose width is known: path, star, butterfly, replicas of
             if (v > 0 && v % 3 == 0) replicas.push(0);
             replicas.close_row();
         }
-    for (const auto& [graph, width] :
-         {std::pair{&path, 1u}, {&star, spokes}, {&butterfly, wide}, {&replicas, copies}}) {
-        const snapshot_view g = view_of(*graph, below);
+    const std::pair<support::dag_shape, std::size_t> graphs[] = {{support::path_shape(1'000'000), 1},
+                                                                 {support::star_shape(spokes), spokes},
+                                                                 {support::butterflies(6, 500), 64},
+                                                                 {support::dag_shape(std::move(replicas)), copies}};
+    for (const auto& [graph, width] : graphs) {
+        const snapshot_view g = graph.view();
         const auto order = topological_sort(g);
         REQUIRE(order);
         const width_certificate found = maximum_antichain(g, *order);

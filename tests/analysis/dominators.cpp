@@ -9,6 +9,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/testing/archetypes.hpp"
 #include "support/count_allocations.hpp"
+#include "support/dag_shapes.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/small_dag.hpp"
@@ -22,13 +23,6 @@ namespace {
 
 using bits = std::uint64_t;
 constexpr bits bit(std::uint32_t v) { return bits{1} << v; }
-
-small_dag from_edges(std::uint32_t size, std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> edges) {
-    small_dag g{size, std::vector<std::vector<std::uint32_t>>(size), std::vector<std::vector<std::uint32_t>>(size),
-                support::shuffled(size, 0)};
-    for (auto [u, v] : edges) g.add_edge(u, v);
-    return g;
-}
 
 small_dag turned(const small_dag& g) { return {g.size, g.successors, g.predecessors, g.listed}; }
 
@@ -86,7 +80,7 @@ void check_against(const Tree& tree, const std::vector<bits>& sets) {
 
 TEST_CASE("what every path goes through") {
     // 0 -> 1 -> 3 -> 4, 0 -> 2 -> 3
-    const small_dag g = from_edges(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}});
+    const small_dag g = small_dag::of_edges(5, {{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}});
     const auto order = topological_sort(small_dag_view{&g});
     REQUIRE(order);
     const dominator_tree tree = dominators(small_dag_view{&g}, *order);
@@ -109,7 +103,7 @@ TEST_CASE("what every path goes through") {
 }
 
 TEST_CASE("what two sources reach, neither dominates") {
-    const small_dag g = from_edges(4, {{0, 2}, {1, 2}, {2, 3}});
+    const small_dag g = small_dag::of_edges(4, {{0, 2}, {1, 2}, {2, 3}});
     const auto order = topological_sort(small_dag_view{&g});
     REQUIRE(order);
     const dominator_tree tree = dominators(small_dag_view{&g}, *order);
@@ -169,11 +163,7 @@ TEST_CASE("ancestors in a tree of any shape") {
 TEST_CASE_TEMPLATE("dominators of any IR are those of its program", IR, STRETTO_TOY_IRS) {
     stretto_check("toy IRs", 200, [] {
         const support::toy_program p = *support::random_programs();
-        small_dag g{static_cast<std::uint32_t>(p.ops.size()), {}, {}, {}};
-        g.predecessors.resize(g.size);
-        g.successors.resize(g.size);
-        for (std::uint32_t v = 0; v < g.size; ++v)
-            for (support::toy_value x : p.ops[v].operands) g.add_edge(x.op, v);
+        const small_dag g = small_dag::of_program(p);
         RC_PRE(g.size <= 64u);
         const IR ir(p, *rc::gen::inRange<std::uint64_t>(0, 100));
         const auto order = topological_sort(ir.view());
@@ -187,7 +177,7 @@ TEST_CASE_TEMPLATE("dominators of any IR are those of its program", IR, STRETTO_
 }
 
 TEST_CASE("again, without allocating") {
-    small_dag g = from_edges(4, {{0, 1}, {1, 2}, {2, 3}});
+    small_dag g = small_dag::of_edges(4, {{0, 1}, {1, 2}, {2, 3}});
     const auto order = topological_sort(small_dag_view{&g});
     REQUIRE(order);
     dominator_tree tree = dominators(small_dag_view{&g}, *order);
@@ -200,18 +190,8 @@ TEST_CASE("again, without allocating") {
 
 TEST_CASE("depth is no recursion, and a star is no trouble") {
     constexpr std::uint32_t n = 1'000'000, spokes = 100'000;
-    index_lists path, star;
-    for (std::uint32_t v = 0; v < n; ++v) {
-        if (v > 0) path.push(v - 1);
-        path.close_row();
-    }
-    for (std::uint32_t v = 0; v <= spokes + 1; ++v) {
-        if (v > 0 && v <= spokes) star.push(0);
-        for (std::uint32_t u = 1; u <= spokes && v > spokes; ++u) star.push(u);
-        star.close_row();
-    }
-    const index_lists down = path.inverse(n), rays = star.inverse(spokes + 2);
-    const snapshot_view long_graph(down, path), wide_graph(rays, star);
+    const support::dag_shape path = support::path_shape(n), star = support::star_shape(spokes);
+    const snapshot_view long_graph = path.view(), wide_graph = star.view();
     const auto long_order = topological_sort(long_graph), wide_order = topological_sort(wide_graph);
     REQUIRE(long_order);
     REQUIRE(wide_order);

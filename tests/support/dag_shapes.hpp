@@ -18,10 +18,10 @@ namespace support {
 struct dag_shape {
     stretto::index_lists predecessors, successors;
 
-    explicit dag_shape(const std::vector<std::vector<std::uint32_t>>& reads) {
-        for (const auto& row : reads) predecessors.push_row(row);
-        successors = predecessors.inverse(reads.size());
+    explicit dag_shape(stretto::index_lists reads) : predecessors(std::move(reads)) {
+        successors = predecessors.inverse(predecessors.rows());
     }
+    explicit dag_shape(const std::vector<std::vector<std::uint32_t>>& reads) : dag_shape(rows_of(reads)) {}
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(predecessors.rows()); }
     [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
 
@@ -35,7 +35,24 @@ struct dag_shape {
         }
         return dag_shape(reads);
     }
+
+private:
+    static stretto::index_lists rows_of(const std::vector<std::vector<std::uint32_t>>& reads) {
+        stretto::index_lists rows;
+        for (const auto& row : reads) rows.push_row(row);
+        return rows;
+    }
 };
+
+/// One vertex behind the other.
+inline dag_shape path_shape(std::uint32_t length) {
+    stretto::index_lists reads;
+    for (std::uint32_t v = 0; v < length; ++v) {
+        if (v > 0) reads.push(v - 1);
+        reads.close_row();
+    }
+    return dag_shape(std::move(reads));
+}
 
 /// A chain of `length`, with a branch of three vertices that leaves it at every fifth, one that joins it at every
 /// seventh, and every eleventh vertex read again `skip` further on.

@@ -1,17 +1,19 @@
-// Small acyclic graphs decoded from bytes, for properties that run on hundreds of thousands of them. They shrink as the
-// bytes do: fewer, and smaller. Listed in an order of their own, which need not be topological, and numbered against
-// it.
+// Small acyclic graphs, written down or decoded from bytes, for properties that run on hundreds of thousands of them.
+// They shrink as the bytes do: fewer, and smaller. Listed in an order of their own, which need not be topological, and
+// numbered against it.
 #ifndef STRETTO_TESTS_SUPPORT_SMALL_DAG_HPP
 #define STRETTO_TESTS_SUPPORT_SMALL_DAG_HPP
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
 #include "support/shuffle.hpp"
+#include "support/toy_program.hpp"
 
 namespace support {
 
@@ -34,6 +36,22 @@ struct small_dag {
             if (byte(1) % 2 != 0) v = (u + 1 + v % 4) % g.size;
             if (u != v) g.add_edge(std::min(u, v), std::max(u, v));
         }
+        return g;
+    }
+    /// Vertices are listed in ascending order.
+    static small_dag of_edges(std::uint32_t size,
+                              std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> edges) {
+        small_dag g{size, {}, {}, shuffled(size, 0)};
+        g.predecessors.resize(size);
+        g.successors.resize(size);
+        for (auto [u, v] : edges) g.add_edge(u, v);
+        return g;
+    }
+    /// The operations of a program in program order; an edge for every operand.
+    static small_dag of_program(const toy_program& p) {
+        small_dag g = of_edges(static_cast<std::uint32_t>(p.ops.size()), {});
+        for (std::uint32_t v = 0; v < g.size; ++v)
+            for (toy_value x : p.ops[v].operands) g.add_edge(x.op, v);
         return g;
     }
     void add_edge(std::uint32_t u, std::uint32_t v) {
