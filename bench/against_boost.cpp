@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <string>
 #include <type_traits>
@@ -31,6 +30,7 @@
 #include "stretto/analysis/levels.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/interop/boost_view.hpp"
+#include "support/arguments.hpp"
 #include "support/graph_families.hpp"
 #include "support/measure.hpp"
 #include "support/synthetic_step.hpp"
@@ -40,30 +40,6 @@ namespace {
 using csr = boost::compressed_sparse_row_graph<boost::bidirectionalS>;
 using list = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 using edge_list = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
-
-edge_list edges_of(const bench::plain_graph& g) {
-    edge_list edges;
-    for (std::uint32_t u = 0; u < g.size(); ++u)
-        for (std::uint32_t v : g.successors[u]) edges.emplace_back(u, v);
-    return edges;
-}
-
-/// The same graph, its vertices listed in random order.
-bench::plain_graph shuffled(const bench::plain_graph& g) {
-    std::vector<std::uint32_t> name(g.size()), original(g.size());
-    for (std::uint32_t v = 0; v < g.size(); ++v) name[v] = v;
-    bench::random_numbers random(g.size());
-    for (std::uint32_t n = g.size(); n > 1; --n) std::swap(name[n - 1], name[random.below(n)]);
-    for (std::uint32_t v = 0; v < g.size(); ++v) original[name[v]] = v;
-    bench::plain_graph out;
-    for (std::uint32_t v = 0; v < g.size(); ++v) {
-        for (std::uint32_t u : g.predecessors[original[v]]) out.predecessors.push(name[u]);
-        out.predecessors.close_row();
-    }
-    out.successors = out.predecessors.inverse(g.size());
-    out.predecessors = out.successors.inverse(g.size());  // rows ascend, as those of a snapshot
-    return out;
-}
 
 void require(bool condition, const char* what) {
     if (condition) return;
@@ -80,7 +56,7 @@ class comparison {
 public:
     comparison(std::string name, const bench::plain_graph& g, settings effort)
         : name_(std::move(name)), g_(g), effort_(effort) {
-        const edge_list edges = edges_of(g);
+        const edge_list edges = bench::edges_of(g);
         rows_ = csr(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), g.size());
         list_ = list(edges.begin(), edges.end(), g.size());
         floor_ = nanoseconds([&] {
@@ -137,8 +113,8 @@ public:
         const auto find_boost = [&](const auto& g, std::size_t& count) {
             count = static_cast<std::size_t>(-shortest(g, [](const auto&) { return -1; }));
         };
-        const entered<csr> rows(g_.predecessors, edges_of(g_));
-        const entered<list> lists(g_.predecessors, edges_of(g_));
+        const entered<csr> rows(g_.predecessors, bench::edges_of(g_));
+        const entered<list> lists(g_.predecessors, bench::edges_of(g_));
         const double a = nanoseconds([&] { find(g_.view(), ours); });
         const double b = nanoseconds([&] { find(stretto::boost_view(rows_), through); });
         const double c = nanoseconds([&] { find_boost(rows.graph, in_rows); });
@@ -163,10 +139,10 @@ public:
             length = -shortest(forward, [&](std::uint64_t v) { return -duration(v); });
             require(length == -shortest(backward, [&](std::uint64_t v) { return -duration(v); }), "no critical path");
         };
-        edge_list turned = edges_of(g_);
+        edge_list turned = bench::edges_of(g_);
         for (auto& [u, v] : turned) std::swap(u, v);
-        const entered<csr> rows(g_.predecessors, edges_of(g_)), rows_back(g_.successors, turned);
-        const entered<list> lists(g_.predecessors, edges_of(g_)), lists_back(g_.successors, turned);
+        const entered<csr> rows(g_.predecessors, bench::edges_of(g_)), rows_back(g_.successors, turned);
+        const entered<list> lists(g_.predecessors, bench::edges_of(g_)), lists_back(g_.successors, turned);
         const double a = nanoseconds([&] { find(g_.view(), ours); });
         const double b = nanoseconds([&] { find(stretto::boost_view(rows_), through); });
         const double c = nanoseconds([&] { find_boost(rows.graph, rows_back.graph, in_rows); });
@@ -295,7 +271,7 @@ void compare(const std::string& name, const bench::plain_graph& g, settings effo
     in_order.levels();
     in_order.timing();
     in_order.compact_copy();
-    const bench::plain_graph mixed = shuffled(g);
+    const bench::plain_graph mixed = bench::shuffled_ids(g, g.size());
     comparison out_of_order(name + ", shuffled", mixed, effort);
     out_of_order.topological_sort();
     out_of_order.up_sets();
@@ -306,19 +282,9 @@ void compare(const std::string& name, const bench::plain_graph& g, settings effo
 }  // namespace
 
 int main(int argc, char** argv) {
-    settings effort;
-    std::vector<std::uint32_t> sizes{10'000, 100'000, 1'000'000};
-    if (argc == 2 && std::strcmp(argv[1], "--smoke") == 0) {
-        effort = {1, 0};
-        sizes = {2'000};
-    } else if (argc > 1) {
-        sizes.clear();
-        for (int k = 1; k < argc; ++k) sizes.push_back(static_cast<std::uint32_t>(std::strtoul(argv[k], nullptr, 10)));
-        if (std::find(sizes.begin(), sizes.end(), 0u) != sizes.end()) {
-            std::fprintf(stderr, "usage: %s [--smoke | NODES...]\n", argv[0]);
-            return 2;
-        }
-    }
+    auto [smoke, sizes] = bench::read_arguments(argc, argv, 100'000'000);
+    const settings effort = smoke ? settings{1, 0} : settings{};
+    if (sizes.empty()) sizes = smoke ? std::vector<std::uint32_t>{2'000} : std::vector{10'000u, 100'000u, 1'000'000u};
     std::printf("ns per vertex (up_set: per vertex found)\n%-24s %9s %-17s %6s %8s %8s %8s %8s %8s %8s\n", "graph",
                 "vertices", "", "floor", "ours", "on csr", "Bst csr", "Bst list", "ratio", "on csr");
     for (const std::uint32_t size : sizes) {

@@ -8,19 +8,17 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "stretto/analysis/antichain.hpp"
 #include "stretto/analysis/topological_order.hpp"
-#include "support/captured_steps.hpp"
+#include "support/arguments.hpp"
+#include "support/graph_collection.hpp"
 #include "support/graph_families.hpp"
 #include "support/measure.hpp"
-#include "support/synthetic_step.hpp"
 
 namespace {
 
@@ -69,7 +67,7 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
                                              effort.runs, effort.seconds);
     std::vector<std::uint32_t> level(g.size());
     const double floor =
-        bench::least_seconds([&] { bench::keep(bench::sweep(g, level)); }, effort.runs, effort.seconds / 10);
+        bench::least_seconds([&] { bench::keep(bench::sweep(g.view(), level)); }, effort.runs, effort.seconds / 10);
     const double per_node = 1e9 / g.size();
     std::printf("%-24s %8u %8zu %7zu %9.2f %8.0f %8.0f", name.c_str(), g.size(), g.edges(), certificate.width(),
                 ours * 1e3, ours * per_node, ours / floor);
@@ -89,28 +87,10 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
 
 int main(int argc, char** argv) {
     settings effort;
-    const bool smoke = argc == 2 && std::strcmp(argv[1], "--smoke") == 0;
-    if (argc > 1 && !smoke) {
-        std::fputs("usage: antichain [--smoke]\n", stderr);
-        return 2;
-    }
+    const bool smoke = bench::read_arguments(argc, argv).smoke;
     if (smoke) effort = {1, 0, 3000};
     std::printf("%-24s %8s %8s %7s %9s %8s %8s %10s %8s\n", "graph", "nodes", "edges", "width", "ms", "ns/node",
                 "x floor", "Boost ms", "ratio");
-    for (const bench::named_graph& step : bench::captured_steps(STRETTO_SOURCE_DIR))
-        report(step.name, step.graph, effort);
-    const std::uint32_t small = smoke ? 1000 : 10'000, large = smoke ? 3000 : 100'000;
-    for (std::uint32_t size : {small, large}) {
-        const bench::synthetic_step step = bench::make_synthetic_step(size);
-        const bench::plain_graph g = bench::plain_graph_of(bench::synthetic_view{&step});
-        report("synthetic step", g, effort);
-        report("4 micro-batches of it", bench::replicas(g, 4, true), effort);
-    }
-    for (std::uint32_t size : {small, large}) {
-        report("random, 2 reads", bench::random_dag(size, 2, size), effort);
-        report("random, 2 near reads", bench::random_dag(size, 2, 64), effort);
-        report("butterfly, width 64", bench::butterfly(size, 64), effort);
-        report("long spine", bench::long_spine(size), effort);
-        report("star", bench::star(size), effort);
-    }
+    bench::for_each_graph(STRETTO_SOURCE_DIR, {smoke ? 1000u : 10'000u, smoke ? 3000u : 100'000u},
+                          [&](const std::string& name, const bench::plain_graph& g) { report(name, g, effort); });
 }

@@ -11,16 +11,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "stretto/analysis/dominators.hpp"
 #include "stretto/analysis/topological_order.hpp"
-#include "support/captured_steps.hpp"
+#include "support/arguments.hpp"
+#include "support/graph_collection.hpp"
 #include "support/graph_families.hpp"
 #include "support/measure.hpp"
-#include "support/synthetic_step.hpp"
 
 namespace {
 
@@ -54,7 +53,7 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
     const double forward = least([&] { tree.update(*order); });
     const double backward = least([&] { behind.update(*order); });
     std::vector<std::uint32_t> level(g.size());
-    const double floor = least([&] { bench::keep(bench::sweep(g, level)); });
+    const double floor = least([&] { bench::keep(bench::sweep(g.view(), level)); });
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
     std::printf("%-24s %8u %8zu %8.3f %7.2f %7.2f %7.2f %7.2f %7.1f", name.c_str(), g.size(), g.edges(), cold * 1e3,
                 cold * per_part, forward * per_part, backward * per_part, sort * per_part, cold / floor);
@@ -82,29 +81,13 @@ void report(const std::string& name, const bench::plain_graph& g, const settings
 
 int main(int argc, char** argv) {
     settings effort;
-    const bool smoke = argc == 2 && std::strcmp(argv[1], "--smoke") == 0;
-    if (argc > 1 && !smoke) {
-        std::fputs("usage: dominators [--smoke]\n", stderr);
-        return 2;
-    }
+    const bool smoke = bench::read_arguments(argc, argv).smoke;
     if (smoke) effort = {1, 0, 200'000};
     std::printf(
         "ns: per vertex and edge. first: dominators(), which allocates; again: update(); post: backward; sort: "
         "topological_sort. x: Boost over first, and over first + sort.\n");
     std::printf("%-24s %8s %8s %8s %7s %7s %7s %7s %7s %9s %7s %7s\n", "graph", "nodes", "edges", "ms", "first",
                 "again", "post", "sort", "x floor", "Boost ms", "x", "x");
-    for (const bench::named_graph& step : bench::captured_steps(STRETTO_SOURCE_DIR))
-        report(step.name, step.graph, effort);
-    const std::uint32_t small = smoke ? 1000 : 10'000, large = smoke ? 3000 : 100'000;
-    for (std::uint32_t size : {small, large}) {
-        const bench::synthetic_step step = bench::make_synthetic_step(size);
-        const bench::plain_graph g = bench::plain_graph_of(bench::synthetic_view{&step});
-        report("synthetic step", g, effort);
-        report("4 micro-batches of it", bench::replicas(g, 4, true), effort);
-        report("random, 2 reads", bench::random_dag(size, 2, size), effort);
-        report("random, 2 near reads", bench::random_dag(size, 2, 64), effort);
-        report("butterfly, width 64", bench::butterfly(size, 64), effort);
-        report("long spine", bench::long_spine(size), effort);
-        report("star", bench::star(size), effort);
-    }
+    bench::for_each_graph(STRETTO_SOURCE_DIR, {smoke ? 1000u : 10'000u, smoke ? 3000u : 100'000u},
+                          [&](const std::string& name, const bench::plain_graph& g) { report(name, g, effort); });
 }

@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <unordered_set>
 #include <utility>
@@ -20,6 +19,8 @@
 
 #include "stretto/analysis/incremental_reachability.hpp"
 #include "stretto/views/snapshot.hpp"
+#include "support/arguments.hpp"
+#include "support/graph_families.hpp"
 #include "support/measure.hpp"
 #include "support/synthetic_step.hpp"
 
@@ -167,18 +168,6 @@ private:
     std::optional<graph> graph_;
 };
 
-/// Longest path by nodes: what one look at every edge costs.
-id longest_path(stretto::snapshot_view g, std::vector<id>& length) {
-    id longest = 0;
-    for (id v = 0; v < g.index_bound(); ++v) {
-        id before = 0;
-        for (id u : g.predecessors(v)) before = std::max(before, length[u]);
-        length[v] = before + 1;
-        longest = std::max(longest, length[v]);
-    }
-    return longest;
-}
-
 struct figures {
     double build = 1e300, accept = 1e300, refuse = 1e300, ask = 1e300, mixed = 1e300, undo = 1e300;
 };
@@ -216,11 +205,11 @@ void measure(id size, double seconds, bool rivals) {
         least_so_far = std::min(least_so_far, bench::thread_seconds() - before);
     };
     double sweep = 1e300, total = 0;
-    std::vector<id> length(s.nodes.size());
+    std::vector<id> level(s.nodes.size());
     std::size_t reached = 0;
     for (int run = 0; run < 3 || total < seconds; ++run) {
         const double begin = bench::thread_seconds();
-        timed(sweep, [&] { bench::keep(longest_path(s.copy.view(), length)); });
+        timed(sweep, [&] { bench::keep(bench::sweep(s.copy.view(), level)); });
         {
             const double before = bench::thread_seconds();
             overlay r(s.copy.view(), *order);
@@ -285,21 +274,7 @@ void measure(id size, double seconds, bool rivals) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    bool smoke = false;
-    std::vector<id> sizes;
-    for (int k = 1; k < argc; ++k) {
-        if (std::strcmp(argv[k], "--smoke") == 0) {
-            smoke = true;
-            continue;
-        }
-        char* end = nullptr;
-        const unsigned long nodes = std::strtoul(argv[k], &end, 10);
-        if (end == argv[k] || *end != '\0' || nodes == 0 || nodes > 100'000'000) {
-            std::fputs("usage: merging [--smoke] [NODES...]\n", stderr);
-            return 2;
-        }
-        sizes.push_back(static_cast<id>(nodes));
-    }
+    auto [smoke, sizes] = bench::read_arguments(argc, argv, 100'000'000);
     if (sizes.empty()) sizes = smoke ? std::vector<id>{1000} : std::vector<id>{1000, 10'000, 100'000, 1'000'000};
     std::printf(
         "Buckets of %zu out of %zu candidates; ns each, least of several runs. `mixed`: an attempt and two questions,\n"

@@ -110,7 +110,7 @@ void report_index(const std::string& name, const bench::plain_graph& g, const se
     const auto order = *stretto::topological_sort(g.view());
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
     std::vector<std::uint32_t> level(g.size());
-    const double floor = least([&] { bench::keep(bench::sweep(g, level)); });
+    const double floor = least([&] { bench::keep(bench::sweep(g.view(), level)); });
     const double build =
         bench::least_seconds([&] { bench::keep(stretto::reachability(g.view(), order)); },
                              g.size() > 50'000 ? 2 : effort.runs, g.size() > 50'000 ? 0 : effort.seconds);
@@ -158,13 +158,6 @@ void report_terminals(const std::string& name, const bench::plain_graph& g, std:
 using boost_rows = boost::compressed_sparse_row_graph<boost::directedS>;
 using boost_lists = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
 
-pairs edges_of(const bench::plain_graph& g) {
-    pairs all;
-    for (std::uint32_t u = 0; u < g.size(); ++u)
-        for (std::uint32_t v : g.successors[u]) all.emplace_back(u, v);
-    return all;
-}
-
 struct arrived {};
 struct until_arrival : boost::default_bfs_visitor {
     std::size_t goal;
@@ -190,23 +183,6 @@ bool search(const boost_rows& b, std::size_t u, std::size_t v, std::vector<boost
     std::exit(1);
 }
 
-/// The same graph under ids in no order.
-bench::plain_graph shuffled_ids(const bench::plain_graph& g) {
-    std::vector<std::uint32_t> id(g.size()), vertex(g.size());
-    std::iota(id.begin(), id.end(), 0u);
-    bench::random_numbers random(11);
-    for (std::uint32_t k = g.size(); k > 1; --k) std::swap(id[k - 1], id[random.below(k)]);
-    for (std::uint32_t v = 0; v < g.size(); ++v) vertex[id[v]] = v;
-    bench::plain_graph out;
-    for (std::uint32_t i = 0; i < g.size(); ++i) {
-        for (std::uint32_t u : g.predecessors[vertex[i]]) out.predecessors.push(id[u]);
-        out.predecessors.close_row();
-    }
-    out.successors = out.predecessors.inverse(g.size());
-    out.predecessors = out.successors.inverse(g.size());  // rows ascend
-    return out;
-}
-
 /// Seconds of our topological_sort and of theirs.
 std::pair<double, double> time_sorts(const bench::plain_graph& g, const boost_rows& b,
                                      std::vector<boost::default_color_type>& colour, const settings& effort) {
@@ -228,7 +204,7 @@ void report_rivals(const std::string& name, const bench::plain_graph& g, const s
     const pairs all = questions(g, effort.questions);
     const double ask = time_questions(index, all, effort);
 
-    const pairs edges = edges_of(g);
+    const pairs edges = bench::edges_of(g);
     const boost_rows b(boost::edges_are_sorted, edges.begin(), edges.end(), g.size());
     std::vector<boost::default_color_type> colour(g.size());
     std::size_t searched = 0;
@@ -240,8 +216,8 @@ void report_rivals(const std::string& name, const bench::plain_graph& g, const s
     const double per_search = (bench::thread_seconds() - begin) * 1e9 / static_cast<double>(searched) - ask;
 
     const auto [sort, boost_sort] = time_sorts(g, b, colour, effort);
-    const bench::plain_graph shuffled = shuffled_ids(g);
-    const pairs shuffled_edges = edges_of(shuffled);
+    const bench::plain_graph shuffled = bench::shuffled_ids(g, 11);
+    const pairs shuffled_edges = bench::edges_of(shuffled);
     const boost_rows shuffled_rows(boost::edges_are_sorted, shuffled_edges.begin(), shuffled_edges.end(), g.size());
     const auto [slow, boost_slow] = time_sorts(shuffled, shuffled_rows, colour, effort);
     const double per_part = 1e9 / static_cast<double>(g.size() + g.edges());
@@ -256,7 +232,7 @@ void report_closure(const std::string& name, const bench::plain_graph& g, const 
     const double build =
         bench::least_seconds([&] { bench::keep(stretto::reachability(g.view(), order)); }, effort.runs, effort.seconds);
     stretto::reachability index(g.view(), order);
-    const pairs edges = edges_of(g), all = questions(g, 1000);
+    const pairs edges = bench::edges_of(g), all = questions(g, 1000);
     const boost_lists b(edges.begin(), edges.end(), g.size());
     boost_lists closure;
     const double before = bench::thread_seconds();

@@ -25,12 +25,13 @@ struct plain_graph {
     [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
 };
 
-/// What a look at every edge costs, as a floor: the level of every vertex. Returns the highest.
-inline std::uint32_t sweep(const plain_graph& g, std::vector<std::uint32_t>& level) {
+/// What a look at every edge costs, as a floor: the level of every vertex, ids being in topological order. Returns the
+/// highest.
+inline std::uint32_t sweep(stretto::snapshot_view g, std::vector<std::uint32_t>& level) {
     std::uint32_t highest = 0;
-    for (std::uint32_t v = 0; v < g.size(); ++v) {
+    for (std::uint32_t v = 0; v < g.index_bound(); ++v) {
         std::uint32_t l = 0;
-        for (std::uint32_t u : g.predecessors[v]) l = std::max(l, level[u] + 1);
+        for (std::uint32_t u : g.predecessors(v)) l = std::max(l, level[u] + 1);
         level[v] = l;
         highest = std::max(highest, l);
     }
@@ -91,6 +92,31 @@ template <stretto::dependence_graph G>
         id[g.index(v)] = out.close();
     }
     return out.finish();
+}
+
+/// From, to; by rows of successors.
+[[nodiscard]] inline std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_of(const plain_graph& g) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t u = 0; u < g.size(); ++u)
+        for (std::uint32_t v : g.successors[u]) edges.emplace_back(u, v);
+    return edges;
+}
+
+/// The same graph under ids in no order; rows ascend, as those of a snapshot.
+[[nodiscard]] inline plain_graph shuffled_ids(const plain_graph& g, std::uint64_t seed) {
+    std::vector<std::uint32_t> id(g.size()), vertex(g.size());
+    for (std::uint32_t v = 0; v < g.size(); ++v) id[v] = v;
+    random_numbers random(seed);
+    for (std::uint32_t n = g.size(); n > 1; --n) std::swap(id[n - 1], id[random.below(n)]);
+    for (std::uint32_t v = 0; v < g.size(); ++v) vertex[id[v]] = v;
+    detail::row_writer out;
+    for (std::uint32_t v : vertex) {
+        for (std::uint32_t u : g.predecessors[v]) out.read(id[u]);
+        out.close();
+    }
+    plain_graph shuffled = out.finish();
+    shuffled.predecessors = shuffled.successors.inverse(g.size());
+    return shuffled;
 }
 
 /// A chain with a side branch of six vertices at every eighth: what a captured step is when everything else is removed.
