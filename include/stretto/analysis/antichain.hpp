@@ -14,7 +14,6 @@
 #include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
-#include "stretto/core/config.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto {
