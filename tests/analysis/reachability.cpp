@@ -107,7 +107,7 @@ TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
         const std::vector<std::uint64_t> truth = g.closure();
         const auto spine = detail::spine_labels_of(view, *order);
         const detail::position_graph positions(view, *order);
-        const detail::support_labelling<> supports(positions.view());
+        const detail::support_labelling supports(positions.view());
 
         std::vector<bool> taken(g.size);
         for (std::uint32_t p = 0; p < g.size; ++p) {

@@ -151,14 +151,14 @@ private:
 
     void make_spine(const topological_order<vertex_type>& order) { spine_ = detail::spine_labels_of(graph_, order); }
     void make_supports(const detail::position_graph<G>& positions, const topological_order<vertex_type>& order) {
-        const detail::support_labelling<> labelling(positions.view());
+        const detail::support_labelling labelling(positions.view());
         supports_ = detail::raw_array<detail::support_label>(graph_.index_bound());
         if (order.size() < supports_.size())
             for (detail::support_label& l : supports_) l = {{detail::label_fields::none, 0, 0, 0}, 0, 0};
         for (std::size_t p = 0; p < order.size(); ++p) supports_[graph_.index(order[p])] = labelling.labels()[p];
     }
     bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
-        detail::hub_labelling<> labelling(positions.view());
+        detail::hub_labelling labelling(positions.view());
         if (!labelling.run(most)) return false;
         hubs_ = detail::hub_labels<>(labelling, static_cast<std::uint32_t>(positions.view().index_bound()));
         positions_ = std::move(positions.positions());

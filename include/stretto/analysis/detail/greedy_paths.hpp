@@ -6,26 +6,26 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/core/concepts.hpp"
 #include "stretto/core/index_lists.hpp"
-#include "stretto/views/snapshot.hpp"
 
 namespace stretto::detail {
 
 /// Up to `count` paths of at least `shortest` vertices and at least one `share`-th of the first, longest first, each
-/// from its first vertex. Ids must be in topological order. O(V + E) time per path, 4 bytes per vertex.
-template <class = void>
-[[nodiscard]] index_lists greedy_paths(snapshot_view g, std::size_t count, std::uint32_t shortest,
-                                       std::uint32_t share) {
-    constexpr std::uint32_t taken = UINT32_MAX;
-    const auto size = static_cast<std::uint32_t>(g.index_bound());
-    std::vector<std::uint32_t> length(size, 0), path;
+/// from its first vertex. The vertices are ids in topological order. O(V + E) time per path, 4 bytes per vertex.
+template <dependence_graph Ids>
+[[nodiscard]] index_lists greedy_paths(Ids g, std::size_t count, std::uint32_t shortest, std::uint32_t share) {
+    using id = vertex_t<Ids>;
+    constexpr id taken = UINT32_MAX;
+    const auto size = static_cast<id>(g.index_bound());
+    std::vector<id> length(size, 0), path;
     index_lists paths;
     while (paths.rows() < count) {
-        std::uint32_t longest = 0, at = 0;
-        for (std::uint32_t v = 0; v < size; ++v) {
+        id longest = 0, at = 0;
+        for (id v = 0; v < size; ++v) {
             if (length[v] == taken) continue;
-            std::uint32_t before = 0;
-            for (std::uint32_t u : g.predecessors(v))
+            id before = 0;
+            for (id u : g.predecessors(v))
                 if (length[u] != taken && length[u] > before) before = length[u];
             length[v] = before + 1;
             if (length[v] > longest) {
@@ -36,11 +36,11 @@ template <class = void>
         if (longest == 0 || longest < shortest) break;
         if (paths.rows() == 0 && longest / share > shortest) shortest = longest / share;
         path.resize(longest);
-        for (std::uint32_t left = longest; left > 0; --left) {
+        for (id left = longest; left > 0; --left) {
             path[left - 1] = at;
             // The neighbours' lengths are those of this round: a vertex of the path has been marked only behind them.
             length[at] = taken;
-            for (std::uint32_t u : g.predecessors(path[left - 1]))
+            for (id u : g.predecessors(path[left - 1]))
                 if (length[u] == left - 1) {
                     at = u;
                     break;

@@ -14,54 +14,57 @@
 #include <vector>
 
 #include "stretto/analysis/detail/greedy_paths.hpp"
-#include "stretto/views/snapshot.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/index_lists.hpp"
 
 namespace stretto::detail {
 
 /// A growing list of numbers for each of n rows, all in one array: blocks of seven and a link to the block before.
-template <class = void>
+template <class Id = std::uint32_t>
 class block_lists {
 public:
     explicit block_lists(std::size_t rows) : rows_(rows) {}
 
-    void push(std::uint32_t row, std::uint32_t item) {
+    void push(Id row, Id item) {
         list& l = rows_[row];
         if (l.size % per_block == 0) {
             blocks_.push_back({{}, l.newest});
-            l.newest = static_cast<std::uint32_t>(blocks_.size() - 1);
+            l.newest = static_cast<Id>(blocks_.size() - 1);
         }
         blocks_[l.newest].items[l.size++ % per_block] = item;
     }
-    [[nodiscard]] std::uint32_t size(std::uint32_t row) const { return rows_[row].size; }
+    [[nodiscard]] Id size(Id row) const { return rows_[row].size; }
     /// Calls `f(item)`, latest first, until it returns true. Returns whether it did.
     template <class F>
-    bool any_of(std::uint32_t row, F f) const {
+    bool any_of(Id row, F f) const {
         const list& l = rows_[row];
-        for (std::uint32_t at = l.newest, left = l.size; left > 0; at = blocks_[at].before) do {
+        for (Id at = l.newest, left = l.size; left > 0; at = blocks_[at].before) do {
                 if (f(blocks_[at].items[--left % per_block])) return true;
             } while (left % per_block != 0);
         return false;
     }
 
 private:
-    static constexpr std::uint32_t per_block = 7;
+    static constexpr Id per_block = 7;
     struct list {
-        std::uint32_t newest = 0, size = 0;
+        Id newest = 0, size = 0;
     };
     struct block {
-        std::uint32_t items[per_block];
-        std::uint32_t before;
+        Id items[per_block];
+        Id before;
     };
     std::vector<list> rows_;
     std::vector<block> blocks_;
 };
 
-/// The vertices in the order in which they become hubs, and the labels that this makes. Ids must be in topological
-/// order.
-template <class = void>
+/// The vertices in the order in which they become hubs, and the labels that this makes. The vertices of the
+/// graph must be ids in topological order.
+template <dependence_graph Ids>
 class hub_labelling {
 public:
-    explicit hub_labelling(snapshot_view g)
+    using id = vertex_t<Ids>;
+
+    explicit hub_labelling(Ids g)
         : graph_(g),
           reached_(g.index_bound()),
           reaching_(g.index_bound()),
@@ -70,32 +73,32 @@ public:
 
     /// False if there are more than `most` labels; then they are not complete.
     bool run(std::uint64_t most) {
-        const std::vector<std::uint32_t> hubs = hub_order();
-        for (std::uint32_t number = 0; number < hubs.size() && labels_ <= most; ++number) {
+        const std::vector<id> hubs = hub_order();
+        for (id number = 0; number < hubs.size() && labels_ <= most; ++number) {
             flood(hubs[number], number, 2 * number, reached_, reaching_,
-                  [g = graph_](std::uint32_t v) { return g.successors(v); });
+                  [g = graph_](id v) { return g.successors(v); });
             flood(hubs[number], number, 2 * number + 1, reaching_, reached_,
-                  [g = graph_](std::uint32_t v) { return g.predecessors(v); });
+                  [g = graph_](id v) { return g.predecessors(v); });
         }
         return labels_ <= most;
     }
-    [[nodiscard]] const block_lists<>& reached() const noexcept { return reached_; }
-    [[nodiscard]] const block_lists<>& reaching() const noexcept { return reaching_; }
+    [[nodiscard]] const block_lists<id>& reached() const noexcept { return reached_; }
+    [[nodiscard]] const block_lists<id>& reaching() const noexcept { return reaching_; }
 
 private:
-    [[nodiscard]] std::vector<std::uint32_t> hub_order() const {
-        const auto size = static_cast<std::uint32_t>(graph_.index_bound());
-        std::vector<std::uint32_t> hubs;
+    [[nodiscard]] std::vector<id> hub_order() const {
+        const auto size = static_cast<id>(graph_.index_bound());
+        std::vector<id> hubs;
         hubs.reserve(size);
         std::vector<std::uint8_t> is_hub(size);
         const index_lists paths = greedy_paths(graph_, 64, 8, UINT32_MAX);
-        std::vector<std::pair<std::size_t, std::size_t>> pieces;
+        std::vector<std::pair<id, id>> pieces;
         for (std::size_t k = 0; k < paths.rows(); ++k) {
-            pieces.assign(1, {0, paths[k].size()});
+            pieces.assign(1, {0, static_cast<id>(paths[k].size())});
             for (std::size_t next = 0; next < pieces.size(); ++next) {
                 const auto [begin, end] = pieces[next];
                 if (begin == end) continue;
-                const std::size_t middle = begin + (end - begin) / 2;
+                const id middle = begin + (end - begin) / 2;
                 hubs.push_back(paths[k][middle]);
                 is_hub[paths[k][middle]] = true;
                 pieces.push_back({begin, middle});
@@ -104,27 +107,27 @@ private:
         }
         // Then those through which many ways may lead, by powers of two; a crowd of neighbours must not label each
         // other.
-        const auto weight = [&](std::uint32_t v) {
+        const auto weight = [&](id v) {
             const std::uint64_t before = graph_.predecessors(v).size() + 1, after = graph_.successors(v).size() + 1;
-            return static_cast<std::uint32_t>(std::bit_width(before * after));
+            return static_cast<id>(std::bit_width(before * after));
         };
-        std::vector<std::uint32_t> behind(66, 0);  // of each weight, how many are heavier
-        for (std::uint32_t v = 0; v < size; ++v)
+        std::vector<id> behind(66, 0);  // of each weight, how many are heavier
+        for (id v = 0; v < size; ++v)
             if (!is_hub[v]) ++behind[64 - weight(v) + 1];
-        std::uint32_t total = static_cast<std::uint32_t>(hubs.size());
-        for (std::uint32_t& b : behind) b = total += b;
+        id total = static_cast<id>(hubs.size());
+        for (id& b : behind) b = total += b;
         hubs.resize(size);
-        for (std::uint32_t v = 0; v < size; ++v)
+        for (id v = 0; v < size; ++v)
             if (!is_hub[v]) hubs[behind[64 - weight(v)]++] = v;
         return hubs;
     }
 
     /// Adds hub `number` to all in one direction, except behind vertices for which earlier hubs say it already.
     template <class Neighbours>
-    void flood(std::uint32_t hub, std::uint32_t number, std::uint32_t round, const block_lists<>& of_hub,
-               block_lists<>& of_others, Neighbours neighbours) {
+    void flood(id hub, id number, id round, const block_lists<id>& of_hub, block_lists<id>& of_others,
+               Neighbours neighbours) {
         const auto mark_all = [&](bool marked) {
-            of_hub.any_of(hub, [&](std::uint32_t h) {
+            of_hub.any_of(hub, [&](id h) {
                 marked_[h] = marked;
                 return false;
             });
@@ -132,11 +135,11 @@ private:
         mark_all(true);
         queue_.assign(1, hub);
         for (std::size_t k = 0; k < queue_.size(); ++k) {
-            const std::uint32_t v = queue_[k];
-            if (of_others.any_of(v, [&](std::uint32_t h) { return marked_[h] != 0; })) continue;
+            const id v = queue_[k];
+            if (of_others.any_of(v, [&](id h) { return marked_[h] != 0; })) continue;
             of_others.push(v, number);
             ++labels_;
-            for (std::uint32_t w : neighbours(v)) {
+            for (id w : neighbours(v)) {
                 if (seen_[w] == round) continue;
                 seen_[w] = round;
                 queue_.push_back(w);
@@ -145,57 +148,58 @@ private:
         mark_all(false);
     }
 
-    snapshot_view graph_;
-    block_lists<> reached_, reaching_;  // hub numbers by vertex
-    std::vector<std::uint8_t> marked_;  // by hub number
-    std::vector<std::uint32_t> seen_, queue_;
+    Ids graph_;
+    block_lists<id> reached_, reaching_;  // hub numbers by vertex
+    std::vector<std::uint8_t> marked_;    // by hub number
+    std::vector<id> seen_, queue_;
     std::uint64_t labels_ = 0;
 };
 
 /// The finished lists. Vertices are positions in the topological order.
-template <class = void>
+template <class Id = std::uint32_t>
 class hub_labels {
 public:
     hub_labels() = default;
     /// Precondition: the labelling ran to its end.
-    hub_labels(const hub_labelling<>& labelling, std::uint32_t size) {
+    template <class Labelling>
+    hub_labels(const Labelling& labelling, Id size) {
         std::size_t total = 0;
         begin_.reserve(2 * std::size_t{size} + 1);
-        for (std::uint32_t v = 0; v < size; ++v)
-            for (const block_lists<>* lists : {&labelling.reached(), &labelling.reaching()}) {
-                begin_.push_back(static_cast<std::uint32_t>(total));
+        for (Id v = 0; v < size; ++v)
+            for (const block_lists<Id>* lists : {&labelling.reached(), &labelling.reaching()}) {
+                begin_.push_back(static_cast<Id>(total));
                 total += lists->size(v);
             }
-        begin_.push_back(static_cast<std::uint32_t>(total));
+        begin_.push_back(static_cast<Id>(total));
         hubs_.resize(total);
-        for (std::uint32_t v = 0, row = 0; v < size; ++v)
-            for (const block_lists<>* lists : {&labelling.reached(), &labelling.reaching()})
-                lists->any_of(v, [this, at = begin_[++row]](std::uint32_t hub) mutable {
+        for (Id v = 0, row = 0; v < size; ++v)
+            for (const block_lists<Id>* lists : {&labelling.reached(), &labelling.reaching()})
+                lists->any_of(v, [this, at = begin_[++row]](Id hub) mutable {
                     hubs_[--at] = hub;
                     return false;
                 });
     }
 
     /// O(labels of u + labels of v).
-    [[nodiscard]] bool reaches(std::uint32_t u, std::uint32_t v) const {
+    [[nodiscard]] bool reaches(Id u, Id v) const {
         if (u >= v) return u == v;
-        const std::uint32_t* const rows_of_u = begin_.data() + 2 * std::size_t{u};
-        const std::uint32_t* const rows_of_v = begin_.data() + 2 * std::size_t{v};
-        std::uint32_t a = rows_of_u[0], b = rows_of_v[1];
-        const std::uint32_t a_end = rows_of_u[1], b_end = rows_of_v[2];
+        const Id* const rows_of_u = begin_.data() + 2 * std::size_t{u};
+        const Id* const rows_of_v = begin_.data() + 2 * std::size_t{v};
+        Id a = rows_of_u[0], b = rows_of_v[1];
+        const Id a_end = rows_of_u[1], b_end = rows_of_v[2];
         while (a < a_end && b < b_end) {
-            const std::uint32_t reached = hubs_[a], reaching = hubs_[b];
+            const Id reached = hubs_[a], reaching = hubs_[b];
             if (reached == reaching) return true;
             a += reached < reaching;
             b += reaching < reached;
         }
         return false;
     }
-    [[nodiscard]] std::size_t bytes() const noexcept { return (begin_.size() + hubs_.size()) * sizeof(std::uint32_t); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return (begin_.size() + hubs_.size()) * sizeof(Id); }
 
 private:
-    std::vector<std::uint32_t> begin_;  // 2v: of the hubs that v reaches; 2v + 1: of those that reach v
-    std::vector<std::uint32_t> hubs_;   // ascending within a row
+    std::vector<Id> begin_;  // 2v: of the hubs that v reaches; 2v + 1: of those that reach v
+    std::vector<Id> hubs_;   // ascending within a row
 };
 
 }  // namespace stretto::detail

@@ -15,7 +15,8 @@
 #include "stretto/analysis/detail/greedy_paths.hpp"
 #include "stretto/analysis/detail/label_fields.hpp"
 #include "stretto/analysis/detail/reach_verdict.hpp"
-#include "stretto/views/snapshot.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/index_lists.hpp"
 
 namespace stretto::detail {
 
@@ -44,11 +45,12 @@ inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_
     return verdict_of(proved, refuted);
 }
 
-/// Ids must be in topological order. About 26 passes; 76 bytes of scratch per vertex beside the labels.
-template <class = void>
+/// The vertices of the graph must be ids in topological order. About 26 passes; 76 bytes of scratch per vertex beside
+/// the labels.
+template <dependence_graph Ids>
 class support_labelling {
 public:
-    explicit support_labelling(snapshot_view g)
+    explicit support_labelling(Ids g)
         : graph_(g),
           spines_(greedy_paths(g, lanes, 2, 8)),
           rows_(g.index_bound()),
@@ -176,7 +178,7 @@ private:
         }
     }
 
-    snapshot_view graph_;
+    Ids graph_;
     index_lists spines_;
     std::vector<row> rows_;
     std::vector<support_label> labels_;
