@@ -3,29 +3,6 @@
 
 # stretto::stretto: no dependencies.
 set(STRETTO_HEADERS
-    include/stretto/version.hpp
-    include/stretto/stretto.hpp
-    include/stretto/core/chunk_model.hpp
-    include/stretto/core/concepts.hpp
-    include/stretto/core/config.hpp
-    include/stretto/core/dataflow_concepts.hpp
-    include/stretto/core/expected.hpp
-    include/stretto/core/index_lists.hpp
-    include/stretto/core/iterable.hpp
-    include/stretto/core/op_model.hpp
-    include/stretto/core/rewriter_concepts.hpp
-    include/stretto/core/tensor_model.hpp
-    include/stretto/core/units.hpp
-    include/stretto/core/vertex_map.hpp
-    include/stretto/core/vertex_set.hpp
-    include/stretto/views/contracted.hpp
-    include/stretto/views/detail/adaptor.hpp
-    include/stretto/views/filtered.hpp
-    include/stretto/views/induced.hpp
-    include/stretto/views/numbered.hpp
-    include/stretto/views/reversed.hpp
-    include/stretto/views/snapshot.hpp
-    include/stretto/views/with_dependences.hpp
     include/stretto/analysis/antichain.hpp
     include/stretto/analysis/boundary.hpp
     include/stretto/analysis/cone.hpp
@@ -61,39 +38,23 @@ set(STRETTO_HEADERS
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
-    include/stretto/transform/aten_chunk_model.hpp
-    include/stretto/transform/apply_chunks.hpp
-    include/stretto/transform/chunk_plan.hpp
-    include/stretto/transform/chunk_plan_text.hpp
-    include/stretto/transform/describe_chunks.hpp
-    include/stretto/transform/detail/chunk_text_words.hpp
-    include/stretto/transform/detail/chunk_cells.hpp
-    include/stretto/transform/detail/chunk_program.hpp
-    include/stretto/transform/detail/chunk_request.hpp
-    include/stretto/transform/detail/chunk_sweep.hpp
-    include/stretto/transform/detail/verify_applied_rules.hpp
-    include/stretto/transform/detail/verify_facts.hpp
-    include/stretto/transform/detail/verify_memory.hpp
-    include/stretto/transform/detail/verify_replay.hpp
-    include/stretto/transform/detail/verify_rules.hpp
-    include/stretto/transform/detail/verify_states.hpp
-    include/stretto/transform/detail/verify_structure.hpp
-    include/stretto/transform/plan_chunks.hpp
-    include/stretto/transform/detail/aten_blocks.hpp
-    include/stretto/transform/detail/aten_call.hpp
-    include/stretto/transform/detail/aten_factories.hpp
-    include/stretto/transform/detail/aten_gather.hpp
-    include/stretto/transform/detail/aten_ledger.hpp
-    include/stretto/transform/detail/aten_pointwise.hpp
-    include/stretto/transform/detail/aten_products.hpp
-    include/stretto/transform/detail/aten_reductions.hpp
-    include/stretto/transform/detail/aten_rules.hpp
-    include/stretto/transform/detail/aten_scatter.hpp
-    include/stretto/transform/detail/aten_spelling.hpp
-    include/stretto/transform/detail/aten_views.hpp
-    include/stretto/transform/reorder.hpp
-    include/stretto/transform/verify_applied.hpp
-    include/stretto/transform/verify_chunks.hpp
+    include/stretto/core/chunk_model.hpp
+    include/stretto/core/concepts.hpp
+    include/stretto/core/config.hpp
+    include/stretto/core/dataflow_concepts.hpp
+    include/stretto/core/expected.hpp
+    include/stretto/core/index_lists.hpp
+    include/stretto/core/iterable.hpp
+    include/stretto/core/op_model.hpp
+    include/stretto/core/rewriter_concepts.hpp
+    include/stretto/core/tensor_model.hpp
+    include/stretto/core/units.hpp
+    include/stretto/core/vertex_map.hpp
+    include/stretto/core/vertex_set.hpp
+    include/stretto/interop/chrome_trace.hpp
+    include/stretto/interop/detail/json_quote.hpp
+    include/stretto/interop/diagnostic.hpp
+    include/stretto/interop/plan_report.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
@@ -126,25 +87,15 @@ set(STRETTO_HEADERS
     include/stretto/schedule/simulate.hpp
     include/stretto/schedule/task_graph.hpp
     include/stretto/schedule/verify.hpp
-    include/stretto/interop/chrome_trace.hpp
-    include/stretto/interop/detail/json_quote.hpp
-    include/stretto/interop/diagnostic.hpp
-    include/stretto/interop/plan_report.hpp
+    include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/detail/graph_checker.hpp
-    include/stretto/testing/finding.hpp
-    include/stretto/testing/tensor.hpp
-    include/stretto/testing/interpretation.hpp
-    include/stretto/testing/interpreter.hpp
-    include/stretto/testing/detail/interpreter_arithmetic.hpp
     include/stretto/testing/detail/interpreted_value.hpp
+    include/stretto/testing/detail/interpreter_arithmetic.hpp
     include/stretto/testing/detail/interpreter_call.hpp
-    include/stretto/testing/detail/tensor_storage.hpp
-    include/stretto/testing/detail/interpreter_sorting.hpp
-    include/stretto/testing/detail/interpreter_scatter.hpp
-    include/stretto/testing/detail/interpreter_comparisons.hpp
     include/stretto/testing/detail/interpreter_collectives.hpp
+    include/stretto/testing/detail/interpreter_comparisons.hpp
     include/stretto/testing/detail/interpreter_complex.hpp
     include/stretto/testing/detail/interpreter_creation.hpp
     include/stretto/testing/detail/interpreter_indexing.hpp
@@ -156,9 +107,58 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/interpreter_products.hpp
     include/stretto/testing/detail/interpreter_program.hpp
     include/stretto/testing/detail/interpreter_reductions.hpp
+    include/stretto/testing/detail/interpreter_scatter.hpp
     include/stretto/testing/detail/interpreter_shapes.hpp
+    include/stretto/testing/detail/interpreter_sorting.hpp
     include/stretto/testing/detail/interpreter_unary.hpp
     include/stretto/testing/detail/interpreter_views.hpp
+    include/stretto/testing/detail/tensor_storage.hpp
+    include/stretto/testing/finding.hpp
+    include/stretto/testing/interpretation.hpp
+    include/stretto/testing/interpreter.hpp
+    include/stretto/testing/tensor.hpp
+    include/stretto/transform/apply_chunks.hpp
+    include/stretto/transform/aten_chunk_model.hpp
+    include/stretto/transform/chunk_plan.hpp
+    include/stretto/transform/chunk_plan_text.hpp
+    include/stretto/transform/describe_chunks.hpp
+    include/stretto/transform/detail/aten_blocks.hpp
+    include/stretto/transform/detail/aten_call.hpp
+    include/stretto/transform/detail/aten_factories.hpp
+    include/stretto/transform/detail/aten_gather.hpp
+    include/stretto/transform/detail/aten_ledger.hpp
+    include/stretto/transform/detail/aten_pointwise.hpp
+    include/stretto/transform/detail/aten_products.hpp
+    include/stretto/transform/detail/aten_reductions.hpp
+    include/stretto/transform/detail/aten_rules.hpp
+    include/stretto/transform/detail/aten_scatter.hpp
+    include/stretto/transform/detail/aten_spelling.hpp
+    include/stretto/transform/detail/aten_views.hpp
+    include/stretto/transform/detail/chunk_cells.hpp
+    include/stretto/transform/detail/chunk_program.hpp
+    include/stretto/transform/detail/chunk_request.hpp
+    include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/detail/chunk_text_words.hpp
+    include/stretto/transform/detail/verify_applied_rules.hpp
+    include/stretto/transform/detail/verify_facts.hpp
+    include/stretto/transform/detail/verify_memory.hpp
+    include/stretto/transform/detail/verify_replay.hpp
+    include/stretto/transform/detail/verify_rules.hpp
+    include/stretto/transform/detail/verify_states.hpp
+    include/stretto/transform/detail/verify_structure.hpp
+    include/stretto/transform/plan_chunks.hpp
+    include/stretto/transform/reorder.hpp
+    include/stretto/transform/verify_applied.hpp
+    include/stretto/transform/verify_chunks.hpp
+    include/stretto/version.hpp
+    include/stretto/views/contracted.hpp
+    include/stretto/views/detail/adaptor.hpp
+    include/stretto/views/filtered.hpp
+    include/stretto/views/induced.hpp
+    include/stretto/views/numbered.hpp
+    include/stretto/views/reversed.hpp
+    include/stretto/views/snapshot.hpp
+    include/stretto/views/with_dependences.hpp
 )
 
 # stretto::capture: reads and writes captured steps; needs simdjson and zlib.
@@ -177,9 +177,6 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/chunk_capture.hpp
     include/stretto/interop/chunk_tasks.hpp
     include/stretto/interop/concretise_capture.hpp
-    include/stretto/interop/detail/concrete_numbers.hpp
-    include/stretto/interop/detail/extent_expression.hpp
-    include/stretto/interop/detail/rename_operands.hpp
     include/stretto/interop/detail/argument_text.hpp
     include/stretto/interop/detail/capture_check.hpp
     include/stretto/interop/detail/capture_node_reader.hpp
@@ -187,6 +184,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/chunk_layout.hpp
     include/stretto/interop/detail/chunk_reasons.hpp
     include/stretto/interop/detail/chunk_symbols.hpp
+    include/stretto/interop/detail/concrete_numbers.hpp
+    include/stretto/interop/detail/extent_expression.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp
     include/stretto/interop/detail/plan_buckets.hpp
@@ -196,6 +195,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/plan_packs.hpp
     include/stretto/interop/detail/plan_prices.hpp
     include/stretto/interop/detail/plan_stand_ins.hpp
+    include/stretto/interop/detail/rename_operands.hpp
     include/stretto/interop/detail/shrink_arguments.hpp
     include/stretto/interop/detail/shrink_symbols.hpp
     include/stretto/interop/gzip.hpp
