@@ -11,6 +11,7 @@
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/check_plan.hpp"
 #include "stretto/interop/chunk_capture.hpp"
+#include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -35,7 +36,7 @@ chunked_capture in_chunks(const capture& step, const std::vector<std::int64_t>& 
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
     const capture_chunk_region region = whole_step(step, sizes);
-    auto made = chunk_capture(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
+    auto made = support::chunk_step(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     return *std::move(made);
 }

@@ -13,6 +13,7 @@
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/check_plan.hpp"
 #include "stretto/interop/chunk_capture.hpp"
+#include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
 #include "support/small_step.hpp"
 
@@ -147,7 +148,7 @@ TEST_CASE("every mixture-of-experts block of a captured step, forward and backwa
             if (block.direction == capture_direction::forward) regions.push_back({{}, sizes});
             regions.back().candidates.insert(regions.back().candidates.end(), block.nodes.begin(), block.nodes.end());
         }
-        const auto made = chunk_capture(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
+        const auto made = support::chunk_step(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
         if (sizes.size() == 1) {
             CHECK(made->plan.empty());
@@ -185,7 +186,7 @@ TEST_CASE("forward and backward of a block as regions of their own, in different
         regions.push_back(
             {std::move(block.nodes), forward ? equal_chunks(tokens.value, 3) : std::vector<std::int64_t>{100, 156}});
     }
-    const auto made = chunk_capture(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
+    const auto made = support::chunk_step(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     std::set<std::uint32_t> cut;
     for (const auto& o : made->plan.operations) cut.insert(o.region);
@@ -195,7 +196,7 @@ TEST_CASE("forward and backward of a block as regions of their own, in different
     CHECK(report.violations.empty());
 
     // Rows that forward has left in the order of its chunks cannot be made whole, so much of it runs whole.
-    const auto strict = chunk_capture(*step, *tensors, regions, tokens.dimensions);
+    const auto strict = support::chunk_step(*step, *tensors, regions, tokens.dimensions);
     REQUIRE(!strict);
     CHECK(strict.error().field.starts_with("region "));
     CHECK(strict.error().hint == "leave it out of the region, or let what cannot be cut stay whole");

@@ -14,8 +14,8 @@
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/chunk_capture.hpp"
-#include "stretto/testing/interpreter.hpp"
-#include "support/shrunken_step.hpp"
+#include "support/chunk_step.hpp"
+#include "support/run_step.hpp"
 #include "support/small_step.hpp"
 
 using namespace stretto;
@@ -26,15 +26,12 @@ using support::two_inputs;
 namespace {
 
 interpretation run(const capture& step, const capture_tensors& tensors, const capture& original) {
-    const capture_view view{&step};
-    const support::named_tensor_model model{{&step, &tensors}};
     input_options options;
     options.whole_numbers = true;
-    const auto inputs = make_inputs(view, capture_op_model{&step}, model, options);
+    const auto inputs = support::make_step_inputs(step, tensors, options);
     CHECK(original.name(0) == step.name(0));  // inputs come first in both, in the same order
-    const auto done = interpret(
-        view, capture_op_model{&step}, model,
-        [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); }, interpreter_options{});
+    const auto done = support::run_step(
+        step, tensors, [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); }, {});
     REQUIRE_MESSAGE(done, (done ? std::string() : done.error().message()));
     return *done;
 }
@@ -43,7 +40,7 @@ auto try_in_chunks(const capture& step, const capture_tensors& tensors,
                    const std::vector<capture_chunk_region>& regions) {
     const auto tokens = token_symbols_of(step);
     REQUIRE(tokens.size() == 1);
-    return chunk_capture(step, tensors, regions, tokens[0].dimensions);
+    return support::chunk_step(step, tensors, regions, tokens[0].dimensions);
 }
 
 /// Chunks the region, verifies, executes both forms and compares them exactly.

@@ -12,11 +12,13 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_reader.hpp"
 #include "stretto/interop/capture_regions.hpp"
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/chunk_capture.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
+#include "support/chunk_step.hpp"
+#include "support/read_step.hpp"
+#include "support/run_step.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
@@ -29,16 +31,12 @@ using named_inputs = std::map<std::string, std::vector<interpreted_value>, std::
 
 interpretation run(const capture& step, const capture_tensors& tensors, const interpreter_options& options,
                    const named_inputs& inputs, const std::vector<std::uint32_t>* order = nullptr) {
-    const capture_view view{&step};
-    const capture_op_model ops{&step};
-    const support::named_tensor_model model{{&step, &tensors}};
     const auto input_of = [&](std::uint32_t v) {
         const auto found = inputs.find(step.name(v));
         return found == inputs.end() ? std::span<const interpreted_value>()
                                      : std::span<const interpreted_value>(found->second);
     };
-    const auto done = order ? interpret_in_order(view, *order, ops, model, input_of, options)
-                            : interpret(view, ops, model, input_of, options);
+    const auto done = support::run_step(step, tensors, input_of, options, order);
     REQUIRE_MESSAGE(done, (done ? std::string() : done.error().message()));
     return *done;
 }
@@ -91,7 +89,7 @@ agreement compare_runs(const interpretation& a, const interpretation& b) {
 void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
                 const std::vector<std::vector<module_chunks>>& all_settings) {
     recipe.extents.symbols = {{"u0", tokens}};
-    const auto captured = read_capture(path);
+    const auto captured = support::read_capture(path);
     REQUIRE(captured);
     const auto captured_tensors = capture_tensors::read(*captured);
     REQUIRE(captured_tensors);
@@ -100,12 +98,11 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     const capture& step = *small;
     const auto tensors = capture_tensors::read(step);
     REQUIRE(tensors);
-    const capture_view view{&step};
 
     input_options seeded;
     seeded.ranks = recipe.run.ranks;
     seeded.seed = 7;
-    const auto drawn = make_inputs(view, capture_op_model{&step}, capture_tensor_model{&step, &*tensors}, seeded);
+    const auto drawn = support::make_step_inputs(step, *tensors, seeded);
     named_inputs inputs;
     for (std::uint32_t v = 0; v < step.size(); ++v)
         if (step.kind(v) == op_kind::input) inputs.emplace(step.name(v), drawn[v]);
@@ -118,7 +115,7 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     for (const std::vector<module_chunks>& settings : all_settings) {
         const auto regions = regions_in_chunks(step, modules, settings);
         REQUIRE(regions);
-        const auto made = chunk_capture(step, *tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
+        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         const capture& chunked = made->step;
         CHECK(made->plan.counts().chunked > step.size() / (settings[0].pattern.empty() ? 2 : 5));

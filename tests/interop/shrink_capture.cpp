@@ -10,8 +10,11 @@
 #include <vector>
 
 #include "interop/tiny_step.hpp"
-#include "stretto/interop/capture_reader.hpp"
+#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_view.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
+#include "support/read_step.hpp"
+#include "support/run_step.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
@@ -19,26 +22,10 @@ using namespace stretto::testing;
 
 namespace {
 
-/// A step, its tensors, and what the interpreter makes of it.
-struct executable {
-    const capture& step;
-    const capture_tensors& tensors;
-
-    [[nodiscard]] capture_view view() const { return {&step}; }
-    [[nodiscard]] capture_op_model ops() const { return {&step}; }
-    [[nodiscard]] support::named_tensor_model model() const { return {{&step, &tensors}}; }
-    [[nodiscard]] std::vector<std::vector<interpreted_value>> inputs(std::size_t ranks) const {
-        input_options options;
-        options.ranks = ranks;
-        options.seed = 5;
-        return make_inputs(view(), ops(), model(), options);
-    }
-};
-
 /// Shrinks the step of a file and runs it: consistent with balanced routing, finite without, the same twice, and the
 /// same in the order that the scheduler finds.
 void check_step(const std::string& path, const support::shrunken_recipe& recipe) {
-    const auto step = read_capture(path);
+    const auto step = support::read_capture(path);
     REQUIRE_MESSAGE(step, support::complaint(step));
     const auto tensors = capture_tensors::read(*step);
     REQUIRE(tensors);
@@ -51,17 +38,22 @@ void check_step(const std::string& path, const support::shrunken_recipe& recipe)
     }
     const auto small_tensors = capture_tensors::read(*small);
     REQUIRE(small_tensors);
-    const executable run{*small, *small_tensors};
-    const auto inputs = run.inputs(recipe.run.ranks);
-    const auto input_of = [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); };
+    input_options seeded;
+    seeded.ranks = recipe.run.ranks;
+    seeded.seed = 5;
+    const auto inputs = support::make_step_inputs(*small, *small_tensors, seeded);
+    const auto run = [&](const interpreter_options& options, const std::vector<std::uint32_t>* order = nullptr) {
+        const auto input_of = [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); };
+        return support::run_step(*small, *small_tensors, input_of, options, order);
+    };
 
     interpreter_options balanced = recipe.run;
     balanced.balanced_routing = true;
     balanced.recorded = recorded_types::exact;
-    const auto consistent = interpret(run.view(), run.ops(), run.model(), input_of, balanced);
+    const auto consistent = run(balanced);
     REQUIRE_MESSAGE(consistent, consistent.error().message());
 
-    const auto done = interpret(run.view(), run.ops(), run.model(), input_of, recipe.run);
+    const auto done = run(recipe.run);
     REQUIRE_MESSAGE(done, done.error().message());
     std::size_t elements = 0, different = 0;
     for (const interpreted_entry& e : done->outputs)
@@ -74,15 +66,15 @@ void check_step(const std::string& path, const support::shrunken_recipe& recipe)
                 }
     CHECK(elements > 10000);
     CHECK(different > elements / 4);
-    const auto again = interpret(run.view(), run.ops(), run.model(), input_of, recipe.run);
+    const auto again = run(recipe.run);
     CHECK(compare(*done, *again).empty());
 
-    const auto plan = plan_overlap(run.view(), run.ops());
+    const auto plan = plan_overlap(capture_view{&*small}, capture_op_model{&*small});
     REQUIRE(plan);
     std::size_t moved = 0;
     for (std::size_t k = 0; k < plan->order.size(); ++k) moved += plan->order[k] != k;
     CHECK(moved > plan->order.size() / 10);
-    const auto scheduled = interpret_in_order(run.view(), plan->order, run.ops(), run.model(), input_of, recipe.run);
+    const auto scheduled = run(recipe.run, &plan->order);
     REQUIRE_MESSAGE(scheduled, scheduled.error().message());
     const auto found = compare(*done, *scheduled);
     CHECK_MESSAGE(found.empty(), (found.empty() ? "" : found[0].message()));
@@ -139,7 +131,7 @@ support::shrunken_recipe mini_recipe() {
 }  // namespace
 
 TEST_CASE("shapes, arguments, symbols, bytes and payloads follow the table") {
-    const auto step = parse_capture(miniature, "f");
+    const auto step = support::parse_capture(miniature, "f");
     REQUIRE_MESSAGE(step, support::complaint(step));
     const auto tensors = capture_tensors::read(*step);
     REQUIRE(tensors);
@@ -166,7 +158,7 @@ TEST_CASE("shapes, arguments, symbols, bytes and payloads follow the table") {
 }
 
 TEST_CASE("a table that does not fit the program is refused where it fails") {
-    const auto step = parse_capture(miniature, "f");
+    const auto step = support::parse_capture(miniature, "f");
     REQUIRE(step);
     const auto tensors = capture_tensors::read(*step);
     REQUIRE(tensors);

@@ -18,6 +18,7 @@
 #include "stretto/transform/aten_chunk_model.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
+#include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -142,7 +143,8 @@ TEST_CASE("every mixture-of-experts block is a region by its module, forward and
             }
             CHECK(2 * regions.size() == blocks.size());
             const auto symbols = token_symbols_of(s.step);
-            const auto made = chunk_capture(s.step, s.tensors, regions, symbols[0].dimensions, {.skip_refused = true});
+            const auto made =
+                support::chunk_step(s.step, s.tensors, regions, symbols[0].dimensions, {.skip_refused = true});
             REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
             std::vector<std::size_t> exchanges(2 * regions.size(), 0);
             for (const auto& o : made->plan.operations)

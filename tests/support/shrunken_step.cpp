@@ -1,0 +1,68 @@
+#include "support/shrunken_step.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/interop/capture_view.hpp"
+#include "stretto/testing/interpreter.hpp"
+
+namespace support {
+
+shrunken_recipe titan_moe_recipe() {
+    shrunken_recipe r;
+    r.extents.extents = {{16, 2},   {32, 2},   {64, 4},   {128, 8},   {192, 12},  {256, 16},  {320, 20}, {384, 24},
+                         {448, 28}, {512, 32}, {576, 36}, {1024, 16}, {2048, 16}, {3072, 24}, {4096, 32}};
+    r.extents.symbols = {{"u0", 2}};
+    r.extents.group_sizes = {4, 4, 1};
+    r.run.ranks = 4;
+    r.run.groups = {{4, 1}, {4, 1}, {1, 1}};
+    return r;
+}
+shrunken_recipe moe_ep_step_recipe() {
+    shrunken_recipe r;
+    r.extents.extents = {{32, 1}, {64, 2}, {128, 4}, {256, 8}, {512, 16}, {1024, 32}, {1536, 8}, {4096, 8}};
+    r.extents.symbols = {{"u0", 2}};
+    r.run.ranks = 8;
+    return r;
+}
+
+stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::capture& step,
+                                                                const stretto::capture_tensors& tensors,
+                                                                const shrunken_recipe& recipe) {
+    const auto execute = [&](stretto::capture_view view, stretto::capture_op_model ops,
+                             stretto::shrunken_tensor_model model)
+        -> stretto::expected<std::vector<stretto::executed_node>, stretto::diagnostic> {
+        stretto::testing::interpreter_options options = recipe.run;
+        options.recorded = stretto::testing::recorded_types::ignored;
+        options.balanced_routing = true;
+        options.keep_everything = true;
+        stretto::testing::input_options zeros;  // the extents of tables are not known yet, but position 0 is there
+        zeros.ranks = options.ranks;
+        zeros.integers_below = 1;
+        const auto inputs = stretto::testing::make_inputs(view, ops, model, zeros);
+        const auto done = stretto::testing::interpret(
+            view, ops, model, [&](std::uint32_t v) { return std::span(inputs[v]); }, options);
+        if (!done)
+            return stretto::unexpected(stretto::diagnostic{.file = {},
+                                                           .byte = {},
+                                                           .node = static_cast<std::uint32_t>(done.error().vertex),
+                                                           .node_name = done.error().name,
+                                                           .field = {},
+                                                           .cause = done.error().message(),
+                                                           .hint = {}});
+        std::vector<stretto::executed_node> nodes(step.size());
+        for (std::size_t v = 0; v < done->values.size(); ++v) {
+            if (done->values[v].empty()) continue;
+            const stretto::testing::interpreted_value& x = done->values[v][0][0];
+            for (const stretto::testing::tensor& t : x.tensors) nodes[v].shapes.push_back(t.shape());
+            if (x.is_number) nodes[v].number = x.scalar.integer;
+        }
+        return nodes;
+    };
+    return stretto::shrink_capture(step, tensors, recipe.extents, execute);
+}
+
+}  // namespace support
