@@ -275,6 +275,20 @@ TEST_CASE("large shapes: shared sets, no recursion, no allocation once warm") {
     CHECK(check(support::star_graph(100'002), 0, 100'001) == 2);
     CHECK(check(support::butterfly_graph(6, 40), 0, 39 * 64) == 40 * 64);
 
+    // Masks take no sets where there is nothing to stop, whether vertices have them or edges.
+    const support::large_graph path = support::path_graph(70'000);
+    const auto path_order = *topological_sort(path.view());
+    vertex_symbols<512, snapshot_view> halfway(path.view());
+    halfway[35'000].insert(400);
+    const symbol_set<512> kept_symbols{399, 400};
+    const auto ahead = [&](std::uint32_t v) { return v < 35'000 ? &kept_symbols : nullptr; };
+    const auto ahead_along = [&](std::uint32_t, std::uint32_t v) { return ahead(v); };
+    const auto behind = [&](std::uint32_t v) { return v < 35'000 ? nullptr : &kept_symbols; };
+    CHECK(influence<512>(path.view(), path_order, halfway, ahead).stored_sets() == 2);
+    CHECK(influence<512>(path.view(), path_order, halfway, ahead_along).stored_sets() == 2);
+    CHECK(influence<512>(path.view(), path_order, halfway, ahead)[69'999] == symbol_set<512>{400});
+    CHECK(influence<512>(path.view(), path_order, halfway, behind)[69'999] == symbol_set<512>{400});
+
     // Random seeds and masks on a graph that shares sets, against a set per vertex.
     support::large_graph g(70'000);
     std::uint32_t state = 1;

@@ -34,8 +34,7 @@ concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. May be
-/// asked twice.
+/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. May be asked twice.
 template <class F, class G, std::size_t Symbols>
 concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v, v) } -> std::convertible_to<const symbol_set<Symbols>*>;
@@ -106,11 +105,12 @@ private:
     friend class influence_sweep;
 
     static constexpr std::size_t most_unshared = (std::size_t{4} << 20) / sizeof(symbol_set<Symbols>);
+    static constexpr std::uint32_t nothing = 0;  // the row of the empty set, if vertices share sets
     bool shared() const { return !row_of_.empty(); }
 
     G graph_;
     std::vector<std::uint32_t> row_of_;      // by index, if vertices share sets
-    std::vector<symbol_set<Symbols>> rows_;  // by index; if vertices share them, the first is empty
+    std::vector<symbol_set<Symbols>> rows_;  // by index, if they do not
 };
 
 /// Computes influence again and again on one graph, allocating nothing once the largest answer has been seen.
@@ -188,24 +188,25 @@ private:
         result = own;
     }
 
-    /// The row for it: the same one if all predecessors have the same and nothing changes, else a new one.
+    /// The row for it: a new one if predecessors differ, symbols begin, or there are any to stop; else theirs.
     template <class Seeds, class Transfer>
     std::uint32_t row_for(const vertex_type& v, Seeds& seeds, Transfer& transfer) {
         const auto row_of = [this](const vertex_type& u) { return result_.row_of_[graph().index(u)]; };
-        std::uint32_t row = 0;
+        std::uint32_t row = result_.nothing;
         bool changes = false;
         auto&& predecessors = graph().predecessors(v);
         auto at = detail::begin_of(predecessors);
         const auto end = detail::end_of(predecessors);
         if (at != end) {
             const auto row_behind = [&](const vertex_type& u) {
-                changes |= along(transfer, u, v) != nullptr;
-                return row_of(u);
+                const std::uint32_t behind = row_of(u);
+                changes |= (along(transfer, u, v) != nullptr) & (behind != result_.nothing);
+                return behind;
             };
             row = row_behind(*at);
             for (++at; at != end; ++at) changes |= row_behind(*at) != row;
         }
-        const bool stops = through(transfer, v) != nullptr, begins = seeds(v) != nullptr;
+        const bool stops = (through(transfer, v) != nullptr) & (row != result_.nothing), begins = seeds(v) != nullptr;
         if (!(changes | stops | begins)) return row;
         fill(result_.rows_.emplace_back(), v, row_of, seeds, transfer);
         return static_cast<std::uint32_t>(result_.rows_.size() - 1);
