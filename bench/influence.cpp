@@ -10,8 +10,10 @@
 // bench.influence [--smoke]
 
 #include <algorithm>
+#include <array>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -168,7 +170,12 @@ void check(bool same, const char* what) {
     std::exit(1);
 }
 
-void measure_influence(const char* name, const adjacency& a, bool rivals) {
+/// Nanoseconds per node.
+struct cost {
+    double nodes = 0, floor = 0, masks = 0, plain = 0;
+};
+
+cost measure_influence(const char* name, const adjacency& a, bool rivals) {
     const csr g = a.view();
     const double n = static_cast<double>(g.index_bound());
     const problem p(static_cast<std::uint32_t>(g.index_bound()));
@@ -210,6 +217,17 @@ void measure_influence(const char* name, const adjacency& a, bool rivals) {
         std::printf(" %9.0f %9.0f", searches / plain, trees / plain);
     }
     std::printf("\n");
+    return {n, ns(floor), ns(masked), ns(plain)};
+}
+
+/// How the time of a whole sweep grows: the exponent e of nodes^e that leads from the small graph to the large one.
+void print_growth(const char* name, const cost& small, const cost& large) {
+    const auto exponent = [&](double at_small, double at_large) {
+        return 1 + std::log(at_large / at_small) / std::log(large.nodes / small.nodes);
+    };
+    std::printf("%-14s from %.0f to %.0f nodes: floor %.2f, masks %.2f, plain %.2f\n", name, small.nodes, large.nodes,
+                exponent(small.floor, large.floor), exponent(small.masks, large.masks),
+                exponent(small.plain, large.plain));
 }
 
 void measure_regions(const adjacency& a) {
@@ -271,10 +289,20 @@ int main(int argc, char** argv) {
     std::printf("512 symbols, ns per node; sets stored as %% of nodes; rivals as multiples of our time\n");
     std::printf("%-14s %9s  %5s %8s %8s %8s %8s  %5s %9s %9s\n", "graph", "nodes", "floor", "dense", "masks", "plain",
                 "one shot", "sets%", "Boost x", "std::set x");
+    std::array<cost, 2> steps, random;  // of 10,000 nodes and of a million
     for (const std::uint32_t nodes : {1'000u, 10'000u, 100'000u, 1'000'000u}) {
         if (smoke && nodes > 1000) break;
-        measure_influence("training step", training_step(nodes), nodes <= 10'000);
-        measure_influence("random", random_graph(nodes), nodes <= 10'000);
+        const cost of_step = measure_influence("training step", training_step(nodes), nodes <= 10'000);
+        const cost of_random = measure_influence("random", random_graph(nodes), nodes <= 10'000);
+        if (nodes == 10'000 || nodes == 1'000'000) {
+            steps[nodes == 1'000'000] = of_step;
+            random[nodes == 1'000'000] = of_random;
+        }
+    }
+    if (!smoke) {
+        std::printf("\nGrowth of the time of a sweep, exponents\n");
+        print_growth("training step", steps[0], steps[1]);
+        print_growth("random", random[0], random[1]);
     }
     std::printf("\nTraining steps: up-sets of 20 vertices, ns per vertex found; 200 sets of 8 vertices within 400\n");
     std::printf("%9s  %8s %8s  %8s %8s %8s  %8s %8s\n", "nodes", "up-set", "Boost x", "closure", "/window", "violation",
