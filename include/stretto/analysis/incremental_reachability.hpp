@@ -143,7 +143,7 @@ public:
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) { return order_.path(witness); }
 
 private:
-    using dynamic_order = detail::dynamic_order<snapshot_view>;
+    using dynamic_order = detail::dynamic_order<typename detail::program_ids<G>::view_type>;
     using moving_labels =
         detail::moving_labels<typename dynamic_order::graph_type, detail::spine_column<std::uint32_t>>;
     using label = typename moving_labels::label;

@@ -44,7 +44,7 @@ class incremental_reachability;
 /// same. Valid until the next change. As a range: forward, by value.
 template <dependence_graph G>
 class merged_members {
-    using graph_type = typename detail::dynamic_order<snapshot_view>::graph_type;
+    using graph_type = typename detail::dynamic_order<typename detail::program_ids<G>::view_type>::graph_type;
 
 public:
     class iterator {
@@ -187,7 +187,7 @@ private:
     }
 
     detail::program_ids<G> ids_;
-    detail::dynamic_order<snapshot_view> now_;
+    detail::dynamic_order<typename detail::program_ids<G>::view_type> now_;
     std::vector<std::uint32_t> set_;
 };
 

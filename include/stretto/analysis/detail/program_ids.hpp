@@ -15,6 +15,8 @@ namespace stretto::detail {
 template <dependence_graph G>
 class program_ids {
 public:
+    using view_type = snapshot_view;
+
     explicit program_ids(G g) : copy_(g) {}
     [[nodiscard]] snapshot_view view() const noexcept { return copy_.view(); }
     [[nodiscard]] std::uint32_t id(vertex_t<G> v) const { return copy_.id(v); }
@@ -36,6 +38,8 @@ private:
 template <>
 class program_ids<snapshot_view> {
 public:
+    using view_type = snapshot_view;
+
     explicit program_ids(snapshot_view g) : view_(g) {}
     [[nodiscard]] snapshot_view view() const noexcept { return view_; }
     [[nodiscard]] std::uint32_t id(std::uint32_t v) const { return v; }
