@@ -15,6 +15,8 @@ namespace support {
 
 /// How many cases a property of `cases` cases runs under STRETTO_CASES; at least one.
 int scaled_cases(int cases);
+/// Whether no case is left out. If some are, luck decides what the cases have met, and a test cannot ask for it.
+inline bool runs_all_cases() { return scaled_cases(1000) >= 1000; }
 
 /// As stretto_check, for what rapidcheck has made of a property.
 void check_property(const char* name, int cases, const rc::detail::Property& property);

