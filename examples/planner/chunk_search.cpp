@@ -255,8 +255,8 @@ private:
             const auto k = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
             bool differs = false;
             for (std::size_t u = 0; u < units_.size(); ++u)
-                differs = differs ||
-                          (!stretto::detail::matched_prefix(units_[u].module, pattern).empty() && given(all, u) != k);
+                differs =
+                    differs || (!stretto::matched_module(units_[u].module, pattern).empty() && given(all, u) != k);
             if (differs) all.push_back({pattern, capture_direction::both, stretto::equal_chunks(q_.tokens.value, k)});
         }
     }
@@ -264,8 +264,7 @@ private:
     std::size_t given(const std::vector<stretto::module_chunks>& settings, std::size_t u) const {
         std::size_t k = 1;
         for (const stretto::module_chunks& s : settings) {
-            const bool named =
-                s.pattern.empty() || !stretto::detail::matched_prefix(units_[u].module, s.pattern).empty();
+            const bool named = s.pattern.empty() || !stretto::matched_module(units_[u].module, s.pattern).empty();
             if (named && (s.direction == capture_direction::both || s.direction == units_[u].direction))
                 k = s.sizes.size();
         }

@@ -23,7 +23,6 @@ using support::small_step;
 namespace {
 
 using detail::common_module;
-using detail::matched_prefix;
 using node_list = std::vector<std::uint32_t>;
 
 /// Two layers, forward and backward: 1 a.f (layers.0), 2 b.f (layers.0.ffn), 3 c.f (layers.1), 4 c.b (layers.1),
@@ -56,18 +55,18 @@ std::string shown(const std::vector<module_region>& regions) {
 }  // namespace
 
 TEST_CASE("patterns match the beginning of a path, component by component") {
-    CHECK(matched_prefix("layers.3.moe.router", "layers.3") == "layers.3");
-    CHECK(matched_prefix("layers.3.moe.router", "layers.*") == "layers.3");
-    CHECK(matched_prefix("layers.3.moe.router", "layers.*.moe") == "layers.3.moe");
-    CHECK(matched_prefix("layers.3", "layers.3") == "layers.3");
-    CHECK(matched_prefix("layers.30", "layers.3").empty());
-    CHECK(matched_prefix("layers.3", "layers.3.moe").empty());
-    CHECK(matched_prefix("layers.3", "*.*") == "layers.3");
-    CHECK(matched_prefix("layers", "*.*").empty());
-    CHECK(matched_prefix("layers.3", "layer*").empty());
-    CHECK(matched_prefix("", "*").empty());
-    CHECK(matched_prefix("layers.3", "").empty());
-    CHECK(matched_prefix("layers.3", "layers..3").empty());
+    CHECK(matched_module("layers.3.moe.router", "layers.3") == "layers.3");
+    CHECK(matched_module("layers.3.moe.router", "layers.*") == "layers.3");
+    CHECK(matched_module("layers.3.moe.router", "layers.*.moe") == "layers.3.moe");
+    CHECK(matched_module("layers.3", "layers.3") == "layers.3");
+    CHECK(matched_module("layers.30", "layers.3").empty());
+    CHECK(matched_module("layers.3", "layers.3.moe").empty());
+    CHECK(matched_module("layers.3", "*.*") == "layers.3");
+    CHECK(matched_module("layers", "*.*").empty());
+    CHECK(matched_module("layers.3", "layer*").empty());
+    CHECK(matched_module("", "*").empty());
+    CHECK(matched_module("layers.3", "").empty());
+    CHECK(matched_module("layers.3", "layers..3").empty());
     CHECK(common_module("layers.3.ffn", "layers.3.moe") == "layers.3");
     CHECK(common_module("layers.3", "layers.3.moe") == "layers.3");
     CHECK(common_module("layers.3", "layers.30") == "layers");

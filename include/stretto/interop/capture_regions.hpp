@@ -28,11 +28,10 @@ enum class capture_direction : std::uint8_t {
     both  ///< of a node: it does not say
 };
 
-namespace detail {
-
 /// What a module path and a pattern for its beginning have in common: "layers.3" of "layers.3.moe.router" and
-/// "layers.*", where * is one component; nothing if the path begins otherwise.
-[[nodiscard]] inline std::string_view matched_prefix(std::string_view path, std::string_view pattern) noexcept {
+/// "layers.*", where * is one component; empty if the path begins otherwise. An empty component matches nothing.
+/// A part of `path`. O(length).
+[[nodiscard]] inline std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
     std::size_t i = 0, j = 0;
     while (true) {
         const std::size_t end = std::min(path.find('.', i), path.size());
@@ -45,6 +44,8 @@ namespace detail {
         j = pattern_end + 1;
     }
 }
+
+namespace detail {
 
 /// The module that both lie in: "layers.3" of "layers.3.ffn" and "layers.3.moe".
 [[nodiscard]] inline std::string_view common_module(std::string_view a, std::string_view b) noexcept {
@@ -136,7 +137,7 @@ struct module_region {
     constexpr std::size_t none = SIZE_MAX;
     std::vector<std::size_t> pair_of(modules.paths().size(), none);  // of forward, backward
     for (std::size_t p = 1; p < modules.paths().size(); ++p) {
-        const std::string_view root = detail::matched_prefix(modules.paths()[p], pattern);
+        const std::string_view root = matched_module(modules.paths()[p], pattern);
         if (root.empty()) continue;
         std::size_t r = 0;
         while (r < found.size() && found[r].module != root) r += 2;
@@ -178,7 +179,7 @@ struct module_chunks {
         const module_chunks& setting = settings[s];
         std::vector<char> named;
         for (const std::string& path : modules.paths())
-            named.push_back(setting.pattern.empty() || !detail::matched_prefix(path, setting.pattern).empty());
+            named.push_back(setting.pattern.empty() || !matched_module(path, setting.pattern).empty());
         bool any = false;
         for (std::uint32_t v = 0; v < step.size(); ++v) {
             if (step.kind(v) == op_kind::input || step.kind(v) == op_kind::output) continue;
