@@ -206,6 +206,25 @@ TEST_CASE("K10: quotients are those of whole numbers, rounded down") {
     CHECK(!value(std::string(200, '(') + "S" + std::string(200, ')')));
 }
 
+TEST_CASE("symbols are whole words, and functions are none") {
+    using expression = detail::extent_expression;
+    CHECK(!expression::mentions("s10 + s", "s1"));
+    CHECK(expression::mentions("(s10)//s1", "s1"));
+    CHECK(!expression::mentions("Max(s1, 2)", "Max"));
+    CHECK(!expression::mentions("", "s1"));
+    CHECK(expression::multiple("s1", "s1") == 1);
+    CHECK(expression::multiple("512*s1", "s1") == 512);
+    CHECK(expression::multiple("8 * s1*64", "s1") == 512);
+    for (const char* no :
+         {"8*s10", "s", "s1*s1", "s1 + 1", "s1**2", "2**s1", "s1*s2", "8*(s1//2)", "s1 8", "8*", "", "4"})
+        CHECK_MESSAGE(!expression::multiple(no, "s1"), no);
+    const auto renamed = [](std::string_view symbol) {
+        return symbol == "a" ? std::optional(std::string("a_0")) : std::nullopt;
+    };
+    CHECK(expression::substituted("a*(b//2) + Max(a, aa, 3)", renamed) == "a_0*(b//2) + Max(a_0, aa, 3)");
+    CHECK(expression::substituted("", renamed).empty());
+}
+
 TEST_CASE("bytes and payloads follow the shapes") {
     const std::string start =
         R"("name":"s","op":"c","kind":"start","inputs":[1],"outputs":[{"shape":[8],"dtype":"f32",)"

@@ -12,7 +12,7 @@
 
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
-#include "stretto/interop/detail/argument_text.hpp"
+#include "stretto/interop/detail/extent_expression.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
 namespace stretto {
@@ -23,21 +23,6 @@ struct token_symbol {
     std::int64_t value = 0;
     std::vector<token_dimension<std::uint32_t>> dimensions;  ///< of all nodes, in program order
 };
-
-namespace detail {
-
-/// Whether an expression such as "512*u0" mentions a symbol.
-[[nodiscard]] inline bool mentions(std::string_view expression, std::string_view symbol) noexcept {
-    for (std::size_t i = 0; i < expression.size();) {
-        std::size_t end = i;
-        while (end < expression.size() && is_word(expression[end])) ++end;
-        if (expression.substr(i, end - i) == symbol) return true;
-        i = end == i ? i + 1 : end;
-    }
-    return false;
-}
-
-}  // namespace detail
 
 /// The symbols in the shapes of inputs, most frequent first, each with every dimension that is a multiple of it and
 /// mentions it. A dimension that mentions two of them belongs to both. O(length of the text) per symbol.
@@ -51,7 +36,7 @@ namespace detail {
         for (const capture_tensor& t : outputs[v])
             for (const std::string& extent : t.symbolic)
                 for (const capture_symbol& s : step.symbols())
-                    if (detail::mentions(extent, s.name) && s.value > 0 &&
+                    if (detail::extent_expression::mentions(extent, s.name) && s.value > 0 &&
                         std::none_of(found.begin(), found.end(),
                                      [&](const token_symbol& f) { return f.name == s.name; }))
                         found.push_back({s.name, s.value, {}});
@@ -61,7 +46,7 @@ namespace detail {
             if (outputs[v].size() != 1) continue;
             const capture_tensor& t = outputs[v][0];
             for (std::size_t d = 0; d < t.symbolic.size() && d < t.shape.size(); ++d)
-                if (detail::mentions(t.symbolic[d], s.name) && t.shape[d] % s.value == 0) {
+                if (detail::extent_expression::mentions(t.symbolic[d], s.name) && t.shape[d] % s.value == 0) {
                     s.dimensions.push_back({v, d});
                     break;
                 }

@@ -7,13 +7,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
-#include "stretto/interop/detail/argument_text.hpp"
+#include "stretto/interop/detail/extent_expression.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
@@ -55,31 +56,29 @@ public:
     }
     /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it has others.
     [[nodiscard]] std::string in_symbols_of(std::uint32_t chunk, std::string_view extent) const {
-        std::string text;
-        for (std::size_t i = 0; i < extent.size();) {
-            std::size_t end = i;
-            while (end < extent.size() && is_word(extent[end])) ++end;
-            if (end == i) {
-                text += extent[i++];
-                continue;
-            }
-            const std::string_view word = extent.substr(i, end - i);
-            i = end;
-            const bool number = word[0] >= '0' && word[0] <= '9';
-            const bool function = end < extent.size() && extent[end] == '(';
-            std::string_view own = number || function ? word : std::string_view();
-            if (own.empty() && chunk < symbols_.size())
-                if (const auto at = symbols_[chunk].find(word); at != symbols_[chunk].end()) own = at->second;
-            if (own.empty()) return {};
-            text += own;
-        }
-        return text;
+        bool all = true;
+        std::string text = with_symbols_of(chunk, extent, [&] { all = false; });
+        return all ? text : std::string();
+    }
+    /// The same, but others stay as they are.
+    [[nodiscard]] std::string with_symbols_of(std::uint32_t chunk, std::string_view extent) const {
+        return with_symbols_of(chunk, extent, [] {});
     }
 
     /// What has been bound so far, with the values that shapes of parts are computed with.
     [[nodiscard]] const std::vector<capture_symbol>& made() const noexcept { return new_symbols_; }
 
 private:
+    template <class F>
+    [[nodiscard]] std::string with_symbols_of(std::uint32_t chunk, std::string_view extent, F other) const {
+        return extent_expression::substituted(extent, [&](std::string_view symbol) -> std::optional<std::string> {
+            if (chunk < symbols_.size())
+                if (const auto at = symbols_[chunk].find(symbol); at != symbols_[chunk].end()) return at->second;
+            other();
+            return std::nullopt;
+        });
+    }
+
     const capture* step_;
     capture_fields fields_;
     original_node recalled_;

@@ -60,18 +60,45 @@ public:
         }
     }
 
-    /// With the values of those symbols that have one in their places: "u0*(u1//2)" -> "4*(u1//2)".
-    [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
+    /// With what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
+    /// text: "u0*(u1//2)" -> "4*(u1//2)". O(length).
+    template <class F>
+    [[nodiscard]] static std::string substituted(std::string_view text, F f) {
         std::string now;
         const char* copied = text.data();
         for_each_symbol(text, [&](std::string_view symbol) {
-            const auto at = symbols.find(symbol);
-            if (at == symbols.end()) return;
-            now.append(copied, symbol.data());
-            now += at->second < 0 ? "(" + std::to_string(at->second) + ")" : std::to_string(at->second);
+            const std::optional<std::string> own = f(symbol);
+            if (!own) return;
+            now.append(copied, symbol.data()).append(*own);
             copied = symbol.data() + symbol.size();
         });
         return now.append(copied, text.data() + text.size());
+    }
+    /// With the values of those symbols that have one.
+    [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
+        return substituted(text, [&](std::string_view symbol) -> std::optional<std::string> {
+            const auto at = symbols.find(symbol);
+            if (at == symbols.end()) return std::nullopt;
+            return at->second < 0 ? "(" + std::to_string(at->second) + ")" : std::to_string(at->second);
+        });
+    }
+
+    [[nodiscard]] static bool mentions(std::string_view text, std::string_view symbol) {
+        bool found = false;
+        for_each_symbol(text, [&](std::string_view word) { found = found || word == symbol; });
+        return found;
+    }
+    /// How many times the symbol an extent is, where that can be read off: 512 of "512*u0" or "8*u0*64", 1 of "u0".
+    [[nodiscard]] static std::optional<std::int64_t> multiple(std::string_view text, std::string_view symbol) {
+        const std::size_t at = text.find(symbol), end = at + symbol.size();
+        if (at == std::string_view::npos || text.find_first_not_of("0123456789* ", end) != std::string_view::npos ||
+            text.substr(0, at).find_first_not_of("0123456789* ") != std::string_view::npos)
+            return std::nullopt;
+        if (at > 0 && is_word(text[at - 1])) return std::nullopt;
+        if (end < text.size() && is_word(text[end])) return std::nullopt;
+        if (text.find("**") != std::string_view::npos) return std::nullopt;
+        const symbol_values one = {{std::string(symbol), 1}};
+        return value(text, one);
     }
 
 private:
