@@ -144,6 +144,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_memory.hpp
     include/stretto/transform/detail/verify_replay.hpp
     include/stretto/transform/detail/verify_rules.hpp
+    include/stretto/transform/detail/verify_slices.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
     include/stretto/transform/plan_chunks.hpp

@@ -29,7 +29,10 @@ struct slicer {
     std::vector<value> split(value, std::size_t, std::span<const std::int64_t>) { return {}; }
     value concat(std::span<const value>, std::size_t) { return {}; }
     value sum(std::span<const value>) { return {}; }
-    value slice_write(value, value, std::size_t, std::int64_t) { return {}; }
+};
+struct slice_writer {
+    value empty_like(value, value) { return {}; }
+    value slice_write(value, value, std::size_t, std::span<const std::int64_t>, std::size_t) { return {}; }
 };
 struct half_a_fuser {
     op fuse(std::span<const op>) { return {}; }
@@ -45,6 +48,8 @@ void renumber(auto& ir) {
 TEST_CASE("each concept asks for its own verbs") {
     static_assert(fusing_rewriter<fuser, view> && !slicing_rewriter<fuser, view> && !cloning_rewriter<fuser, view>);
     static_assert(slicing_rewriter<slicer, view> && !fusing_rewriter<slicer, view>);
+    static_assert(slice_writing_rewriter<slice_writer, view> && !slicing_rewriter<slice_writer, view>);
+    static_assert(!slice_writing_rewriter<slicer, view>);
     static_assert(!fusing_rewriter<half_a_fuser, view>);
     using step = support::soa::step_rewriter;
     static_assert(ordering_rewriter<step, view> && group_rewriter<step, view>);

@@ -33,7 +33,9 @@ struct row_op {
         part,    ///< rows [first, last)
         concat,  ///< rows of all operands
         output,
-        widen  ///< x in a wider type, any state: sums are formed behind it
+        widen,  ///< x in a wider type, any state: sums are formed behind it
+        empty,  ///< rows that hold garbage
+        write   ///< x, into rows [first, last) of which y is copied in place
     };
     does what;
     std::vector<row_op*> reads;
@@ -101,11 +103,12 @@ struct row_model {
         }
     }
     std::vector<row_op*> effects(row_op* v) const {
-        if (v->what == row_op::does::increment) return {v->reads[0]};
+        if (v->what == row_op::does::increment || v->what == row_op::does::write) return {v->reads[0]};
         return {};
     }
     std::vector<row_op*> aliases(row_op* v) const {
-        if (v->what == row_op::does::increment || v->what == row_op::does::wait || v->what == row_op::does::part)
+        if (v->what == row_op::does::increment || v->what == row_op::does::wait || v->what == row_op::does::part ||
+            v->what == row_op::does::write)
             return {v->reads[0]};
         return {};
     }
@@ -220,6 +223,18 @@ struct row_rewriter {
             total = make(row_op::does::add, {total, parts[k]}, parts[0]->rows, parts[0]->number);
         return total;
     }
+    row_op* empty_like(row_op* x, row_op*) { return make(row_op::does::empty, {}, x->rows, x->number); }
+    row_op* slice_write(row_op* whole, row_op* part, std::size_t, std::span<const std::int64_t> sizes, std::size_t k) {
+        std::int64_t tokens = 0, from = 0;
+        for (std::size_t n = 0; n < sizes.size(); ++n) {
+            tokens += sizes[n];
+            if (n < k) from += sizes[n];
+        }
+        row_op* made = make(row_op::does::write, {whole, part}, whole->rows, whole->number);
+        made->first = whole->rows * static_cast<std::size_t>(from) / static_cast<std::size_t>(tokens);
+        made->last = whole->rows * static_cast<std::size_t>(from + sizes[k]) / static_cast<std::size_t>(tokens);
+        return made;
+    }
     void replace_uses(row_op* v, row_op* from, row_op* to) {
         ++calls;
         std::replace(v->reads.begin(), v->reads.end(), from, to);
@@ -313,6 +328,16 @@ inline std::vector<std::vector<std::int64_t>> run(row_program& p, std::uint32_t 
             case does::part: {
                 const table& t = of[o.reads[0]->number];
                 made = {t.storage, t.from + o.first, o.last - o.first};
+                break;
+            }
+            case does::empty:
+                made = fresh(std::vector<std::int64_t>(o.rows, -987654321));
+                break;
+            case does::write: {
+                const std::vector<std::int64_t> b = rows_of(o.reads[1]);
+                made = of[o.reads[0]->number];
+                for (std::size_t k = o.first; k < o.last; ++k)
+                    storages[made.storage][made.from + k] = b.at(k - o.first);
                 break;
             }
             case does::concat: {

@@ -61,7 +61,7 @@ struct program_view {
 
 // Writes down what it is told. New values count from 100.
 struct recorder {
-    const program* p;
+    const program* p = nullptr;
     std::vector<std::string> calls = {};
     std::uint32_t next = 100;
 
@@ -95,11 +95,27 @@ struct recorder {
     void erase(std::uint32_t v) { calls.push_back("erase " + std::to_string(v)); }
 };
 
+// Writes slices too. New names of memory are numbered like values.
+struct slice_recorder : recorder {
+    std::uint32_t empty_like(std::uint32_t x, std::uint32_t part) {
+        return made("empty like " + std::to_string(x) + " beside " + std::to_string(part), 1)[0];
+    }
+    std::uint32_t slice_write(std::uint32_t whole, std::uint32_t part, std::size_t dim,
+                              std::span<const std::int64_t> sizes, std::size_t k) {
+        return made("write " + std::to_string(part) + " along " + std::to_string(dim) + " as " + std::to_string(k) +
+                        " of " + std::to_string(sizes.size()) + " into " + std::to_string(whole),
+                    1)[0];
+    }
+};
+static_assert(!slice_writing_rewriter<recorder, program_view> && slice_writing_rewriter<slice_recorder, program_view>);
+
 using plan_type = chunk_plan<std::uint32_t, std::uint32_t>;
 using call_list = std::vector<std::string>;
 
+template <class Recorder = recorder>
 call_list replay(const plan_type& plan, const program& p) {
-    recorder r{&p};
+    Recorder r;
+    r.p = &p;
     apply_chunks(plan, program_view{&p}, r);
     return r.calls;
 }
@@ -185,6 +201,57 @@ TEST_CASE("what the region still writes is recombined before its first reader") 
     CHECK(replay(plan, p) == call_list{"at 1", "split 0 along 0 -> 100 101", "clone 1 of 100 rows 0+1 -> 102",
                                        "clone 1 of 101 rows 1+1 -> 103", "at 3", "concat 102 103 along 0 -> 104",
                                        "in 3 1 becomes 104", "erase 1"});
+}
+
+TEST_CASE("slices are written as soon as they are there") {
+    program p;
+    p.add({}, 1);         // 0 makes 0
+    p.add({0}, 3);        // 1 makes 1 2 3
+    p.add({1, 2, 3}, 0);  // 2
+    plan_type plan;
+    plan.regions = {{5, {2, 3}}};
+    plan.operations = {{1, 0}};
+    plan.splits = {{0, 0, 0}};
+    plan.joins = {{1, 0, recombination::concat, 4, {2}},
+                  {2, 0, recombination::sum, 0, {2}},
+                  {3, 0, recombination::concat, 6, {2}}};
+    choose_slices(plan, [](const auto& j) { return j.value != 1; });
+    CHECK(plan.counts() == chunk_counts{1, 2, 1, 1, 1, 1, 2});
+    const call_list expected = {"at 1",
+                                "split 0 along 0 -> 100 101",
+                                "clone 1 of 100 rows 0+2 -> 102 103 104",
+                                "empty like 3 beside 104 -> 105",
+                                "write 104 along 6 as 0 of 2 into 105 -> 106",
+                                "clone 1 of 101 rows 2+3 -> 107 108 109",
+                                "write 109 along 6 as 1 of 2 into 106 -> 110",
+                                "at 1",
+                                "concat 102 107 along 4 -> 111",
+                                "in 2 1 becomes 111",
+                                "at 1",
+                                "sum 103 108 -> 112",
+                                "in 2 2 becomes 112",
+                                "at 1",
+                                "in 2 3 becomes 110",
+                                "erase 1"};
+    CHECK(replay<slice_recorder>(plan, p) == expected);
+
+    // A rewriter that cannot write slices is asked what it is asked for concatenations.
+    const call_list without = replay(plan, p);
+    choose_slices(plan, [](const auto&) { return false; });
+    CHECK(plan.counts() == chunk_counts{1, 2, 1, 2, 1});
+    CHECK(replay(plan, p) == without);
+    CHECK(replay<slice_recorder>(plan, p) == without);
+}
+
+TEST_CASE("what is recombined late, summed or taken as it is is not written in slices") {
+    plan_type plan;
+    plan.joins = {{1, 0, recombination::concat, 4, {2}, true},
+                  {2, 0, recombination::sum, 0, {2}},
+                  {3, 0, recombination::first, 6, {2}}};
+    choose_slices(plan, [](const auto&) { return true; });
+    CHECK(plan.joins[0].how == recombination::concat);
+    CHECK(plan.joins[1].how == recombination::sum);
+    CHECK(plan.joins[2].how == recombination::first);
 }
 
 TEST_CASE("an empty plan changes nothing") {

@@ -68,7 +68,7 @@ bool same(const P& a, const P& b) {
     for (std::size_t k = 0; equal && k < a.joins.size(); ++k) {
         const auto &i = a.joins[k], &j = b.joins[k];
         equal = i.value == j.value && i.region == j.region && i.how == j.how && i.late == j.late &&
-                i.readers == j.readers && (i.how != recombination::concat || i.dim == j.dim);
+                i.readers == j.readers && (!i.may_be_slices() || i.dim == j.dim);
     }
     return equal;
 }
@@ -98,6 +98,20 @@ TEST_CASE("a plan as text, and back") {
     CHECK(plan->joins[1].late);
     CHECK(plan->refused == std::vector<int>{6});
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == example);
+}
+
+TEST_CASE("slices as text, and back") {
+    std::string text(example);
+    text.replace(text.find("concat 2"), 8, "slices 2");
+    const auto plan = read(text);
+    REQUIRE(plan);
+    CHECK(plan->joins[0].how == recombination::slices);
+    CHECK(plan->joins[0].dim == 2);
+    CHECK(plan->counts() == chunk_counts{3, 6, 1, 0, 1, 1, 2});
+    CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
+    text.replace(text.find("slices 2"), 8, "slices");
+    REQUIRE(!read(text));
+    CHECK(read(text).error() == chunk_text_error{8, "a number from 0 to 127 is expected"});
 }
 
 TEST_CASE("names may consist of any bytes") {

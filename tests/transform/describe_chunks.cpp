@@ -20,8 +20,8 @@ using does = row_op::does;
 namespace {
 
 std::string operator_name(const row_op* o) {
-    const char* names[] = {"input",     "scale", "add",  "total", "order",  "running", "numbers",
-                           "increment", "send",  "wait", "part",  "concat", "output",  "widen"};
+    const char* names[] = {"input", "scale", "add",  "total",  "order",  "running", "numbers", "increment",
+                           "send",  "wait",  "part", "concat", "output", "widen",   "empty",   "write"};
     return names[static_cast<std::size_t>(o->what)];
 }
 std::string value_name(const row_op* o) { return "x" + std::to_string(o->number); }
@@ -60,6 +60,24 @@ TEST_CASE("the difference that a plan makes, line by line") {
           "- x4 = output(x2, x1)\n"
           "+ x4 = output(x2', x1')\n");
     CHECK(describe({}, p) == "  ... 5 operations\n");
+    auto in_slices = *plan;
+    choose_slices(in_slices, [](const auto&) { return true; });
+    CHECK(describe(in_slices, p) ==
+          "  ... 1 operation\n"
+          "- x1 = scale(x0)\n"
+          "+ x0[0:4], x0[4:6] = split along 0 of (x0)\n"
+          "+ x1[0:4] = scale(x0[0:4])\n"
+          "+ x1' = empty()\n"
+          "+ x1'[0:4] = written along 0 with (x1[0:4])\n"
+          "+ x1[4:6] = scale(x0[4:6])\n"
+          "+ x1'[4:6] = written along 0 with (x1[4:6])\n"
+          "- x2 = total(x1)\n"
+          "+ x2[0:4] = total(x1[0:4])\n"
+          "+ x2[4:6] = total(x1[4:6])\n"
+          "+ x2' = sum of (x2[0:4], x2[4:6])\n"
+          "  ... 1 operation\n"
+          "- x4 = output(x2, x1)\n"
+          "+ x4 = output(x2', x1')\n");
 }
 
 TEST_CASE("there are as many lines as the plan counts operations") {
@@ -84,7 +102,7 @@ TEST_CASE("there are as many lines as the plan counts operations") {
         }
         const chunk_counts n = plan.counts();
         RC_ASSERT(removed == n.chunked + changed);
-        RC_ASSERT(added == n.clones + n.splits + n.concats + n.sums + changed);
+        RC_ASSERT(added == n.clones + n.splits + n.concats + n.sums + n.empties + n.slice_writes + changed);
         RC_ASSERT(removed + stays == c.p.ops.size());
     });
 }

@@ -23,6 +23,7 @@ using tokens = std::vector<token_dimension<row_op*>>;
 static_assert(dependence_graph<support::row_view> && dataflow_graph<support::row_view>);
 static_assert(chunk_model<support::row_chunk_model, support::row_view>);
 static_assert(chunking_rewriter<support::row_rewriter, support::row_view>);
+static_assert(slice_writing_rewriter<support::row_rewriter, support::row_view>);
 
 namespace {
 
@@ -427,7 +428,7 @@ TEST_CASE("a collective and its wait are chunked together, whatever lies between
 }
 
 TEST_CASE("random programs compute the same in chunks") {
-    std::size_t planned = 0, chunked = 0, strictly = 0;
+    std::size_t planned = 0, chunked = 0, strictly = 0, slices = 0;
     stretto_check("skipping what is refused", 10000, [&] {
         const auto steps = *rc::gen::container<std::vector<std::array<std::uint8_t, 3>>>(
             rc::gen::arbitrary<std::array<std::uint8_t, 3>>());
@@ -487,10 +488,13 @@ TEST_CASE("random programs compute the same in chunks") {
             ++strictly;
             of = std::move(all_of);
         }
+        choose_slices(*of, [](const auto& join) { return join.value->number % 2 == 1; });
+        slices += of->counts().empties;
         apply(*of, p);
         RC_ASSERT(support::run(p, 11) == before);
     });
     MESSAGE(chunked << " of " << planned << " plans chunk something; " << strictly << " need nothing skipped");
     CHECK(4 * chunked > planned);
     CHECK(10 * strictly > planned);
+    CHECK(10 * slices > planned);
 }

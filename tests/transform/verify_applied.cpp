@@ -53,6 +53,17 @@ struct recording_rewriter : support::row_rewriter {
         from[made] = {row_origin::kind::join, nullptr, from[parts[0]].vertex, 0, 0};
         return made;
     }
+    row_op* empty_like(row_op* x, row_op* part) {
+        row_op* made = row_rewriter::empty_like(x, part);
+        from[made] = {row_origin::kind::empty, nullptr, from[part].vertex, 0, 0};
+        return made;
+    }
+    row_op* slice_write(row_op* whole, row_op* part, std::size_t dim, std::span<const std::int64_t> sizes,
+                        std::size_t k) {
+        row_op* made = row_rewriter::slice_write(whole, part, dim, sizes, k);
+        from[made] = {row_origin::kind::slice, nullptr, nullptr, 0, static_cast<std::uint32_t>(k)};
+        return made;
+    }
     row_op* sum(std::span<row_op* const> parts) {
         row_op* made = row_rewriter::sum(parts);
         for (row_op* o = made; o != parts[0]; o = o->reads[0])
@@ -120,7 +131,7 @@ TEST_CASE("two operations in two chunks") {
     REQUIRE(c.plan.operations.size() == 2);
     const auto verified = c.verify();
     REQUIRE(verified);
-    CHECK(*verified == applied_counts{5, 4, 2, 2});
+    CHECK(*verified == applied_counts{5, 4, 2, 1, 1, 2});  // one value by concatenation, one slice by slice
 }
 
 TEST_CASE("M1: a reader outside reads part 0") {
@@ -300,7 +311,7 @@ TEST_CASE("archetypes suffice") {
 
 TEST_CASE("every rule has a sentence of its own") {
     std::vector<std::string_view> sentences;
-    for (int r = 0; r <= static_cast<int>(applied_rule::join_too_early); ++r)
+    for (int r = 0; r <= static_cast<int>(applied_rule::slice_missing); ++r)
         sentences.push_back(hint(static_cast<applied_rule>(r)));
     for (std::string_view s : sentences) CHECK(!s.empty());
     std::sort(sentences.begin(), sentences.end());
@@ -387,8 +398,9 @@ const damage damages[] = {
      [](applied_case& c, std::size_t pick) {
          row_op* clone = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::clone) && c.from[o].chunk == 1; });
          if (clone == nullptr) return false;
-         auto to = c.at(clone);
-         c.after.p.ops.splice(std::prev(to), c.after.p.ops, to);
+         auto to = std::prev(c.at(clone));
+         while (!c.is(&*to, from_kind::clone)) --to;  // slices are written between clones
+         c.after.p.ops.splice(to, c.after.p.ops, c.at(clone));
          return true;
      }},
     {"a clone twice",
@@ -486,6 +498,106 @@ const damage damages[] = {
          });
          if (join == nullptr) return false;
          c.after.p.ops.splice(std::next(c.at(join->reads.back())), c.after.p.ops, c.at(join));
+         return true;
+     }},
+    {"a slice that is not written",
+     {applied_rule::slice_missing},
+     [](applied_case& c, std::size_t pick) {
+         row_op* write = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::slice); });
+         if (write == nullptr) return false;
+         for (row_op* u : std::vector<row_op*>(write->readers))
+             std::replace(u->reads.begin(), u->reads.end(), write, write->reads[0]);
+         c.after.p.ops.erase(c.at(write));
+         return true;
+     }},
+    {"a slice that is written twice",
+     {applied_rule::slice_doubled},
+     [](applied_case& c, std::size_t pick) {
+         row_op* write = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::slice); });
+         if (write == nullptr) return false;
+         row_op* again = &*c.after.p.ops.insert(std::next(c.at(write)), *write);
+         c.from[again] = c.from[write];
+         return true;
+     }},
+    {"a part in the place of another",
+     {applied_rule::slice_misplaced},
+     [](applied_case& c, std::size_t pick) {
+         row_op* write = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::slice); });
+         if (write == nullptr) return false;
+         if (pick % 2 == 0) c.from[write].chunk += static_cast<std::uint32_t>(1 + pick % 3);
+         else c.from[write].chunk = 99;
+         return true;
+     }},
+    {"another part in its place",
+     {applied_rule::slice_misplaced},
+     [](applied_case& c, std::size_t pick) {
+         row_op* write = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::slice) && c.from[o].chunk == 1; });
+         if (write == nullptr) return false;
+         row_op* first = write->reads[0];  // it may have been written behind other values' slices
+         write->reads[1] = first->reads[1];
+         return true;
+     }},
+    {"a slice read before the last one is written",
+     {applied_rule::reads_part},
+     [](applied_case& c, std::size_t pick) {
+         // Of one memory, whatever its name: behind the last write, so in front of it after all.
+         row_op* reader = c.choose(pick, [&](row_op* o) {
+             return c.is(o, from_kind::kept) &&
+                    std::any_of(o->reads.begin(), o->reads.end(), [&](row_op* x) { return c.is(x, from_kind::slice); });
+         });
+         if (reader == nullptr) return false;
+         row_op* last = *std::find_if(reader->reads.begin(), reader->reads.end(),
+                                      [&](row_op* x) { return c.is(x, from_kind::slice); });
+         row_op* before = last->reads[0];
+         for (row_op* u : std::vector<row_op*>(last->readers))
+             std::replace(u->reads.begin(), u->reads.end(), last, before);
+         c.after.p.ops.splice(c.after.p.ops.end(), c.after.p.ops, c.at(last));
+         return true;
+     }},
+    {"memory that is made twice",
+     {applied_rule::slice_doubled},
+     [](applied_case& c, std::size_t pick) {
+         row_op* empty = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::empty); });
+         if (empty == nullptr) return false;
+         row_op* again = &*c.after.p.ops.insert(std::next(c.at(empty)), *empty);
+         c.from[again] = c.from[empty];
+         return true;
+     }},
+    {"memory that is not planned",
+     {applied_rule::join_unplanned},
+     [](applied_case& c, std::size_t pick) {
+         row_op* join = c.choose(pick, [&](row_op* o) { return c.is(o, from_kind::join); });
+         if (join == nullptr) return false;
+         c.from[join].what = from_kind::empty;
+         return true;
+     }},
+    {"slices in one piece",
+     {applied_rule::join_unplanned},
+     [](applied_case& c, std::size_t pick) {
+         row_op* write = c.choose(
+             pick, [&](row_op* o) { return c.is(o, from_kind::slice) && c.is(o->reads[1], from_kind::clone); });
+         if (write == nullptr) return false;
+         row_op* part = write->reads[1];
+         row_op* join = &*c.after.p.ops.insert(std::next(c.at(write)), {does::concat, {part}, part->rows});
+         c.from[join] = {from_kind::join, nullptr, c.from[part].vertex, 0, 0};
+         return true;
+     }},
+    {"a clone that reads slices",
+     {applied_rule::reads_whole},
+     [](applied_case& c, std::size_t pick) {
+         // A clone that reads a part reads the memory where that part has been written before.
+         row_op* write = nullptr;
+         row_op* clone = c.choose(pick, [&](row_op* o) {
+             if (!c.is(o, from_kind::clone)) return false;
+             for (row_op* x : o->reads)
+                 for (row_op* w : x->readers)
+                     if (c.is(w, from_kind::slice) && w->reads[1] == x && c.from[x].vertex != c.from[o].vertex &&
+                         w->number < o->number)
+                         write = w;
+             return write != nullptr;
+         });
+         if (clone == nullptr) return false;
+         std::replace(clone->reads.begin(), clone->reads.end(), write->reads[1], write);
          return true;
      }},
     {"a part of something else",

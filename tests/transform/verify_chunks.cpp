@@ -267,14 +267,17 @@ TEST_CASE("M7: the parts are recombined in the wrong way") {
     p.append(does::output, {y, t}, 1);
     const row_plan made = plan(p, {{{y, t}, {2, 2}}}, {{x, 0}});
     for (std::size_t j : {0u, 1u})
-        for (recombination how : {recombination::concat, recombination::sum, recombination::first}) {
+        for (recombination how :
+             {recombination::concat, recombination::sum, recombination::first, recombination::slices}) {
             row_plan other = made;
             other.joins[j].how = how;
-            if (other.joins[j].how == made.joins[j].how) CHECK(verify(other, p));
+            if (how == made.joins[j].how || (how == recombination::slices && j == 0)) CHECK(verify(other, p));
             else CHECK(find(verify(other, p), chunk_rule::join_way)->position == j);
         }
     row_plan along = made;
     along.joins[0].dim = 1;
+    CHECK(find(verify(along, p), chunk_rule::join_way));
+    along.joins[0].how = recombination::slices;
     CHECK(find(verify(along, p), chunk_rule::join_way));
 }
 
@@ -350,6 +353,16 @@ TEST_CASE("writes in place") {
         while (&*to != at) ++to;
         p.ops.splice(std::next(to), p.ops, std::prev(p.ops.end()));
     };
+    SUBCASE("slices do not wait for them") {
+        made.joins[0].how = recombination::slices;
+        const auto found = verify(made, p);
+        REQUIRE(!found);
+        REQUIRE(found.error().size() == 1);
+        CHECK(found.error()[0].broken == chunk_rule::slices_late);
+        CHECK(found.error()[0].vertex == y);
+        made.joins[0].late = false;
+        CHECK(find(verify(made, p), chunk_rule::join_too_early)->other == up);
+    }
     SUBCASE("behind a recombination") {
         made.joins[0].late = false;
         const auto found = verify(made, p);
@@ -874,6 +887,25 @@ const damage damages[] = {
          ++plan.joins[k].dim;
          return true;
      }},
+    {"slices written along no dimension",
+     {chunk_rule::join_way},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         const std::size_t k =
+             choose(plan.joins.size(), pick, [&](std::size_t n) { return plan.joins[n].how == recombination::slices; });
+         if (k == plan.joins.size()) return false;
+         ++plan.joins[k].dim;
+         return true;
+     }},
+    {"slices of what the region still writes",
+     {chunk_rule::slices_late},
+     [](row_plan& plan, row_case&, std::size_t pick) {
+         const std::size_t k = choose(plan.joins.size(), pick, [&](std::size_t n) {
+             return plan.joins[n].how == recombination::concat && plan.joins[n].late;
+         });
+         if (k == plan.joins.size()) return false;
+         plan.joins[k].how = recombination::slices;
+         return true;
+     }},
     {"a recombination before the last write",
      {chunk_rule::join_too_early},
      [](row_plan& plan, row_case&, std::size_t pick) {
@@ -945,7 +977,8 @@ const damage damages[] = {
          c.p.ops.back().reads.push_back(sent);
          auto to = plan.joins.begin();
          while (to != plan.joins.end() && to->value->number < sent->number) ++to;
-         plan.joins.insert(to, {sent, plan.operations[k].region, recombination::concat, 0, {&c.p.ops.back()}, false});
+         const recombination how = pick % 2 == 0 ? recombination::concat : recombination::slices;
+         plan.joins.insert(to, {sent, plan.operations[k].region, how, 0, {&c.p.ops.back()}, false});
          return true;
      }},
     {"a new dead reader",

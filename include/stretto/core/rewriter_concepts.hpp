@@ -50,17 +50,26 @@ concept group_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, group_id
     r.set_group(v, group);
 };
 
-/// The verbs of chunking: `split` along a dimension into parts of the given sizes, `concat` and `sum` of parts,
-/// and `slice_write`, which writes a part in place into the value that will hold all of them.
+/// The verbs of chunking: `split` along a dimension into parts whose extents are in the ratio of the sizes, `concat`
+/// and `sum` of parts.
 template <class R, class G>
 concept slicing_rewriter =
     dataflow_graph<G> && requires(R& r, value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,
-                                  std::span<const value_t<G>> parts, std::int64_t offset) {
+                                  std::span<const value_t<G>> parts) {
         { r.split(x, dim, sizes) } -> iterable_of<value_t<G>>;
         { r.concat(parts, dim) } -> std::convertible_to<value_t<G>>;
         { r.sum(parts) } -> std::convertible_to<value_t<G>>;
-        { r.slice_write(x, x, dim, offset) } -> std::convertible_to<value_t<G>>;
     };
+
+/// `empty_like(x, part)`: memory for a value like x, a part of which is there already; what it holds is never read.
+/// `slice_write(whole, part, dim, sizes, k)`: writes `part` in place to where `split(whole, dim, sizes)` would find
+/// part k; gives `whole`, or a new name of its memory.
+template <class R, class G>
+concept slice_writing_rewriter = dataflow_graph<G> && requires(R& r, value_t<G> x, std::size_t dim,
+                                                               std::span<const std::int64_t> sizes, std::size_t k) {
+    { r.empty_like(x, x) } -> std::convertible_to<value_t<G>>;
+    { r.slice_write(x, x, dim, sizes, k) } -> std::convertible_to<value_t<G>>;
+};
 
 }  // namespace stretto
 

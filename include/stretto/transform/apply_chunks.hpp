@@ -29,26 +29,23 @@ struct chunk_part {
 
 /// `insert_before(v)`: what is made from now on stands before v, in the order of the calls. `clone(v, operands, part)`:
 /// an operation like v that reads `operands` and has the extents of that part; gives its results. `split`, `concat`,
-/// `sum`, `replace_uses`, `erase`: as in core/rewriter_concepts.hpp.
+/// `sum`, `replace_uses`, `erase`: as in core/rewriter_concepts.hpp. A rewriter may have `empty_like` and `slice_write`
+/// too; one that has not is asked for a concatenation where the plan has slices, which gives the same values.
 template <class R, class G>
-concept chunking_rewriter =
-    use_rewriter<R, G> && erasing_rewriter<R, G> &&
-    requires(R& r, vertex_t<G> v, value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,
-             std::span<const value_t<G>> values, const chunk_part& part) {
-        r.insert_before(v);
-        { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
-        { r.split(x, dim, sizes) } -> iterable_of<value_t<G>>;
-        { r.concat(values, dim) } -> std::convertible_to<value_t<G>>;
-        { r.sum(values) } -> std::convertible_to<value_t<G>>;
-    };
+concept chunking_rewriter = use_rewriter<R, G> && erasing_rewriter<R, G> && slicing_rewriter<R, G> &&
+                            requires(R& r, vertex_t<G> v, std::span<const value_t<G>> values, const chunk_part& part) {
+                                r.insert_before(v);
+                                { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
+                            };
 
 /// Replays the plan. `g` must be the view it was made from, and the IR unchanged since. One `split` per value and
-/// region, one `clone` per operation and chunk, one `concat` or `sum` per value that is read outside, one
-/// `replace_uses` per reader, one `erase` per chunked operation; nothing else. Clones stand where their original stood,
-/// chunk after chunk; a value is cut before its first use, and recombined right behind its last part, or before its
-/// first reader if the region writes it in place. Clones of a chain are given what the one before has left.
-/// O(operations of the plan and their operands) beside the rewriter; finding a value among the results of its producer
-/// is linear in their number.
+/// region, one `clone` per operation and chunk, one `concat` or `sum` per value that is read outside, or one
+/// `empty_like` and a `slice_write` per chunk, one `replace_uses` per reader, one `erase` per chunked operation;
+/// nothing else. Clones stand where their original stood, chunk after chunk; a value is cut before its first use, and
+/// recombined right behind its last part, or before its first reader if the region writes it in place; memory for
+/// slices is made behind the first part, and each is written right behind the clone that makes it. Clones of a chain
+/// are given what the one before has left. O(operations of the plan and their operands) beside the rewriter; finding a
+/// value among the results of its producer is linear in their number.
 template <dataflow_graph G, chunking_rewriter<G> R>
     requires indexed_graph<G>
 void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
@@ -59,7 +56,7 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
     for (const chunked_operation<V>& o : plan.operations) chunked[g.index(o.vertex)] = true;
 
     std::size_t next_split = 0, next_join = 0;  // both are listed in the order of the operations
-    std::vector<X> operands;
+    std::vector<X> operands, slices;
     for (std::uint32_t k = 0; k < plan.operations.size(); ++k) {
         const chunked_operation<V>& o = plan.operations[k];
         const auto& region = plan.regions[o.region];
@@ -71,6 +68,9 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             for (X part : rewriter.split(at.cells[at.splits[next_split].whole], plan.splits[next_split].dim, sizes))
                 at.cells[cell++] = part;
         }
+        std::size_t end_join = next_join;
+        while (end_join < plan.joins.size() && g.producer(plan.joins[end_join].value) == o.vertex) ++end_join;
+        slices.assign(end_join - next_join, X{});
         chunk_part part{0, own.clones, region.tokens, {}, plan.operand_states(o), plan.result_states(o)};
         for (; part.chunk < part.chunks; ++part.chunk) {
             part.rows = {part.rows.first + part.rows.count, o.once ? region.tokens : sizes[part.chunk]};
@@ -83,19 +83,33 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
                 at.cells[cell] = made;
                 cell += own.clones;
             }
+            if constexpr (slice_writing_rewriter<R, G>)
+                for (std::size_t n = next_join; n < end_join; ++n) {
+                    const chunk_join<V, X>& j = plan.joins[n];
+                    if (j.how != recombination::slices) continue;
+                    const X made = at.cells[at.first_part(k, j.value) + part.chunk];
+                    X& whole = slices[n - next_join];
+                    if (part.chunk == 0) whole = rewriter.empty_like(j.value, made);
+                    whole = rewriter.slice_write(whole, made, j.dim, sizes, part.chunk);
+                }
         }
-        for (; next_join < plan.joins.size() && g.producer(plan.joins[next_join].value) == o.vertex; ++next_join) {
-            const chunk_join<V, X>& j = plan.joins[next_join];
+        for (std::size_t n = next_join; n < end_join; ++n) {
+            const chunk_join<V, X>& j = plan.joins[n];
             const std::span<const X> parts(at.cells.data() + at.first_part(k, j.value), own.clones);
             rewriter.insert_before(j.late ? j.readers[0] : o.vertex);
-            const X whole = j.how == recombination::concat ? X(rewriter.concat(parts, j.dim))
-                            : j.how == recombination::sum  ? X(rewriter.sum(parts))
-                            : o.is_chain()                 ? parts.back()
-                                                           : parts[0];
+            const auto recombined = [&] {
+                if (j.how == recombination::sum) return X(rewriter.sum(parts));
+                if (j.how == recombination::first) return o.is_chain() ? parts.back() : parts[0];
+                if constexpr (slice_writing_rewriter<R, G>)
+                    if (j.how == recombination::slices) return slices[n - next_join];
+                return X(rewriter.concat(parts, j.dim));
+            };
+            const X whole = recombined();
             at.cells[at.whole_cell(j.value)] = whole;
             for (const V& reader : j.readers)
                 if (!chunked[g.index(reader)]) rewriter.replace_uses(reader, j.value, whole);
         }
+        next_join = end_join;
     }
     for (std::size_t k = plan.operations.size(); k-- > 0;) rewriter.erase(plan.operations[k].vertex);
 }

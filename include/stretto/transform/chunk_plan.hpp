@@ -58,9 +58,10 @@ struct chunk_split {
 };
 
 enum class recombination : std::uint8_t {
-    concat,  ///< one part behind the other
+    concat,  ///< one part behind the other, once all of them are there
     sum,     ///< in the order of the chunks
-    first    ///< all parts are the same; of a chain, what the last chunk has left
+    first,   ///< all parts are the same; of a chain, what the last chunk has left
+    slices   ///< as concat, but every part is written in place to where it belongs as soon as it is there
 };
 
 /// A value that somebody outside of its region reads.
@@ -72,6 +73,11 @@ struct chunk_join {
     std::uint32_t dim = 0;
     std::vector<V> readers;  ///< outside of the region, in program order
     bool late = false;       ///< somebody writes the parts in place: recombined before the first reader, else at once
+
+    /// Whether `how` may be either of concat and slices.
+    [[nodiscard]] bool may_be_slices() const noexcept {
+        return (how == recombination::concat && !late) || how == recombination::slices;
+    }
 };
 
 /// How many operations a plan makes and removes.
@@ -79,6 +85,7 @@ struct chunk_counts {
     std::size_t chunked = 0;  ///< operations that vanish
     std::size_t clones = 0;   ///< their clones
     std::size_t splits = 0, concats = 0, sums = 0;
+    std::size_t empties = 0, slice_writes = 0;  ///< of values that are written slice by slice
     friend bool operator==(const chunk_counts&, const chunk_counts&) = default;
 };
 
@@ -105,6 +112,8 @@ struct chunk_plan {
         for (const chunk_join<V, X>& j : joins) {
             n.concats += j.how == recombination::concat;
             n.sums += j.how == recombination::sum;
+            n.empties += j.how == recombination::slices;
+            if (j.how == recombination::slices) n.slice_writes += regions[j.region].sizes.size();
         }
         return n;
     }
@@ -115,6 +124,17 @@ struct chunk_plan {
         return {states.data() + o.first_result, states.data() + o.last_result};
     }
 };
+
+/// Decides for every value that is put together of slices how: written in place part by part where `wanted(join)` says
+/// so, else concatenated. A concatenation is one kernel, and takes all parts and the whole at once; slices are as many
+/// kernels as chunks, and a part that nobody else reads is gone when it is written. Values are the same.
+/// O(joins), one question each.
+template <handle V, handle X, class Wanted>
+    requires requires(Wanted& wanted, const chunk_join<V, X>& join) { static_cast<bool>(wanted(join)); }
+void choose_slices(chunk_plan<V, X>& plan, Wanted wanted) {
+    for (chunk_join<V, X>& j : plan.joins)
+        if (j.may_be_slices()) j.how = wanted(j) ? recombination::slices : recombination::concat;
+}
 
 enum class chunk_reason : std::uint8_t {
     no_regions,           ///< there is nothing to chunk

@@ -12,8 +12,9 @@
 //
 // One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
 // them; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join
-// VALUE REGION concat DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind, `@DIM` where
-// it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
+// VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind,
+// `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \"
+// \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -73,8 +74,9 @@ template <handle V, handle X, class VertexName, class ValueName>
         text += "join";
         name(value_name(j.value));
         number(j.region);
-        text += j.how == recombination::concat ? " concat" : j.how == recombination::sum ? " sum" : " first";
-        if (j.how == recombination::concat) number(j.dim);
+        const bool concat = j.how == recombination::concat, slices = j.how == recombination::slices;
+        text += concat ? " concat" : slices ? " slices" : j.how == recombination::sum ? " sum" : " first";
+        if (concat || slices) number(j.dim);
         text += j.late ? " late readers" : " readers";
         for (const V& v : j.readers) name(vertex_name(v));
         text += '\n';
@@ -168,6 +170,9 @@ template <handle V, handle X, class FindVertex, class FindValue>
             j.region = region();
             if (in.skip("concat")) {
                 j.how = recombination::concat;
+                j.dim = dim();
+            } else if (in.skip("slices")) {
+                j.how = recombination::slices;
                 j.dim = dim();
             } else if (in.skip("sum")) {
                 j.how = recombination::sum;

@@ -72,6 +72,19 @@ public:
         return join(parts, "concat along " + std::to_string(dim) + " of ");
     }
     std::uint32_t sum(std::span<const std::uint32_t> parts) { return join(parts, "sum of "); }
+    std::uint32_t empty_like(std::uint32_t x, std::uint32_t) {
+        const std::array<std::uint32_t, 1> whole = {add_value(values_[x] + "'")};
+        add_line(whole, "empty", {});
+        return whole[0];
+    }
+    std::uint32_t slice_write(std::uint32_t whole, std::uint32_t part, std::size_t dim,
+                              std::span<const std::int64_t> sizes, std::size_t k) {
+        chunk_interval at;
+        for (std::size_t chunk = 0; chunk <= k; ++chunk) at = {at.first + at.count, sizes[chunk]};
+        const std::array<std::uint32_t, 1> slice = {add_value(values_[whole] + rows(at))};
+        add_line(slice, "written along " + std::to_string(dim) + " with ", {&part, 1});
+        return whole;
+    }
     void replace_uses(std::uint32_t v, std::uint32_t from, std::uint32_t to) {
         if (now_[v].empty()) now_[v].assign(program_.operands[v].begin(), program_.operands[v].end());
         for (std::uint32_t& x : now_[v])
@@ -150,9 +163,16 @@ private:
 ///     - output(y)
 ///     + output(y')
 ///
-/// `x[4:6]`: what the chunk with rows 4 and 5 of the tokens has of x; `y'`: y, recombined. `operator_name(v)` and
-/// `value_name(x)` give texts. The lines are written by apply_chunks, so they are what it does. `g` must be the view
-/// that the plan was made from. O(V + E).
+/// `x[4:6]`: what the chunk with rows 4 and 5 of the tokens has of x; `y'`: y, recombined. Slice by slice, that is
+///
+///     + y[0:4] = scale(x[0:4])
+///     + y' = empty()
+///     + y'[0:4] = written along 0 with (y[0:4])
+///     + y[4:6] = scale(x[4:6])
+///     + y'[4:6] = written along 0 with (y[4:6])
+///
+/// `operator_name(v)` and `value_name(x)` give texts. The lines are written by apply_chunks, so they are what it does.
+/// `g` must be the view that the plan was made from. O(V + E).
 template <vertex_list_graph G, class OperatorName, class ValueName>
     requires dataflow_graph<G> && indexed_graph<G> &&
              requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {

@@ -18,19 +18,21 @@ namespace stretto {
 
 /// How many operations of which kind the program after has.
 struct applied_counts {
-    std::size_t kept = 0, clones = 0, splits = 0, joins = 0;
+    std::size_t kept = 0, clones = 0, splits = 0, joins = 0, empties = 0, slices = 0;
     friend bool operator==(const applied_counts&, const applied_counts&) = default;
 };
 
 /// What the program after is made of, or everything that is wrong with it, in its program order. Kept operations and
 /// clones must stand as apply_chunks puts them; they must read what the plan says: outside of a region nobody reads a
 /// part, within it every clone reads the parts of its own chunk; parts come from the whole value, recombined values
-/// from all parts in their order. A split or join may take several operations.
+/// from all parts in their order; memory that is written slice by slice is read when all slices are there. A split,
+/// join or write of a slice may take several operations.
 ///
 /// `before` is a view of the program as it was, say of a copy, and the plan one that verify_chunks finds right for it.
 /// `origin(v)`, of an operation v of `after`, says where it comes from. It is believed about which rows a split takes
-/// and how a join recombines: what operations compute is not looked at. Both views list their vertices in a topological
-/// order. Deterministic. O(V + E); finding a value among the results of its producer is linear in their number.
+/// or a slice takes and how a join recombines: what operations compute is not looked at. Both views list their vertices
+/// in a topological order. Deterministic. O(V + E); finding a value among the results of its producer is linear in
+/// their number.
 template <dependence_graph G, dependence_graph H, class Origin>
     requires dataflow_graph<G> && dataflow_graph<H> && requires(const Origin& origin, vertex_t<H> v) {
         { origin(v) } -> std::convertible_to<applied_origin<vertex_t<G>, value_t<G>>>;
@@ -55,6 +57,8 @@ template <dependence_graph G, dependence_graph H, class Origin>
         counts.clones += from.what == what::clone;
         counts.splits += from.what == what::split;
         counts.joins += from.what == what::join;
+        counts.empties += from.what == what::empty;
+        counts.slices += from.what == what::slice;
         replay.meet(v, from);
     }
     replay.finish();

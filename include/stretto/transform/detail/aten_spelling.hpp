@@ -14,9 +14,19 @@
 
 namespace stretto {
 
+/// An argument that spells an extent of the clone's only result as an integer where the original has another.
+struct written_extent {
+    tensor_argument* argument;
+    std::int32_t dim = -1;  ///< of the result; -1: an amount that the original spells as an integer
+};
+
 /// Owns argument lists. What it has handed out stays where it is.
 class argument_store {
 public:
+    /// In the lists that it owns, in the order in which they were written.
+    [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
+    void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
+
     [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
         return lists_.emplace_back(of.begin(), of.end());
     }
@@ -27,6 +37,7 @@ public:
 private:
     std::vector<std::vector<tensor_argument>> lists_;
     std::vector<std::vector<named_tensor_argument>> named_;
+    std::vector<written_extent> extents_;
 };
 
 /// What an operation is called with.
@@ -102,11 +113,12 @@ private:
         const std::size_t k = c_.operand(a);
         return k < c_.operands.size() && is_whole(c_.state(k));
     }
-    [[nodiscard]] tensor_argument share(std::int64_t extent) const {
-        tensor_argument a;
+    /// The chunk's share of an extent of the result, or of an amount (dim: -1).
+    void write_share(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
+        a = {};
         a.what = form::integer;
         a.integer = share_of(extent, c_.tokens, chunk_);
-        return a;
+        store_.written(a, dim);
     }
 
     /// How many rows a part has is its exact share of what is sliced. Of rows in another order only the operand knows,
@@ -121,10 +133,13 @@ private:
         const std::span<tensor_argument> items = writable_items(*writable(position, name));
         for (std::size_t j = 0; j < items.size(); ++j) {
             const bool literal = items[j].what == form::integer;
-            if (j != d && literal && items[j].integer < 0 && !expands) items[j].integer = shape[j];
+            if (j != d && literal && items[j].integer < 0 && !expands) {
+                items[j].integer = shape[j];
+                store_.written(items[j], static_cast<std::int32_t>(j));
+            }
             if (j != d || (literal ? items[j].integer < 0 : !shared_number(items[j]))) continue;
-            items[j] = share(shape[j]);
-            if (r.what != chunk_kind::sliced) items[j].integer = -1;
+            if (r.what == chunk_kind::sliced) write_share(items[j], shape[j], r.dim);
+            else items[j] = {form::integer, -1, 0, {}, {}};
         }
     }
 
@@ -135,7 +150,7 @@ private:
         if (r.what != chunk_kind::sliced || end.what != form::integer) return;
         const std::int64_t extent = c_.result_types[0].shape[static_cast<std::size_t>(r.dim)];
         if (wrapped(c_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim && end.integer == extent)
-            *writable(3, "end") = share(extent);
+            write_share(*writable(3, "end"), extent, r.dim);
     }
 
     void amounts(std::size_t position) {
@@ -146,7 +161,7 @@ private:
         for (const tensor_argument& a : c_.argument(position, name).items) literal = literal || a.what == form::integer;
         if (!literal) return;
         for (tensor_argument& a : writable_items(*writable(position, name)))
-            if (a.what == form::integer) a = share(a.integer);
+            if (a.what == form::integer) write_share(a, a.integer, -1);
     }
 
     /// A number that all chunks share cannot be how many rows each of them has; the counts tell that themselves.

@@ -16,7 +16,9 @@ struct applied_origin {
         kept,   ///< it was there before
         clone,  ///< for one chunk
         split,  ///< makes parts, or helps to
-        join    ///< recombines parts, or some of them
+        join,   ///< recombines parts, or some of them
+        empty,  ///< makes memory for a value that is written slice by slice, whatever it reads
+        slice   ///< writes a part in place to where it belongs in such memory, or only finds the place
     };
     /// Of a split that is not for one part: result k is part k, or, if there are fewer results, only other splits of
     /// the value read it.
@@ -24,9 +26,9 @@ struct applied_origin {
 
     kind what = kind::kept;
     V vertex{};                ///< of kept and clone: the operation before
-    X value{};                 ///< of split and join: the value before
+    X value{};                 ///< of split, join and empty: the value before
     std::uint32_t region = 0;  ///< of split
-    std::uint32_t chunk = 0;   ///< of clone; of split: which part its results are
+    std::uint32_t chunk = 0;   ///< of clone; of split: which part its results are; of slice: whose place it is
 };
 
 enum class applied_rule : std::uint8_t {
@@ -44,7 +46,10 @@ enum class applied_rule : std::uint8_t {
     reads_whole,
     reads_other_chunk,
     parts_out_of_order,
-    join_too_early
+    join_too_early,
+    slice_misplaced,
+    slice_doubled,
+    slice_missing
 };
 
 /// What the rule demands, in one sentence.
@@ -80,6 +85,12 @@ enum class applied_rule : std::uint8_t {
             return "a join reads parts that follow each other";
         case applied_rule::join_too_early:
             return "a late join stands behind everything that comes before its first reader";
+        case applied_rule::slice_misplaced:
+            return "a part is written to its own place, in memory for the value that it is a part of";
+        case applied_rule::slice_doubled:
+            return "memory for a value is made once, and each of its slices is written once";
+        case applied_rule::slice_missing:
+            return "a value that the plan has in slices has memory, and every slice of it is written";
     }
     return {};
 }

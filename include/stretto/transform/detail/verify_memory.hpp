@@ -115,9 +115,13 @@ private:
             if (j.how != recombination::first) s_.report(chunk_rule::join_way, join, vertex);
         } else if (f_.components(x) != 1 || (!rows && s.what != kind::addend)) {
             s_.report(chunk_rule::join_impossible, join, vertex);
-        } else if (rows ? j.how != recombination::concat || static_cast<std::int64_t>(j.dim) != s.dim
-                        : j.how != recombination::sum) {
+        } else if (!rows) {
+            if (j.how != recombination::sum) s_.report(chunk_rule::join_way, join, vertex);
+        } else if (const bool slices = j.how == recombination::slices;
+                   (!slices && j.how != recombination::concat) || static_cast<std::int64_t>(j.dim) != s.dim) {
             s_.report(chunk_rule::join_way, join, vertex);
+        } else if (slices && j.late) {
+            s_.report(chunk_rule::slices_late, join, vertex);
         }
     }
 

@@ -1,5 +1,5 @@
 // Follows a chunked program from its first operation to its last, knowing of every value what it is of the program
-// before: a value, one part of it, or some parts that a join has put together so far.
+// before: a value, one part of it, some parts that a join has put together so far, or memory for its slices.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/transform/detail/verify_applied_rules.hpp"
+#include "stretto/transform/detail/verify_slices.hpp"
 #include "stretto/transform/detail/verify_structure.hpp"
 
 namespace stretto::detail {
@@ -30,7 +31,7 @@ public:
     using origin = applied_origin<V, value_t<G>>;
 
     verify_replay(const verify_structure<G>& structure, const H& after, std::vector<applied_violation<W, V>>& found)
-        : s_(structure), f_(structure.facts()), after_(after), found_(found) {
+        : s_(structure), f_(structure.facts()), after_(after), found_(found), slices_(structure) {
         first_.assign(after.index_bound(), verify_none);
         splits_.resize(s_.plan().splits.size(), verify_none);
         for (std::uint32_t v = 0; v < f_.size(); ++v)
@@ -49,10 +50,15 @@ public:
                 return meet_split(w, from);
             case origin::kind::join:
                 return meet_join(w, from);
+            case origin::kind::empty:
+                return meet_empty(w, from);
+            case origin::kind::slice:
+                return meet_slice(w, from);
         }
     }
 
     void finish() {
+        slices_.for_each_incomplete([&](std::uint32_t x) { report(applied_rule::slice_missing, W{}, producer(x)); });
         if (next_ < f_.size()) report(applied_rule::unfinished, W{}, f_.vertices[next_]);
     }
 
@@ -63,6 +69,7 @@ private:
         std::uint32_t region = 0;
         std::uint32_t first = 0, last = 0;  // empty: of no use but to other splits
         bool whole = false;
+        std::uint32_t slices_of = verify_none;  // the join whose memory it is; then the place of parts [first, last)
     };
 
     void report(applied_rule rule, W w, V other) { found_.push_back({rule, w, other}); }
@@ -156,7 +163,7 @@ private:
     }
     [[nodiscard]] bool is_chain(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].is_chain(); }
     void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t part) {
-        if (m.whole) report(applied_rule::reads_whole, w, producer(x));
+        if (m.whole || m.slices_of != verify_none) report(applied_rule::reads_whole, w, producer(x));
         else if (m.region != region || m.first != part || m.last != part + 1)
             report(applied_rule::reads_other_chunk, w, producer(x));
     }
@@ -164,6 +171,8 @@ private:
     /// The value itself, all parts recombined, one part where all are the same, or what is left behind a chain.
     [[nodiscard]] bool stands_for_all(const meaning& m) const {
         if (m.whole) return true;
+        if (m.slices_of != verify_none)
+            return m.last - m.first == slices_.count(m.slices_of) && slices_.complete(m.slices_of);
         const std::uint32_t join = s_.join_of(m.value);
         if (join == verify_none || m.last != m.first + 1) return false;
         const auto& j = s_.plan().joins[join];
@@ -209,8 +218,8 @@ private:
         for (value_t<H> y : after_.operands(w)) {
             if (!is_met(y)) return lose(w, applied_rule::reads_ahead, V{});
             const meaning m = meaning_of(y);
-            if (m.value == verify_none || m.whole || m.first == m.last || !(f_.values[m.value] == from.value) ||
-                (made.value != verify_none && m.region != made.region))
+            if (m.value == verify_none || m.whole || m.first == m.last || m.slices_of != verify_none ||
+                !(f_.values[m.value] == from.value) || (made.value != verify_none && m.region != made.region))
                 return lose(w, applied_rule::reads_other_value, V{});
             in_order = in_order && (made.value == verify_none || m.first == made.last);
             if (made.value == verify_none) made = m;
@@ -218,7 +227,7 @@ private:
         }
         const std::uint32_t join = made.value == verify_none ? verify_none : s_.join_of(made.value);
         if (join == verify_none || s_.plan().joins[join].region != made.region ||
-            s_.plan().joins[join].how == recombination::first)
+            s_.plan().joins[join].how == recombination::first || s_.plan().joins[join].how == recombination::slices)
             return lose(w, applied_rule::join_unplanned, V{});
         if (!in_order) report(applied_rule::parts_out_of_order, w, producer(made.value));
         const auto& j = s_.plan().joins[join];
@@ -226,6 +235,47 @@ private:
             report(applied_rule::join_too_early, w, producer(made.value));
         made.whole = made.first == 0 && made.last == clones_of(f_.producer[made.value]);
         give(w, [&](std::uint32_t) { return made; });
+    }
+
+    /// Its result is memory, in which nothing is yet.
+    void meet_empty(W w, const origin& from) {
+        const std::uint32_t join = slices_.find(from.value);
+        if (join == verify_none) return lose(w, applied_rule::join_unplanned, V{});
+        const std::uint32_t x = slices_.value(join);
+        for (value_t<H> y : after_.operands(w))
+            if (!is_met(y)) report(applied_rule::reads_ahead, w, producer(x));
+        if (!slices_.make(join)) return lose(w, applied_rule::slice_doubled, producer(x));
+        give(w, [&](std::uint32_t) {
+            return meaning{x, s_.plan().joins[join].region, 0, slices_.count(join), false, join};
+        });
+    }
+
+    /// It reads memory, or a place in it, and in whatever order the part that it writes there; without a part it finds
+    /// the place. Its result is what it has read, or the place.
+    void meet_slice(W w, const origin& from) {
+        meaning place, part;
+        for (value_t<H> y : after_.operands(w)) {
+            if (!is_met(y)) return lose(w, applied_rule::reads_ahead, V{});
+            const meaning m = meaning_of(y);
+            meaning& is = m.slices_of != verify_none ? place : part;
+            if (m.value == verify_none || m.whole || is.value != verify_none)
+                return lose(w, applied_rule::reads_other_value, V{});
+            is = m;
+        }
+        if (place.value == verify_none) return lose(w, applied_rule::slice_misplaced, V{});
+        const V expected = producer(place.value);
+        if (from.chunk < place.first || from.chunk >= place.last)
+            return lose(w, applied_rule::slice_misplaced, expected);
+        if (part.value == verify_none) {
+            place.first = from.chunk;
+            place.last = from.chunk + 1;
+        } else if (part.value != place.value || part.region != place.region || part.first != from.chunk ||
+                   part.last != from.chunk + 1) {
+            return lose(w, applied_rule::slice_misplaced, expected);
+        } else if (!slices_.write(place.slices_of, from.chunk)) {
+            report(applied_rule::slice_doubled, w, expected);
+        }
+        give(w, [&](std::uint32_t) { return place; });
     }
 
     /// A vertex that stands for nothing.
@@ -245,6 +295,7 @@ private:
     const verify_facts<G>& f_;
     const H& after_;
     std::vector<applied_violation<W, V>>& found_;
+    written_slices<G> slices_;
     std::vector<std::uint32_t> splits_;  // split -> value
     std::vector<std::uint32_t> first_;   // index after -> meanings of its results
     std::vector<meaning> meanings_;

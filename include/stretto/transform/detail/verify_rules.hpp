@@ -41,6 +41,7 @@ enum class chunk_rule : std::uint8_t {
     join_impossible,
     join_way,
     join_too_early,
+    slices_late,
     join_in_flight,
     collective_torn,
     shared_write,
@@ -112,9 +113,12 @@ enum class chunk_rule : std::uint8_t {
         case chunk_rule::join_impossible:
             return "parts that nothing is known to recombine stay within their region";
         case chunk_rule::join_way:
-            return "slices are concatenated along their dimension, addends summed, and what is whole is taken as it is";
+            return "slices are concatenated or written along their dimension, addends summed, and what is whole is "
+                   "taken as it is";
         case chunk_rule::join_too_early:
             return "a value that its region still writes in place is recombined late";
+        case chunk_rule::slices_late:
+            return "parts are written in place when they are made; what is recombined late is concatenated";
         case chunk_rule::join_in_flight:
             return "a value is recombined after the collective that brings it has arrived";
         case chunk_rule::collective_torn:

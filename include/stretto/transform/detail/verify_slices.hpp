@@ -1,0 +1,80 @@
+// Which slices have been written of the values that a chunk plan has in slices.
+#ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
+#define STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/detail/verify_structure.hpp"
+
+namespace stretto::detail {
+
+template <class G>
+class written_slices {
+public:
+    explicit written_slices(const verify_structure<G>& structure) : s_(structure) {
+        const auto& plan = s_.plan();
+        of_.resize(plan.joins.size());
+        const verify_facts<G>& f = s_.facts();
+        for (std::uint32_t x = 0; x < f.values.size(); ++x) {
+            const std::uint32_t j = s_.join_of(x);
+            if (j == verify_none || plan.joins[j].how != recombination::slices) continue;
+            const bool once = plan.operations[s_.place(f.producer[x])].once;
+            of_[j].value = x;
+            of_[j].missing = once ? 1 : static_cast<std::uint32_t>(plan.regions[plan.joins[j].region].sizes.size());
+            of_[j].written.assign(of_[j].missing, false);
+        }
+    }
+
+    /// The join of a value that is in slices, or verify_none. Asked in the order of the plan, each answer takes one
+    /// step.
+    [[nodiscard]] std::uint32_t find(const value_t<G>& value) {
+        for (std::size_t k = 0; k < of_.size(); ++k) {
+            if (of_[at_].value != verify_none && s_.plan().joins[at_].value == value) return at_;
+            at_ = at_ + 1 < of_.size() ? at_ + 1 : 0;
+        }
+        return verify_none;
+    }
+    [[nodiscard]] std::uint32_t value(std::uint32_t join) const { return of_[join].value; }
+    [[nodiscard]] std::uint32_t count(std::uint32_t join) const {
+        return static_cast<std::uint32_t>(of_[join].written.size());
+    }
+    [[nodiscard]] bool complete(std::uint32_t join) const { return of_[join].missing == 0; }
+
+    /// Whether its memory had not been made before.
+    bool make(std::uint32_t join) {
+        const bool first = !of_[join].made;
+        of_[join].made = true;
+        return first;
+    }
+    /// Whether that slice had not been written before.
+    bool write(std::uint32_t join, std::uint32_t slice) {
+        if (of_[join].written[slice]) return false;
+        of_[join].written[slice] = true;
+        --of_[join].missing;
+        return true;
+    }
+
+    /// `f(value)` for all of which a slice has not been written.
+    template <class F>
+    void for_each_incomplete(F f) const {
+        for (const memory& m : of_)
+            if (m.value != verify_none && m.missing > 0) f(m.value);
+    }
+
+private:
+    struct memory {
+        std::uint32_t value = verify_none;  // none of other joins
+        std::uint32_t missing = 0;
+        bool made = false;
+        std::vector<char> written = {};
+    };
+    const verify_structure<G>& s_;
+    std::vector<memory> of_;  // by join
+    std::uint32_t at_ = 0;    // the join found last
+};
+
+}  // namespace stretto::detail
+
+#endif
