@@ -9,12 +9,27 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/verify_applied_rules.hpp"
 #include "stretto/transform/detail/verify_replay.hpp"
 
 namespace stretto {
+namespace detail {
+
+/// All that it needs to know of models: nothing.
+template <class G>
+struct no_op_model {
+    op_kind kind(vertex_t<G>) const { return op_kind::compute; }
+};
+template <class G>
+struct one_component {
+    std::size_t components_of(value_t<G>) const { return 1; }
+};
+
+}  // namespace detail
 
 /// How many operations of which kind the program after has.
 struct applied_counts {

@@ -13,16 +13,6 @@
 
 namespace stretto::detail {
 
-/// All that the replay needs to know of models: nothing.
-template <class G>
-struct no_op_model {
-    op_kind kind(vertex_t<G>) const { return op_kind::compute; }
-};
-template <class G>
-struct one_component {
-    std::size_t components_of(value_t<G>) const { return 1; }
-};
-
 template <class G, class H>
 class verify_replay {
 public:
