@@ -114,6 +114,53 @@ public:
         return total;
     }
 
+    /// Allocates and launches no kernel: a view that shares no storage. It reads the part so that no order makes it
+    /// before there is anything to write.
+    node_id empty_like(node_id x, node_id part) {
+        const node_id id = layout_.add(x);
+        capture_node& n =
+            make(fresh_name(std::string(step_->name(x)) + "_whole"), "aten.new_empty.default", op_kind::view);
+        n.inputs = {part};
+        n.outputs = step_->outputs(x);
+        set_costs(n, costs_.of_whole(x, op_kind::view));
+        std::string sizes;
+        for (std::int64_t extent : tensors_->components(x)[0].shape)
+            sizes += (sizes.empty() ? "" : ",") + std::to_string(extent);
+        n.fields.push_back({"args", keep("[\"%0\",[" + sizes + "]]")});
+        keep_module(n, x);
+        return id;
+    }
+
+    /// A view of the slice and a copy into it.
+    node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
+                        std::size_t k) {
+        const node_id like = layout_.original(whole);
+        const tensor_type type = tensors_->components(like)[0];
+        const auto [from, to] = detail::slice_bounds(type.shape[dim], sizes, k);
+        std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
+        shape[dim] = to - from;
+        std::string outputs = "[";
+        detail::append_tensor(outputs, shape, name_of(type.element), {});
+        const std::string_view made = keep(outputs + "]");
+
+        const std::string name = std::string(step_->name(like)) + "_slice" + std::to_string(k);
+        const node_id slice = layout_.add(whole);
+        capture_node& view = make(fresh_name(name), "aten.slice.Tensor", op_kind::view);
+        view.inputs = view.aliases = {whole};
+        view.outputs = made;
+        view.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) + "," +
+                                            std::to_string(to) + "]")});
+        layout_.add(whole);
+        capture_node& copy = make(fresh_name(name + "_write"), "aten.copy_.default", op_kind::compute);
+        copy.inputs = {slice, part};
+        copy.aliases = copy.writes = {slice};
+        copy.outputs = made;
+        set_costs(copy, costs_.of_slice_write(like, dim, to - from));
+        copy.fields.push_back({"args", R"(["%0","%1"])"});
+        keep_module(copy, like);
+        return whole;
+    }
+
     void replace_uses(node_id, node_id from, node_id to) { layout_.replace_uses(from, to); }
     void erase(node_id v) { layout_.erase(v); }
 
@@ -212,9 +259,13 @@ private:
         n.outputs = step_->outputs(like);
         set_costs(n, costs_.of_whole(like, kind));
         n.fields.push_back({"args", keep(std::move(args))});
+        keep_module(n, like);
+        return id;
+    }
+    /// The node belongs where `like` does.
+    void keep_module(capture_node& n, node_id like) const {
         for (std::string_view key : {"fqn", "direction"})
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
-        return id;
     }
 
     std::string fresh_name(const std::string& wanted) {

@@ -37,6 +37,11 @@ struct chunk_options {
     /// Sums are formed in front of operations that convert them (chunk_verdict::converts): fewer conversions and
     /// smaller sums where the type becomes wider, rounded as in the narrower type. Otherwise parts are converted first.
     bool convert_sums = false;
+
+    /// Values of at least so many elements that are put together of slices are written slice by slice, unless somebody
+    /// writes their parts in place; smaller ones are concatenated, and by default all. For another rule, such as one of
+    /// bytes, ask choose_slices of the plan.
+    std::int64_t slices_from = INT64_MAX;
 };
 
 namespace detail {
@@ -158,6 +163,12 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         return unexpected(chunk_error<V>{f.why, at, n.vertices[f.vertex], n.vertices[f.other], f.detail});
     }
     detail::chunk_plan_writer<G, decltype(sweep)>(n, sweep, plan).write();
+    choose_slices(plan, [&](const chunk_join<V, value_t<G>>& j) {
+        double elements = 1;  // exact as far as it matters, and cannot overflow
+        for (std::size_t d = 0; d < chunks.rank(j.value, 0); ++d)
+            elements *= static_cast<double>(chunks.extent(j.value, 0, d));
+        return elements >= static_cast<double>(options.slices_from);
+    });
 
     std::vector<char> reached(regions.size(), options.skip_refused);
     for (const chunked_operation<V>& o : plan.operations) reached[o.region] = true;

@@ -22,6 +22,20 @@ namespace stretto::detail {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
+/// Where part k of that many rows each begins and ends along a dimension of that extent, which their sum divides.
+struct slice_place {
+    std::int64_t from, to;
+};
+[[nodiscard]] inline slice_place slice_bounds(std::int64_t extent, std::span<const std::int64_t> sizes, std::size_t k) {
+    std::int64_t tokens = 0, first = 0;
+    for (std::size_t chunk = 0; chunk < sizes.size(); ++chunk) {
+        if (chunk == k) first = tokens;
+        tokens += sizes[chunk];
+    }
+    const std::int64_t unit = extent / tokens;
+    return {first * unit, (first + sizes[k]) * unit};
+}
+
 /// What a node of a chunked step costs, beside its text.
 struct node_costs {
     bytes allocation;
@@ -59,6 +73,14 @@ public:
         node_costs c;
         for (const tensor_type& t : tensors_->components(x)) c.allocation.count += size_of(t);
         if (kind == op_kind::compute) c.duration = time_of_copy(c.allocation);
+        return c;
+    }
+
+    /// Of what copies a part of that extent along a dimension into a value like that of node x.
+    [[nodiscard]] node_costs of_slice_write(std::uint32_t x, std::size_t dim, std::int64_t extent) const {
+        const tensor_type& whole = tensors_->components(x)[0];
+        node_costs c;
+        c.duration = time_of_copy(bytes{extent == 0 ? 0 : size_of(whole) / whole.shape[dim] * extent});
         return c;
     }
 
