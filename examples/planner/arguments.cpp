@@ -152,7 +152,7 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     arguments all;
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
-    std::string limit = "1.00x", plan, trace, html, svg, check;
+    std::string limit = "1.00x", recombine = "auto", plan, trace, html, svg, check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -171,6 +171,11 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "MODULE=K: those of a module, such as layers.*.moe=4, layers.3:backward=2 or :forward=1+3")
         ->type_name("K|auto|MODULE=K,...")
         ->allow_extra_args(false);
+    app.add_option("--recombine", recombine,
+                   "How chunks are put together that are slices of a value: concatenated (concat), each copied to its "
+                   "place as soon as it is there (slices), or all in the way with which the step is faster (auto)")
+        ->capture_default_str()
+        ->type_name("concat|slices|auto");
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
@@ -207,6 +212,10 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             if (!check.empty()) throw usage_error{"--check and --chunk: a plan is either checked or made"};
             all.chunks = *wanted;
         }
+        if (recombine == "concat") all.chunks.how = recombining::concat;
+        else if (recombine == "slices") all.chunks.how = recombining::slices;
+        else if (recombine != "auto")
+            throw usage_error{"--recombine " + recombine + ": is no way to recombine; write concat, slices or auto"};
         if (!check.empty() && !plan.empty())
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
         const bool several = steps.size() > 1;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,6 +23,23 @@ using stretto::nanoseconds;
 
 /// Tasks that refinement may schedule; a machine does about half a million a second.
 constexpr std::size_t refinement_tasks = 200'000;
+
+/// The step's time in these chunks; nothing if it cannot be cut or does not fit.
+std::optional<nanoseconds> time_of(const chunk_question& q, const chunk_regions& regions, bool slices) {
+    const auto made = stretto::chunk_tasks(q.step, q.tensors, regions, q.tokens.dimensions, options_for(slices));
+    if (!made) return std::nullopt;
+    stretto::schedule_options options;
+    options.memory_limit = q.memory_limit;
+    const auto scheduled = stretto::list_schedule(made->graph, options);
+    if (!scheduled) return std::nullopt;
+    return scheduled->step();
+}
+
+/// Whether it is faster slice by slice than what takes so long by concatenation.
+bool is_faster_in_slices(const chunk_question& q, const chunk_regions& regions, std::optional<nanoseconds> concat) {
+    const std::optional<nanoseconds> slices = time_of(q, regions, true);
+    return slices && (!concat || *slices < *concat);
+}
 
 /// Of repeated modules one ("layers.3" of "layers.3.moe.router"), else the outermost one.
 std::string_view part_of(std::string_view path) {
@@ -89,7 +107,9 @@ public:
         std::sort(uniform.begin(), uniform.end());
         budget_ = refinement_tasks;
         refine(uniform);
-        return {settings(), regions_of(chosen_)};
+        chunk_answer best{settings(), regions_of(chosen_), q_.how == recombining::slices};
+        if (q_.how == recombining::either) best.slices = is_faster_in_slices(q_, best.regions, best_);
+        return best;
     }
 
 private:
@@ -102,8 +122,8 @@ private:
         nanoseconds step{};
     };
 
-    std::vector<stretto::chunk_region<std::uint32_t>> regions_of(const choice& chunks) const {
-        std::vector<stretto::chunk_region<std::uint32_t>> regions;
+    chunk_regions regions_of(const choice& chunks) const {
+        chunk_regions regions;
         std::vector<std::size_t> region_of(most_ + 1, SIZE_MAX);
         for (std::uint32_t v = 0; v < q_.step.size(); ++v) {
             if (unit_of_[v] == no_unit) continue;
@@ -122,8 +142,8 @@ private:
         outcome o;
         const auto regions = regions_of(chunks);
         if (regions.empty()) return o;
-        const auto made =
-            stretto::chunk_tasks(q_.step, q_.tensors, regions, q_.tokens.dimensions, {.skip_refused = true});
+        const auto made = stretto::chunk_tasks(q_.step, q_.tensors, regions, q_.tokens.dimensions,
+                                               options_for(q_.how == recombining::slices));
         if (!made) return o;
         budget_ -= std::min(budget_, made->graph.size());
         o.hopeless = stretto::bound_below(made->graph).value >= best_;
@@ -288,5 +308,17 @@ private:
 }  // namespace
 
 chunk_answer best_chunks(const chunk_question& q, std::size_t most) { return search(q, most).run(); }
+
+bool slices_are_better(const chunk_question& q, const chunk_regions& regions) {
+    if (q.how != recombining::either) return q.how == recombining::slices;
+    return is_faster_in_slices(q, regions, time_of(q, regions, false));
+}
+
+stretto::chunk_options options_for(bool slices) {
+    stretto::chunk_options options;
+    options.skip_refused = true;
+    if (slices) options.slices_from = 0;
+    return options;
+}
 
 }  // namespace planner

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "chunk_settings.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_regions.hpp"
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/plan_chunks.hpp"
 
 namespace planner {
 
@@ -23,11 +25,15 @@ struct chunk_question {
     const stretto::token_symbol& tokens;
     stretto::bytes memory_limit;
     stretto::nanoseconds whole;  ///< the step's time without chunks; the largest value if it does not fit
+    recombining how;
 };
+
+using chunk_regions = std::vector<stretto::chunk_region<std::uint32_t>>;
 
 struct chunk_answer {
     std::vector<stretto::module_chunks> settings;  ///< none if chunks do not pay
-    std::vector<stretto::chunk_region<std::uint32_t>> regions;
+    chunk_regions regions;
+    bool slices = false;  ///< written slice by slice, where that may be
 };
 
 /// The chunks with which the step is fastest within the memory limit, of those tried. First everything in 2, 3, ...
@@ -36,6 +42,13 @@ struct chunk_answer {
 /// whole, and other numbers of chunks for halves, quarters, ... of the modules, those with the most exposed time first,
 /// until a fixed number of tasks has been scheduled. Depends on its arguments alone.
 chunk_answer best_chunks(const chunk_question& q, std::size_t most);
+
+/// Whether the step in these chunks is to be put together slice by slice: as is asked for, or else if it is faster than
+/// by concatenation, within the memory limit.
+bool slices_are_better(const chunk_question& q, const chunk_regions& regions);
+
+/// What chunks of a captured step are planned with.
+stretto::chunk_options options_for(bool slices);
 
 }  // namespace planner
 

@@ -20,10 +20,18 @@ struct chunk_setting {
     std::vector<std::int64_t> amounts;  ///< one: so many equal chunks; several: rows per chunk
 };
 
+/// How slices become the value that they are slices of.
+enum class recombining {
+    concat,  ///< concatenated, once all of them are there
+    slices,  ///< each is copied to where it belongs as soon as it is there
+    either   ///< all in one of these ways, whichever the step is faster with
+};
+
 /// In which chunks a step is to run; by default whole.
 struct chunking {
     bool choose = false;                       ///< any, as is best within the memory limit
     std::vector<chunk_setting> settings = {};  ///< of several that name an operation the last one counts
+    recombining how = recombining::either;
 
     [[nodiscard]] bool wanted() const { return choose || !settings.empty(); }
 };

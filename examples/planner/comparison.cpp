@@ -128,6 +128,7 @@ struct cut_step {
     std::shared_ptr<const program> of;
     std::vector<stretto::module_chunks> settings;
     std::string note;
+    bool slices = false;
 };
 
 /// The step in the chunks that are wanted, or in the best ones.
@@ -145,10 +146,11 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
     }
     const stretto::token_symbol& tokens = symbols.front();
     const stretto::capture_modules modules(step);
+    const chunk_question question{step, *tensors, modules, tokens, limit, whole_time, wanted.how};
     chunk_answer cut;
     if (wanted.choose) {
         constexpr std::size_t most = 8;
-        cut = best_chunks({step, *tensors, modules, tokens, limit, whole_time}, most);
+        cut = best_chunks(question, most);
         if (cut.regions.empty()) return cut_step{whole, {}, "whole: no chunks that fit are faster"};
     } else {
         auto settings = in_rows(wanted.settings, tokens);
@@ -162,8 +164,9 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                     stretto::printable(modules.paths().size() > 1 ? modules.paths()[1] : "none at all")));
         cut = {*std::move(settings), *std::move(regions)};
         if (cut.regions.empty()) return cut_step{whole, {}, "whole, as is asked for"};
+        cut.slices = slices_are_better(question, cut.regions);
     }
-    auto chunked = stretto::chunk_capture(step, *tensors, cut.regions, tokens.dimensions, {.skip_refused = true});
+    auto chunked = stretto::chunk_capture(step, *tensors, cut.regions, tokens.dimensions, options_for(cut.slices));
     if (!chunked) {
         stretto::diagnostic d = chunked.error();
         d.file = file;
@@ -175,7 +178,7 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                        "tokens reach none of it, or its operations need all rows");
     auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
-    return cut_step{*std::move(made), cut.settings, spelled(cut.settings)};
+    return cut_step{*std::move(made), cut.settings, spelled(cut.settings), chunked->plan.counts().empties != 0};
 }
 
 class stopwatch {
@@ -213,6 +216,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
         if (cut->of != *made || !chunks.choose) best = schedule(cut->of, file, c.memory_limit);
         for (const stretto::module_chunks& s : cut->settings) c.chunks = std::max(c.chunks, s.sizes.size());
         c.chunk_note = std::move(cut->note);
+        c.slices = cut->slices;
     }
     if (!best) return unexpected(best.error());
     const stretto::schedule& s = best->schedule;

@@ -52,6 +52,7 @@ struct comparison {
     stretto::lower_bound bound;   ///< of every order of the program that comes after
     std::size_t chunks = 1;       ///< the most that a part of the step runs in
     std::string chunk_note = {};  ///< which part in how many, as --chunk takes it; or why none
+    bool slices = false;          ///< chunks are put together slice by slice, where that may be
     double plan_seconds = 0;      ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 

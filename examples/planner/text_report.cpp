@@ -87,7 +87,8 @@ std::string to_table(const comparison& c, const text_options& options) {
     const std::string limit = "limit " + human(c.memory_limit);
     row("peak memory", human(a.memory.peak), human(b.memory.peak), within ? limit : p.bad(limit + ", exceeded"));
     if (c.chunks > 1 || !c.chunk_note.empty())
-        row("chunks", "", std::to_string(c.chunks), stretto::printable(c.chunk_note));
+        row("chunks", "", std::to_string(c.chunks),
+            stretto::printable(c.chunk_note) + (c.slices ? "; written in slices" : ""));
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
@@ -164,6 +165,7 @@ std::string to_json(const comparison& c, const text_options& options) {
     o.add("nodes", c.before.of->graph.size());
     o.add("chunks", c.chunks);
     if (!c.chunk_note.empty()) o.add("chunk_note", std::string_view(c.chunk_note));
+    if (c.chunks > 1) o.add("recombine", std::string_view(c.slices ? "slices" : "concat"));
     o.add("collectives_before", c.before.collectives());
     o.add("collectives_after", c.after.collectives());
     o.add("step_before_ns", c.before.times.step.count);
