@@ -55,6 +55,18 @@ ids by_definition(const closure_case& c, order_window window, bool forward, Keep
     return c.in_order([&](std::uint32_t v) { return in[v]; });
 }
 
+/// The same graph under the positions of its vertices as their numbers.
+support::small_dag numbered_in_order(const closure_case& c) {
+    support::small_dag g;
+    g.size = c.dag.size;
+    g.successors.resize(g.size);
+    g.predecessors.resize(g.size);
+    for (std::uint32_t p = 0; p < g.size; ++p) g.listed.push_back(p);
+    for (std::uint32_t u = 0; u < g.size; ++u)
+        for (std::uint32_t v : c.dag.successors[u]) g.add_edge(c.position[u], c.position[v]);
+    return g;
+}
+
 }  // namespace
 
 TEST_CASE("what a vertex depends on, and what depends on it") {
@@ -88,18 +100,35 @@ TEST_CASE("a window ends paths, a filter hides edges") {
 }
 
 TEST_CASE("cones by definition") {
-    stretto_check("windows and filters", 40000, [](const std::vector<std::uint8_t>& bytes) {
+    int numbered_otherwise = 0;
+    stretto_check("windows and filters", 40000, [&](const std::vector<std::uint8_t>& bytes) {
         const closure_case c(bytes);
         cone_finder cones(c.view(), c.order);
+        const support::small_dag renamed = numbered_in_order(c);
+        const auto renamed_order = *topological_sort(support::small_dag_view{&renamed});
+        cone_finder renamed_cones(support::small_dag_view{&renamed}, renamed_order);
+        ids renamed_seeds;
+        for (std::uint32_t v : c.chosen) renamed_seeds.push_back(c.position[v]);
+        numbered_otherwise += !std::is_sorted(c.order.begin(), c.order.end());
         const order_window window{c.spare % 4u, c.spare % 3u == 0 ? SIZE_MAX : c.spare / 8u};
         const std::uint32_t modulus = c.spare % 5u + 2;
         const auto keep = [modulus](std::uint32_t u, std::uint32_t v) { return (u + 2 * v) % modulus != 0; };
         // The finder is used again and again: nothing of one query may leak into the next.
+        const auto keep_renamed = [&](std::uint32_t u, std::uint32_t v) { return keep(c.order[u], c.order[v]); };
+        const auto named_as_before = [&](std::span<const std::uint32_t> positions) {
+            ids vertices;
+            for (std::uint32_t p : positions) vertices.push_back(c.order[p]);
+            return vertices;
+        };
         for (int round = 0; round < 2; ++round) {
-            RC_ASSERT(list(cones.down_set(c.chosen, window, keep)) == by_definition(c, window, false, keep));
-            RC_ASSERT(list(cones.up_set(c.chosen, window, keep)) == by_definition(c, window, true, keep));
+            const ids below = by_definition(c, window, false, keep), above = by_definition(c, window, true, keep);
+            RC_ASSERT(list(cones.down_set(c.chosen, window, keep)) == below);
+            RC_ASSERT(list(cones.up_set(c.chosen, window, keep)) == above);
+            RC_ASSERT(named_as_before(renamed_cones.down_set(renamed_seeds, window, keep_renamed)) == below);
+            RC_ASSERT(named_as_before(renamed_cones.up_set(renamed_seeds, window, keep_renamed)) == above);
         }
     });
+    if (support::runs_all_cases()) CHECK(numbered_otherwise > 10000);
     stretto_check("closures", 40000, [](const std::vector<std::uint8_t>& bytes) {
         const closure_case c(bytes, 60);
         cone_finder cones(c.view(), c.order);
@@ -155,6 +184,10 @@ TEST_CASE("large shapes, without recursion, and without allocation once warm") {
               }) == 0);
     };
     whole(support::path_graph(1'000'000), 0, 999'999);
+    support::large_graph turned(1'000'000);  // numbered against its order
+    for (std::uint32_t v = 1; v < turned.size(); ++v) turned.add_edge(v, v - 1);
+    turned.finish();
+    whole(turned, 999'999, 0);
     whole(support::star_graph(100'002), 0, 100'001);
     const support::large_graph butterfly = support::butterfly_graph(6, 40);
     const auto order = *topological_sort(butterfly.view());

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -125,6 +126,14 @@ TEST_CASE("a scan hands out members and what it inserts, each once, in its direc
         RC_ASSERT((upwards(std::false_type()) == std::pair(ascending, up)));
         RC_ASSERT((downwards(std::true_type()) == std::pair(descending, std::set<std::size_t>())));
         RC_ASSERT((downwards(std::false_type()) == std::pair(descending, down)));
+        const std::size_t count = bytes.size() % (members.size() + 1);
+        const auto taken = run([&](detail::position_set<>& set) {
+            std::vector<std::size_t> seen;
+            set.take(begin, count, [&](std::size_t p) { seen.push_back(p); });
+            return seen;
+        });
+        const auto middle = std::next(members.begin(), static_cast<std::ptrdiff_t>(count));
+        RC_ASSERT((taken == std::pair(std::vector(members.begin(), middle), std::set(middle, members.end()))));
     });
 }
 

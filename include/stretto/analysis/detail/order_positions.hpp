@@ -29,6 +29,17 @@ namespace detail {
 /// In place of the position of a vertex that is not in the order.
 inline constexpr std::uint32_t unlisted = UINT32_MAX;
 
+/// Calls `f(v)` for every member of a collection; a set must be one of vertices of the order.
+template <class V, vertex_collection<V> S, class F>
+void for_each_member(S& collection, const topological_order<V>& order, F f) {
+    if constexpr (iterable_of<S&, V>) {
+        for (V v : collection) f(v);
+    } else {
+        for (const V& v : order)
+            if (collection.contains(v)) f(v);
+    }
+}
+
 /// Where every vertex stands, by index. O(V); 4 bytes per index.
 template <indexed_graph G>
 [[nodiscard]] std::vector<std::uint32_t> positions_by_index(const G& g, const topological_order<vertex_t<G>>& order) {
@@ -71,12 +82,7 @@ public:
     /// Calls `f(position)` for every member of a collection.
     template <vertex_collection<vertex_type> S, class F>
     void for_each(S& collection, F f) const {
-        if constexpr (iterable_of<S&, vertex_type>) {
-            for (vertex_type v : collection) f(of(v));
-        } else {
-            for (std::uint32_t p = 0; p < size(); ++p)
-                if (collection.contains(vertex(p))) f(p);
-        }
+        for_each_member(collection, *order_, [&](const vertex_type& v) { f(of(v)); });
     }
 
 private:
@@ -162,6 +168,16 @@ public:
                 visit(k * 64 + bit, insert);
             }
             words_[k] = removes ? 0 : seen;
+        }
+    }
+    /// Hands out the first `count` members, upwards; none is below `begin`. They are members no more.
+    template <class Visit>
+    void take(std::size_t begin, std::size_t count, Visit visit) {
+        for (std::size_t k = begin / 64; count > 0; ++k) {
+            std::uint64_t word = words_[k];
+            for (; word != 0 && count > 0; word &= word - 1, --count)
+                visit(k * 64 + static_cast<std::size_t>(std::countr_zero(word)));
+            words_[k] = word;
         }
     }
     /// Adds the members of another set in [begin, end), and perhaps up to 63 more on either side.
