@@ -5,11 +5,9 @@
 #ifndef STRETTO_BENCH_SUPPORT_MOE_STEP_HPP
 #define STRETTO_BENCH_SUPPORT_MOE_STEP_HPP
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "support/array_view.hpp"
 
 namespace bench {
 
@@ -43,21 +42,7 @@ struct moe_step {
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(kind.size()); }
 };
 
-struct moe_view {
-    using vertex_type = std::uint32_t;
-    using value_type = std::uint32_t;
-    const moe_step* step;
-
-    [[nodiscard]] std::ranges::iota_view<std::uint32_t, std::uint32_t> vertices() const { return {0, step->size()}; }
-    [[nodiscard]] std::span<const std::uint32_t> successors(std::uint32_t v) const { return step->readers[v]; }
-    [[nodiscard]] std::span<const std::uint32_t> predecessors(std::uint32_t v) const { return step->reads[v]; }
-    [[nodiscard]] std::size_t index(std::uint32_t v) const { return v; }
-    [[nodiscard]] std::size_t index_bound() const { return step->size(); }
-    [[nodiscard]] std::span<const std::uint32_t> operands(std::uint32_t v) const { return step->reads[v]; }
-    [[nodiscard]] std::array<std::uint32_t, 1> results(std::uint32_t v) const { return {v}; }
-    [[nodiscard]] std::uint32_t producer(std::uint32_t x) const { return x; }
-    [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return step->readers[x]; }
-};
+using moe_view = array_view<moe_step>;
 
 struct moe_op_model {
     const moe_step* step;

@@ -38,9 +38,10 @@ public:
             for (id u : base.predecessors(v)) largest = found[u].last_spine > largest ? found[u].last_spine : largest;
             return largest;
         };
+        // Until the spine is known, `last_spine` holds the length of a longest path to the vertex.
         id deepest = order[0];
         for (id v : order) {
-            found[v].last_spine = 1 + largest_before(v);  // for now, the length of a longest path to it
+            found[v].last_spine = 1 + largest_before(v);
             if (found[v].last_spine > found[deepest].last_spine) deepest = v;
         }
         for (std::uint32_t position = found[deepest].last_spine; position > 0; --position) {

@@ -63,7 +63,7 @@ template <dependence_graph G>
     if (size < labels.size())
         for (spine_label& l : labels) l = {none, 0, none, 0};
 
-    // For now `next_spine` is the height, and `rank` the position of the next vertex on a longest path.
+    // In this pass `next_spine` holds the height, and `rank` the position of the next vertex on a longest path.
     std::uint32_t length = 0, spine = 0;
     for (std::uint32_t position = size; position-- > 0;) {
         const V& v = order[position];
