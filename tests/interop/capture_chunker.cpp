@@ -20,6 +20,7 @@ namespace {
 
 static_assert(chunk_model<capture_chunk_model, capture_view>);
 static_assert(chunking_rewriter<capture_chunker, capture_view>);
+static_assert(slice_writing_rewriter<capture_chunker, capture_view>);
 
 /// All nodes but inputs and outputs, in chunks of these sizes.
 capture_chunk_region whole_step(const capture& step, std::vector<std::int64_t> sizes) {

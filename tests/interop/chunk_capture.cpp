@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "stretto/interop/capture_tokens.hpp"
-#include "stretto/interop/chunk_tasks.hpp"
 #include "support/read_step.hpp"
 #include "support/small_step.hpp"
 
@@ -60,6 +59,52 @@ TEST_CASE("a step in chunks, with the plan that made it") {
     CHECK(made->step.find("c_chunk1"));
     CHECK(made->step.find("v"));
     CHECK(!made->step.find("c"));
+}
+
+TEST_CASE("a step in chunks, put together slice by slice") {
+    const capture step = chain().made();
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const regions all = {{chain().region, {1, 3}}};
+    const token_list tokens = token_symbols_of(step)[0].dimensions;
+    const auto made = chunk_capture(step, *tensors, all, tokens, {.slices_from = 4 * 3});
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+    CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 0, 0, 1, 2});
+    const capture& c = made->step;
+    const auto at = [&](const char* name) {
+        const auto v = c.find(name);
+        REQUIRE_MESSAGE(v, name);
+        return *v;
+    };
+    // Memory when the first part is there, which launches nothing and holds the whole.
+    const std::uint32_t whole = at("c_whole");
+    CHECK(c.kind(whole) == op_kind::view);
+    CHECK(c.op(whole) == "aten.new_empty.default");
+    CHECK(*c.field(whole, "args") == R"(["%0",[4,3]])");
+    CHECK(c.inputs(whole)[0] == at("c_chunk0"));
+    CHECK(c.aliases(whole).empty());
+    CHECK(c.allocation(whole) == step.allocation(*step.find("c")));
+    CHECK(c.duration(whole) == nanoseconds{0});
+    CHECK(c.outputs(whole) == step.outputs(*step.find("c")));
+    // Each part goes to its place before the next one is made.
+    const std::uint32_t place = at("c_slice1"), write = at("c_slice1_write");
+    CHECK(*c.field(place, "args") == R"(["%0",0,1,4])");
+    CHECK(c.aliases(place)[0] == whole);
+    CHECK(c.inputs(write)[0] == place);
+    CHECK(c.inputs(write)[1] == at("c_chunk1"));
+    CHECK(c.writes(write)[0] == place);
+    CHECK(c.allocation(write) == bytes{0});
+    CHECK(c.outputs(write).find(R"("shape":[3,3])") != std::string_view::npos);
+    const double written = 3 * 3 * 4;
+    CHECK(static_cast<double>(c.duration(write).count) >=
+          static_cast<double>(c.costs().launch.count) + 2 * written / c.costs().memory_bytes_per_second * 1e9);
+    CHECK(at("c_slice0_write") < at("c_chunk1"));
+    CHECK(c.inputs(at("out"))[0] == whole);
+
+    const auto larger = chunk_capture(step, *tensors, all, tokens, {.slices_from = 4 * 3 + 1});
+    REQUIRE(larger);
+    CHECK(larger->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
+    CHECK(!larger->step.find("c_slice0"));
 }
 
 TEST_CASE("regions and sizes that make no sense") {
@@ -159,62 +204,4 @@ TEST_CASE("rows on their way between ranks do not leave a region") {
     const std::string arrived = up_to(wait);
     CHECK(says(arrived, named(wait) + "is read outside of the region by "));
     CHECK(says(arrived, ", and nothing is known to make its parts whole again; take the reader into the region"));
-}
-
-namespace {
-
-std::vector<std::uint32_t> all_of(const index_lists& lists) {
-    std::vector<std::uint32_t> all;
-    for (std::size_t k = 0; k < lists.rows(); ++k) {
-        all.push_back(UINT32_MAX);
-        all.insert(all.end(), lists[k].begin(), lists[k].end());
-    }
-    return all;
-}
-template <class T>
-std::vector<std::int64_t> counts_of(const std::vector<T>& amounts) {
-    std::vector<std::int64_t> counts;
-    for (const T& a : amounts) counts.push_back(a.count);
-    return counts;
-}
-
-}  // namespace
-
-TEST_CASE("the tasks of a step in chunks are those of the step that would be written") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const auto tensors = capture_tensors::read(*step);
-    REQUIRE(tensors);
-    const std::vector<token_symbol> symbols = token_symbols_of(*step);
-    const std::uint32_t half = static_cast<std::uint32_t>(step->size()) / 2;
-    regions two = {{{}, {100, 156}}, {{}, {64, 64, 128}}};
-    for (std::uint32_t v = 0; v < step->size(); ++v)
-        if (step->kind(v) != op_kind::input && step->kind(v) != op_kind::output)
-            two[v < half ? 0 : 1].candidates.push_back(v);
-    const auto tasks = chunk_tasks(*step, *tensors, two, symbols[0].dimensions, {.skip_refused = true});
-    REQUIRE_MESSAGE(tasks, (tasks ? "" : tasks.error().message()));
-    const task_graph& graph = tasks->graph;
-    const auto made = chunk_capture(*step, *tensors, two, symbols[0].dimensions, {.skip_refused = true});
-    REQUIRE(made);
-    const auto written = make_task_graph(capture_view{&made->step}, capture_op_model{&made->step});
-    REQUIRE(written);
-    CHECK(graph.size() > 2 * step->size());
-    for (std::uint32_t t = 0; t < graph.size(); ++t) {
-        const auto origin = made->step.field(t, "origin");
-        const std::string name(origin ? origin->substr(1, origin->size() - 2) : made->step.name(t));
-        if (origin || step->find(name)) CHECK(step->name(tasks->original[t]) == name);
-    }
-    CHECK(graph.kind == written->kind);
-    CHECK(counts_of(graph.duration) == counts_of(written->duration));
-    CHECK(graph.collective == written->collective);
-    CHECK(graph.group == written->group);
-    CHECK(counts_of(graph.payload) == counts_of(written->payload));
-    CHECK(counts_of(graph.allocation) == counts_of(written->allocation));
-    CHECK(all_of(graph.storages) == all_of(written->storages));
-    CHECK(all_of(graph.writes) == all_of(written->writes));
-    CHECK(all_of(graph.predecessors) == all_of(written->predecessors));
-    CHECK(chunk_tasks(*step, *tensors, regions{}, symbols[0].dimensions).error() ==
-          chunk_capture(*step, *tensors, regions{}, symbols[0].dimensions).error());
 }

@@ -112,13 +112,16 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
     const capture_modules modules(step);
-    for (const std::vector<module_chunks>& settings : all_settings) {
+    for (std::size_t n = 0; n < all_settings.size(); ++n) {
+        const std::vector<module_chunks>& settings = all_settings[n];
+        const chunk_options options{.skip_refused = true, .slices_from = n % 2 == 0 ? INT64_MAX : 0};
         const auto regions = regions_in_chunks(step, modules, settings);
         REQUIRE(regions);
-        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
+        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, options);
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         const capture& chunked = made->step;
         CHECK(made->plan.counts().chunked > step.size() / (settings[0].pattern.empty() ? 2 : 5));
+        CHECK((made->plan.counts().empties != 0) == (n % 2 != 0));
         const auto chunked_tensors = capture_tensors::read(chunked);
         REQUIRE(chunked_tensors);
 

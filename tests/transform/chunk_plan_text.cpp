@@ -68,7 +68,8 @@ bool same(const P& a, const P& b) {
     for (std::size_t k = 0; equal && k < a.joins.size(); ++k) {
         const auto &i = a.joins[k], &j = b.joins[k];
         equal = i.value == j.value && i.region == j.region && i.how == j.how && i.late == j.late &&
-                i.readers == j.readers && (!i.may_be_slices() || i.dim == j.dim);
+                i.readers == j.readers &&
+                (i.how == recombination::sum || i.how == recombination::first || i.dim == j.dim);
     }
     return equal;
 }
