@@ -17,6 +17,7 @@
 #include <boost/property_map/property_map.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -52,10 +53,35 @@ struct settings {
     double seconds = 0.05;
 };
 
+/// What ours and the floor cost per vertex.
+struct figure {
+    std::string graph, algorithm;
+    double vertices, ours, floor;
+};
+
+/// How ours and the floor grow: the exponent e of vertices^e that leads from the smallest graph of a kind to the
+/// largest.
+void print_growth(const std::vector<figure>& figures) {
+    std::printf("\nGrowth of whole runs, exponents: ours, floor\n");
+    for (const figure& small : figures) {
+        const auto of_the_kind = [&](const figure& f) {
+            return f.graph == small.graph && f.algorithm == small.algorithm;
+        };
+        const figure& first = *std::find_if(figures.begin(), figures.end(), of_the_kind);
+        const figure& large = *std::find_if(figures.rbegin(), figures.rend(), of_the_kind);
+        if (&first != &small || &large == &small) continue;
+        const auto exponent = [&](double figure::* cost) {
+            return 1 + std::log(large.*cost / small.*cost) / std::log(large.vertices / small.vertices);
+        };
+        std::printf("%-24s %-17s %5.2f %5.2f\n", small.graph.c_str(), small.algorithm.c_str(), exponent(&figure::ours),
+                    exponent(&figure::floor));
+    }
+}
+
 class comparison {
 public:
-    comparison(std::string name, const bench::plain_graph& g, settings effort)
-        : name_(std::move(name)), g_(g), effort_(effort) {
+    comparison(std::string name, const bench::plain_graph& g, settings effort, std::vector<figure>& figures)
+        : name_(std::move(name)), g_(g), effort_(effort), figures_(figures) {
         const edge_list edges = bench::edges_of(g);
         rows_ = csr(boost::edges_are_unsorted_multi_pass, edges.begin(), edges.end(), g.size());
         list_ = list(edges.begin(), edges.end(), g.size());
@@ -252,6 +278,7 @@ private:
         return total(work) / g_.size();
     }
     void print(const char* what, double ours, double through, double rows, double lists) const {
+        figures_.push_back({name_, what, static_cast<double>(g_.size()), ours, floor_});
         std::printf("%-24s %9u %-17s %6.1f %8.1f %8.1f %8.1f %8.1f %7.2fx %7.2fx\n", name_.c_str(), g_.size(), what,
                     floor_, ours, through, rows, lists, std::min(rows, lists) / ours, rows / through);
     }
@@ -259,20 +286,21 @@ private:
     std::string name_;
     const bench::plain_graph& g_;
     settings effort_;
+    std::vector<figure>& figures_;
     csr rows_;
     list list_;
     double floor_ = 0;
 };
 
-void compare(const std::string& name, const bench::plain_graph& g, settings effort) {
-    comparison in_order(name, g, effort);
+void compare(const std::string& name, const bench::plain_graph& g, settings effort, std::vector<figure>& figures) {
+    comparison in_order(name, g, effort, figures);
     in_order.topological_sort();
     in_order.up_sets();
     in_order.levels();
     in_order.timing();
     in_order.compact_copy();
     const bench::plain_graph mixed = bench::shuffled_ids(g, g.size());
-    comparison out_of_order(name + ", shuffled", mixed, effort);
+    comparison out_of_order(name + ", shuffled", mixed, effort, figures);
     out_of_order.topological_sort();
     out_of_order.up_sets();
     out_of_order.levels();
@@ -287,10 +315,12 @@ int main(int argc, char** argv) {
     if (sizes.empty()) sizes = smoke ? std::vector<std::uint32_t>{2'000} : std::vector{10'000u, 100'000u, 1'000'000u};
     std::printf("ns per vertex (up_set: per vertex found)\n%-24s %9s %-17s %6s %8s %8s %8s %8s %8s %8s\n", "graph",
                 "vertices", "", "floor", "ours", "on csr", "Bst csr", "Bst list", "ratio", "on csr");
+    std::vector<figure> figures;
     for (const std::uint32_t size : sizes) {
         const bench::synthetic_step step = bench::make_synthetic_step(size);
-        compare("training step", bench::plain_graph_of(bench::synthetic_view{&step}), effort);
-        compare("random, 3 reads", bench::random_dag(size, 3, size), effort);
-        compare("butterfly", bench::butterfly(size, 64), effort);
+        compare("training step", bench::plain_graph_of(bench::synthetic_view{&step}), effort, figures);
+        compare("random, 3 reads", bench::random_dag(size, 3, size), effort, figures);
+        compare("butterfly", bench::butterfly(size, 64), effort, figures);
     }
+    print_growth(figures);
 }

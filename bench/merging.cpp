@@ -4,7 +4,7 @@
 //
 // The rivals answer the same questions in the same run, on sizes where that ends, and must come to the same buckets:
 // a search backwards through sets of merged nodes, as PyTorch's bucketer does it; and Boost.Graph, with the contracted
-// graph rebuilt after every merge. The floor is one longest-path sweep over the graph.
+// graph rebuilt after every merge. The floors: one longest-path sweep over the graph; looking up the ends of a refusal.
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
@@ -169,7 +169,7 @@ private:
 };
 
 struct figures {
-    double build = 1e300, accept = 1e300, refuse = 1e300, ask = 1e300, mixed = 1e300, undo = 1e300;
+    double build = 1e300, accept = 1e300, refuse = 1e300, loads = 1e300, ask = 1e300, mixed = 1e300, undo = 1e300;
 };
 
 void measure(id size, double seconds, bool rivals) {
@@ -182,9 +182,14 @@ void measure(id size, double seconds, bool rivals) {
         overlay r(s.copy.view(), *order);
         attempts = fill_buckets(s, [&](ends a, ends b) { return r.try_merge_collectives(a, b).has_value(); });
     }
-    const auto accepted = static_cast<std::size_t>(
-        std::count_if(attempts.begin(), attempts.end(), [](const attempt& a) { return a.accepted; }));
-    const std::size_t refused = attempts.size() - accepted;
+    std::vector<attempt> accepted, refused;
+    for (const attempt& a : attempts) (a.accepted ? accepted : refused).push_back(a);
+    // The floor of a refusal: two ends of either collective are looked up, in the records of all vertices.
+    struct alignas(32) record {
+        id root;
+    };
+    std::vector<record> records(s.nodes.size());
+    for (id v = 0; v < records.size(); ++v) records[v].root = v;
 
     // Two questions per attempt, both ways between nodes some layers apart.
     std::vector<std::pair<id, id>> questions;
@@ -197,7 +202,7 @@ void measure(id size, double seconds, bool rivals) {
         }
 
     // What changes nothing can be done again and again, so that reading the clock does not count.
-    const std::size_t repeats = 1 + 10'000 / (refused + 1);
+    const std::size_t repeats = 1 + 10'000 / (refused.size() + 1);
     figures least;
     const auto timed = [](double& least_so_far, auto work) {
         const double before = bench::thread_seconds();
@@ -218,14 +223,20 @@ void measure(id size, double seconds, bool rivals) {
             for (int warm = 0; warm < 2; ++warm) {  // the second time with buffers that have grown
                 double first = 0;
                 timed(warm ? least.accept : first, [&] {
-                    for (const attempt& a : attempts)
-                        if (a.accepted && !r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
+                    for (const attempt& a : accepted)
+                        if (!r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
                 });
                 if (warm) {
                     timed(least.refuse, [&] {
                         for (std::size_t k = 0; k < repeats; ++k)
-                            for (const attempt& a : attempts)
-                                if (!a.accepted && r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
+                            for (const attempt& a : refused)
+                                if (r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
+                    });
+                    timed(least.loads, [&] {
+                        for (std::size_t k = 0; k < repeats; ++k)
+                            for (const auto& [bucket, candidate, _] : refused)
+                                reached += records[bucket.start].root + records[bucket.wait].root +
+                                           records[candidate.start].root + records[candidate.wait].root;
                     });
                     timed(least.ask, [&] {
                         for (std::size_t k = 0; k < repeats; ++k)
@@ -248,10 +259,11 @@ void measure(id size, double seconds, bool rivals) {
     bench::keep(reached);
     const auto each = [](double t, std::size_t n) { return n ? 1e9 * t / static_cast<double>(n) : 0.0; };
     const std::size_t nodes = s.nodes.size();
-    std::printf("%8zu %8zu %8zu | %8.0f %8.0f %8.0f %8.0f %8.0f | %7.1f %6.1f", nodes, accepted, refused,
-                each(least.accept, accepted), each(least.refuse, repeats * refused),
-                each(least.ask, repeats * questions.size()), each(least.mixed, attempts.size()),
-                each(least.undo, accepted), each(least.build, nodes), each(sweep, nodes));
+    std::printf("%8zu %8zu %8zu | %8.0f %8.1f %8.1f %8.0f %8.0f %8.0f | %7.1f %6.1f", nodes, accepted.size(),
+                refused.size(), each(least.accept, accepted.size()), each(least.refuse, repeats * refused.size()),
+                each(least.loads, repeats * refused.size()), each(least.ask, repeats * questions.size()),
+                each(least.mixed, attempts.size()), each(least.undo, accepted.size()), each(least.build, nodes),
+                each(sweep, nodes));
     if (rivals) {
         const double ours = each(least.mixed, attempts.size());
         const auto run = [&]<class Rival>(std::in_place_type_t<Rival>) {
@@ -278,9 +290,11 @@ int main(int argc, char** argv) {
     if (sizes.empty()) sizes = smoke ? std::vector<id>{1000} : std::vector<id>{1000, 10'000, 100'000, 1'000'000};
     std::printf(
         "Buckets of %zu out of %zu candidates; ns each, least of several runs. `mixed`: an attempt and two questions,\n"
-        "without history; the others with it. Building and floor in ns per node. Rivals in us per attempt, and over "
-        "`mixed`.\n%8s %8s %8s | %8s %8s %8s %8s %8s | %7s %6s | %9s %8s | %9s %8s\n",
-        bucket_size, candidates, "nodes", "accepted", "refused", "accept", "refuse", "ask", "mixed", "undo", "build",
-        "sweep", "sets", "ratio", "Boost", "ratio");
+        "without history; the others with it. `loads`: looking up the four ends of a refusal, its floor. Building and "
+        "sweep in\nns per node. Rivals in us per attempt, and over `mixed`.\n%8s %8s %8s | %8s %8s %8s %8s %8s %8s | "
+        "%7s "
+        "%6s | %9s %8s | %9s %8s\n",
+        bucket_size, candidates, "nodes", "accepted", "refused", "accept", "refuse", "loads", "ask", "mixed", "undo",
+        "build", "sweep", "sets", "ratio", "Boost", "ratio");
     for (id size : sizes) measure(size, smoke ? 0.01 : 1.0, size <= 10'000);
 }

@@ -7,6 +7,7 @@
 // Floor: one sweep of a longest path over the same rows; a dependent load that misses the caches.
 
 #include <malloc.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,8 +246,22 @@ void report_closure(const std::string& name, const bench::plain_graph& g, const 
 }
 
 struct growth {
-    double nodes = 0, build = 0, ask = 0, resident = 0, sort = 0;
+    double nodes = 0, parts = 0, build = 0, ask = 0, resident = 0, sort = 0;
+    double sweep = 0,
+           touch = 0;  // floors of building: a sweep, and writing 16 bytes per node where nothing was written
 };
+
+/// Seconds to write memory that the process has not had before.
+double first_touch(std::size_t bytes) {
+    const double before = bench::thread_seconds();
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::abort();
+    std::memset(memory, 1, bytes);
+    bench::keep(memory);
+    const double seconds = bench::thread_seconds() - before;
+    munmap(memory, bytes);
+    return seconds;
+}
 
 /// In a process of its own: cold caches, fresh memory.
 growth measure_apart(std::uint32_t nodes, const settings& effort) {
@@ -261,9 +276,16 @@ growth measure_apart(std::uint32_t nodes, const settings& effort) {
             return bench::plain_graph_of(bench::synthetic_view{&step});
         }();
         f.nodes = g.size();
+        f.parts = static_cast<double>(g.size() + g.edges());
         double before = bench::thread_seconds();
         const auto order = *stretto::topological_sort(g.view());
         f.sort = bench::thread_seconds() - before;
+        std::vector<std::uint32_t> level(g.size());
+        before = bench::thread_seconds();
+        bench::keep(bench::sweep(g.view(), level));
+        f.sweep = bench::thread_seconds() - before;
+        malloc_trim(0);
+        f.touch = first_touch(std::size_t{16} * g.size());
         malloc_trim(0);  // or the index would live in what the generator has freed
         const double resident = bench::measure_resident_memory().now;
         bench::reset_peak_memory();
@@ -292,18 +314,24 @@ void report_growth(const std::vector<std::uint32_t>& sizes, const settings& effo
             least.build = std::min(least.build, f.build);
             least.sort = std::min(least.sort, f.sort);
             least.ask = std::min(least.ask, f.ask);
+            least.sweep = std::min(least.sweep, f.sweep);
+            least.touch = std::min(least.touch, f.touch);
         }
+        const auto each = [&](double seconds) { return seconds * 1e9 / least.parts; };
         std::printf(
-            "%9.0f nodes: sort %6.2f, build %6.2f ns/node; %5.1f B/node resident at the peak of building; question "
-            "%6.1f ns\n",
-            least.nodes, least.sort * 1e9 / least.nodes, least.build * 1e9 / least.nodes, least.resident / least.nodes,
-            least.ask);
+            "%9.0f nodes; ns per node and edge: sort %6.2f, sweep %5.2f, touch %5.2f, build %6.2f; %5.1f B/node "
+            "resident at the peak of building; question %6.1f ns\n",
+            least.nodes, each(least.sort), each(least.sweep), each(least.touch), each(least.build),
+            least.resident / least.nodes, least.ask);
         std::fflush(stdout);
         all.push_back(least);
     }
+    const auto exponent = [&](double growth::* time) {
+        return std::log(all.back().*time / all.front().*time) / std::log(all.back().nodes / all.front().nodes);
+    };
     if (all.size() > 1)
-        std::printf("building ~ nodes^%.3f\n",
-                    std::log(all.back().build / all.front().build) / std::log(all.back().nodes / all.front().nodes));
+        std::printf("exponents of growth: building %.3f; sweep %.3f, touch %.3f\n", exponent(&growth::build),
+                    exponent(&growth::sweep), exponent(&growth::touch));
 }
 
 bench::plain_graph synthetic(std::uint32_t nodes) {
