@@ -244,6 +244,51 @@ TEST_CASE("bytes and payloads follow the shapes") {
     CHECK(same.payload(2) == bytes{32});
 }
 
+TEST_CASE("durations follow: a collective as its table says, a kernel above its launch with what changes") {
+    const auto compute = [](const std::string& name, const std::string& op, const std::string& inputs,
+                            const std::string& outputs, int bytes, int ns) {
+        return R"({"name":")" + name + R"(","op":")" + op + R"(","kind":"compute","inputs":)" + inputs +
+               R"(,"outputs":[)" + outputs + R"(],"bytes":)" + std::to_string(bytes) + R"(,"ns":)" +
+               std::to_string(ns) + "},";
+    };
+    const std::string rows = R"({"shape":[8,4],"dtype":"f32","symbolic":["S",4]})",
+                      fixed = R"({"shape":[4,4],"dtype":"f32"})";
+    const std::string text =
+        R"({"format":"stretto-graph","version":1,"name":"step","groups":[{"name":"ep","size":2}],)"
+        R"("costs":{"memory_bytes_per_second":1e12,"launch_ns":100,"collectives":{"ep":{"all_to_all":[[0,1000],[256,2000]]}}},)"
+        R"("symbols":{"S":8},"nodes":[)"
+        R"({"name":"x","op":"placeholder","kind":"input","inputs":[],"outputs":[)" +
+        rows +
+        R"(],"bytes":0,"ns":0},)"
+        R"({"name":"w","op":"placeholder","kind":"input","inputs":[],"outputs":[)" +
+        fixed + R"(],"bytes":0,"ns":0},)" + compute("product", "aten.mm.default", "[0,1]", rows, 128, 900) +
+        compute("gradient", "aten.mm.default", "[0,2]", fixed, 64, 500) +
+        compute("small", "aten.neg.default", "[0]", rows, 128, 90) +
+        compute("weights", "aten.neg.default", "[1]", fixed, 64, 300) +
+        compute("zeros", "aten.new_zeros.default", "[0]", fixed, 64, 300) +
+        compute("both", "aten.two.default", "[0]", rows + "," + fixed, 192, 300) +
+        R"({"name":"s","op":"c","kind":"start","inputs":[2],"outputs":[)" + rows +
+        R"(],"bytes":128,"collective":"all_to_all","group":0,"payload":128,"ns":7},)"
+        R"({"name":"o","op":"wait","kind":"wait","inputs":[8],"alias":[8],"outputs":[)" +
+        rows +
+        R"(],"bytes":0,"ns":0},)"
+        R"({"name":"out","op":"output","kind":"output","inputs":[9],"outputs":[],"bytes":0,"ns":0}]})";
+    const auto step = support::parse_capture(text, "step.json");
+    REQUIRE_MESSAGE(step, (step ? std::string() : step.error().message()));
+    const capture twice = concretise(*step, {{"S", 16}});
+    const std::int64_t rounding = 1;
+    CHECK(twice.duration(2).count == 100 + 1600 + rounding);
+    CHECK(twice.duration(3).count == 100 + 800 + rounding);
+    CHECK(twice.duration(4).count == 90);
+    CHECK(twice.duration(5).count == 300);
+    CHECK(twice.duration(6).count == 300);
+    CHECK(twice.allocation(7) == bytes{256 + 64});
+    CHECK(twice.payload(8) == bytes{256});
+    CHECK(twice.duration(8).count == 2000);
+    const capture same = concretise(*step, {{"S", 8}});
+    for (std::uint32_t v = 0; v < same.size(); ++v) CHECK(same.duration(v) == step->duration(v));
+}
+
 TEST_CASE("arguments that were not spelt are spelt, and results keep their numbers") {
     const capture step = step_of(
         R"("S":4)", {input("x", "[4]", R"(["S"])"), number("n", "aten.sym_size.int", "[0]", R"(["%0",0])"),

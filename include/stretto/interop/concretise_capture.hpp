@@ -15,6 +15,7 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/core/units.hpp"
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_builder.hpp"
 #include "stretto/interop/capture_fields.hpp"
@@ -25,6 +26,7 @@
 #include "stretto/interop/detail/json_quote.hpp"
 #include "stretto/interop/detail/rename_operands.hpp"
 #include "stretto/interop/diagnostic.hpp"
+#include "stretto/schedule/cost/table.hpp"
 
 namespace stretto {
 
@@ -57,7 +59,8 @@ private:
     struct node {
         std::optional<std::string> outputs;             // if they change
         std::optional<std::vector<std::string>> binds;  // if they change
-        std::int64_t old_size = 0, size = 0;            // of all tensors
+        std::int64_t before = 0, after = 0;             // bytes of the tensors that change
+        std::int64_t same = 0;                          // and of those that do not
     };
 
     std::optional<diagnostic> look_at(node_id v) {
@@ -90,7 +93,7 @@ private:
         for (std::size_t c = 0; c < types.size(); ++c) {
             concrete_numbers::extents known(types[c].shape.begin(), types[c].shape.end());
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
-            n.old_size += size_of(types[c].element, shape);
+            const std::int64_t before = size_of(types[c].element, shape);
             if (symbolic && tensors[c].symbolic.size() == shape.size())
                 for (std::size_t d = 0; d < shape.size(); ++d) {
                     std::string& extent = tensors[c].symbolic[d];
@@ -106,7 +109,9 @@ private:
                     if (!open) extent = std::to_string(*value);
                     known[d] = open ? std::nullopt : value;
                 }
-            n.size += size_of(types[c].element, shape);
+            const std::int64_t after = size_of(types[c].element, shape);
+            if (before == after) n.same += before;
+            else n.before += before, n.after += after;
             text += c == 0 ? "[" : ",";
             if (symbolic) append_tensor(text, shape, tensors[c].dtype, tensors[c].symbolic);
             if (types.size() == 1) numbers_.set_extents(v, std::move(known));
@@ -160,9 +165,10 @@ private:
         capture_node n = node_of(step_, v);
         const node& now = nodes_[v];
         if (now.outputs) n.outputs = *now.outputs;
-        n.allocation.count = scaled(n.allocation.count, now.old_size, now.size);
+        n.allocation.count = grown(n.allocation.count, now);
         if (n.kind == op_kind::start && !n.inputs.empty())
-            n.payload.count = scaled(n.payload.count, nodes_[n.inputs[0]].old_size, nodes_[n.inputs[0]].size);
+            n.payload.count = grown(n.payload.count, nodes_[n.inputs[0]]);
+        n.duration = duration(v, n.payload);
 
         // The output names results: it reads them whatever they are. Others read what is not known.
         std::vector<std::string> spelt(n.inputs.size());
@@ -207,7 +213,37 @@ private:
         return n;
     }
 
-    /// Bytes that go with tensors of `before` bytes, now that those have `after`.
+    /// Of a collective with another payload, what the table says for that one; of a kernel, its launch, and the rest as
+    /// those of its operands and results have grown that are not as large as before.
+    [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
+        const nanoseconds recorded = step_.duration(v);
+        if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
+            for (const collective_cost_table& t : step_.costs().collectives)
+                if (t.group == step_.groups()[step_.group(v)].name && t.collective == step_.collective(v))
+                    return interpolate(t.points, payload);
+        }
+        const std::int64_t launch = step_.costs().launch.count;
+        if (step_.kind(v) != op_kind::compute || recorded.count <= launch) return recorded;
+        std::int64_t before = 0, after = 0;
+        const auto add = [&](const node& n) {
+            before += n.before;
+            after += n.after;
+        };
+        add(nodes_[v]);
+        if (!step_.op(v).starts_with("aten.new_"))  // which reads nothing but a type
+            for (node_id x : step_.inputs(v)) add(nodes_[x]);
+        const std::int64_t work = recorded.count - launch;
+        return {launch + (before == after || before == 0 ? work : scaled(work, before, after) + 1)};  // rounded up
+    }
+
+    /// Bytes that go with the tensors of a node, now that some of those have changed: of these alone if it is no more,
+    /// of all if there is room for all, and otherwise of these and some of the others.
+    static std::int64_t grown(std::int64_t amount, const node& n) {
+        if (n.before == n.after) return amount;
+        if (amount <= n.before) return scaled(amount, n.before, n.after);
+        if (amount > n.before + n.same) return scaled(amount, n.before + n.same, n.after + n.same);
+        return amount - n.before + n.after;
+    }
     static std::int64_t scaled(std::int64_t amount, std::int64_t before, std::int64_t after) {
         __extension__ typedef __int128 wide;
         if (before == after || before == 0) return amount;
@@ -230,7 +266,8 @@ private:
 
 /// The step with these values in place of their symbols: in the shapes of what nodes produce, as numbers where nodes
 /// read sizes or what is computed from them, and in what nodes bind. An extent that mentions other symbols keeps those.
-/// Shapes, bytes and payloads follow where a value is not the recorded one; durations stay. Sizes, arithmetic and
+/// Shapes, bytes and payloads follow where a value is not the recorded one, and so do durations: of a collective as the
+/// table of the step says, of a kernel in proportion to those of its tensors that change. Sizes, arithmetic and
 /// comparisons that nobody reads any more vanish, and so do guards that hold; a guard that is not decided stays. What a
 /// program measures at run time (a value that a node binds) is believed to be what is given here.
 ///
