@@ -322,5 +322,5 @@ int main(int argc, char** argv) {
         compare("random, 3 reads", bench::random_dag(size, 3, size), effort, figures);
         compare("butterfly", bench::butterfly(size, 64), effort, figures);
     }
-    print_growth(figures);
+    if (sizes.size() > 1) print_growth(figures);
 }

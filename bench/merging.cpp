@@ -227,17 +227,19 @@ void measure(id size, double seconds, bool rivals) {
                         if (!r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
                 });
                 if (warm) {
-                    timed(least.refuse, [&] {
-                        for (std::size_t k = 0; k < repeats; ++k)
-                            for (const attempt& a : refused)
-                                if (r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
-                    });
-                    timed(least.loads, [&] {
-                        for (std::size_t k = 0; k < repeats; ++k)
-                            for (const auto& [bucket, candidate, _] : refused)
-                                reached += records[bucket.start].root + records[bucket.wait].root +
-                                           records[candidate.start].root + records[candidate.wait].root;
-                    });
+                    for (int again = 0; again < 2; ++again) {  // both then find in the caches what fits
+                        timed(least.refuse, [&] {
+                            for (std::size_t k = 0; k < repeats; ++k)
+                                for (const attempt& a : refused)
+                                    if (r.try_merge_collectives(a.bucket, a.candidate)) std::abort();
+                        });
+                        timed(least.loads, [&] {
+                            for (std::size_t k = 0; k < repeats; ++k)
+                                for (const auto& [bucket, candidate, _] : refused)
+                                    reached += records[bucket.start].root + records[bucket.wait].root +
+                                               records[candidate.start].root + records[candidate.wait].root;
+                        });
+                    }
                     timed(least.ask, [&] {
                         for (std::size_t k = 0; k < repeats; ++k)
                             for (auto [u, v] : questions) reached += r.reaches(u, v);
