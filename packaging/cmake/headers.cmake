@@ -189,6 +189,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/detail/extent_expression.hpp
     include/stretto/interop/detail/json_members.hpp
     include/stretto/interop/detail/json_walk.hpp
+    include/stretto/interop/detail/open_parts.hpp
+    include/stretto/interop/detail/open_tokens.hpp
     include/stretto/interop/detail/plan_buckets.hpp
     include/stretto/interop/detail/plan_hazards.hpp
     include/stretto/interop/detail/plan_match.hpp

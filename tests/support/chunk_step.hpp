@@ -3,6 +3,7 @@
 #define STRETTO_TESTS_SUPPORT_CHUNK_STEP_HPP
 
 #include <span>
+#include <string_view>
 
 #include "stretto/core/expected.hpp"
 #include "stretto/interop/chunk_capture.hpp"
@@ -12,7 +13,7 @@ namespace support {
 stretto::expected<stretto::chunked_capture, stretto::diagnostic> chunk_step(
     const stretto::capture& step, const stretto::capture_tensors& tensors,
     std::span<const stretto::capture_chunk_region> regions, std::span<const stretto::capture_token_dimension> tokens,
-    stretto::chunk_options options = {});
+    stretto::chunk_options options = {}, std::string_view symbol = {});
 
 }  // namespace support
 

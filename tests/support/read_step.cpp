@@ -16,4 +16,8 @@ stretto::expected<stretto::capture, stretto::diagnostic> read_capture(const std:
     return stretto::read_capture(path);
 }
 
+stretto::expected<stretto::capture_tensors, stretto::diagnostic> read_tensors(const stretto::capture& step) {
+    return stretto::capture_tensors::read(step);
+}
+
 }  // namespace support

@@ -8,6 +8,7 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/interop/capture.hpp"
+#include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/diagnostic.hpp"
 
 namespace support {
@@ -15,6 +16,8 @@ namespace support {
 /// stretto::parse_capture and stretto::read_capture, with their default limits.
 stretto::expected<stretto::capture, stretto::diagnostic> parse_capture(std::string text, std::string_view file_name);
 stretto::expected<stretto::capture, stretto::diagnostic> read_capture(const std::string& path);
+/// stretto::capture_tensors::read.
+stretto::expected<stretto::capture_tensors, stretto::diagnostic> read_tensors(const stretto::capture& step);
 
 }  // namespace support
 

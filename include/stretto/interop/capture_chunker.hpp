@@ -4,6 +4,8 @@
 // A clone keeps operator, module path and whatever else its original says; names, arguments, shapes, bytes and costs
 // are those of the part. Work is shared out by rows, at least a launch for every clone and never less than writing its
 // results takes; a collective costs what the table of the step says for its payload.
+//
+// Longer than 300 lines: one verb after the other, and what they write nodes with.
 #ifndef STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 #define STRETTO_INTEROP_CAPTURE_CHUNKER_HPP
 
@@ -12,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -31,6 +34,8 @@
 #include "stretto/interop/detail/chunk_layout.hpp"
 #include "stretto/interop/detail/chunk_symbols.hpp"
 #include "stretto/interop/detail/json_quote.hpp"
+#include "stretto/interop/detail/open_parts.hpp"
+#include "stretto/interop/diagnostic.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/aten_chunk_model.hpp"
 
@@ -47,6 +52,20 @@ public:
     /// `chunks`: the model that the plan was made with; it knows the operators.
     capture_chunker(const capture& step, const capture_tensors& tensors, const capture_chunk_model& chunks)
         : step_(&step), tensors_(&tensors), model_(chunks), layout_(step), symbols_(step), costs_(step, tensors) {}
+
+    /// Parts keep extents that follow a symbol of the step, the tokens of all regions of the plan: in shapes as
+    /// expressions, in arguments as numbers that new nodes compute from an input. What that asks of the symbol are
+    /// guards. To be called before anything is made. Fails if no input has such an extent, or if the rows of a region
+    /// do not add up to the symbol's value.
+    [[nodiscard]] std::optional<diagnostic> keep_symbol(std::string_view symbol,
+                                                        const chunk_plan<node_id, node_id>& plan) {
+        auto parts = detail::open_parts::of(*step_, *tensors_, symbol, plan);
+        if (!parts) return std::move(parts).error();
+        open_ = *std::move(parts);
+        layout_.keep_ready_for(open_->first_reader());
+        open_->require_rows(number_maker());
+        return std::nullopt;
+    }
 
     void insert_before(node_id v) { layout_.insert_before(v); }
 
@@ -70,28 +89,9 @@ public:
     }
 
     std::vector<node_id> split(node_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const node_id like = layout_.original(x);
-        const tensor_type type = tensors_->components(like)[0];
-        const std::int64_t tokens = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
-        const std::int64_t unit = type.shape[dim] / tokens;
+        const std::string name = std::string(step_->name(layout_.original(x))) + "_part";
         std::vector<node_id> parts;
-        std::int64_t from = 0;
-        for (std::size_t k = 0; k < sizes.size(); ++k) {
-            const std::int64_t to = from + sizes[k] * unit;
-            parts.push_back(layout_.add(x));
-            capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_part" + std::to_string(k)),
-                                   "aten.slice.Tensor", op_kind::view);
-            n.inputs = {x};
-            n.aliases = {x};
-            std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
-            shape[dim] = to - from;
-            std::string outputs = "[";
-            detail::append_tensor(outputs, shape, name_of(type.element), {});
-            n.outputs = keep(outputs + "]");
-            n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) + "," +
-                                             std::to_string(to) + "]")});
-            from = to;
-        }
+        for (std::size_t k = 0; k < sizes.size(); ++k) parts.push_back(slice(x, name, dim, sizes, k));
         return parts;
     }
 
@@ -124,8 +124,8 @@ public:
         n.outputs = step_->outputs(x);
         set_costs(n, costs_.of_whole(x, op_kind::view));
         std::string sizes;
-        for (std::int64_t extent : tensors_->components(x)[0].shape)
-            sizes += (sizes.empty() ? "" : ",") + std::to_string(extent);
+        for (std::size_t d = 0; d < tensors_->components(x)[0].shape.size(); ++d)
+            sizes += (d == 0 ? "" : ",") + whole_extent(n, x, d);
         n.fields.push_back({"args", keep("[\"%0\",[" + sizes + "]]")});
         keep_module(n, x);
         return id;
@@ -135,26 +135,16 @@ public:
     node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
                         std::size_t k) {
         const node_id like = layout_.original(whole);
-        const tensor_type type = tensors_->components(like)[0];
-        const auto [from, to] = detail::slice_bounds(type.shape[dim], sizes, k);
-        std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
-        shape[dim] = to - from;
-        std::string outputs = "[";
-        detail::append_tensor(outputs, shape, name_of(type.element), {});
-        const std::string_view made = keep(outputs + "]");
-
-        const std::string name = std::string(step_->name(like)) + "_slice" + std::to_string(k);
-        const node_id slice = layout_.add(whole);
-        capture_node& view = make(fresh_name(name), "aten.slice.Tensor", op_kind::view);
-        view.inputs = view.aliases = {whole};
-        view.outputs = made;
-        view.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + std::to_string(from) + "," +
-                                            std::to_string(to) + "]")});
+        const std::string name = std::string(step_->name(like)) + "_slice";
+        const node_id slice_there = slice(whole, name, dim, sizes, k);
+        const std::string_view made = made_[slice_there - step_->size()].outputs;
         layout_.add(whole);
-        capture_node& copy = make(fresh_name(name + "_write"), "aten.copy_.default", op_kind::compute);
-        copy.inputs = {slice, part};
-        copy.aliases = copy.writes = {slice};
+        capture_node& copy =
+            make(fresh_name(name + std::to_string(k) + "_write"), "aten.copy_.default", op_kind::compute);
+        copy.inputs = {slice_there, part};
+        copy.aliases = copy.writes = {slice_there};
         copy.outputs = made;
+        const auto [from, to] = detail::slice_bounds(tensors_->components(like)[0].shape[dim], sizes, k);
         set_costs(copy, costs_.of_slice_write(like, dim, to - from));
         copy.fields.push_back({"args", R"(["%0","%1"])"});
         keep_module(copy, like);
@@ -182,6 +172,55 @@ public:
     }
 
 private:
+    /// Makes nodes that compute numbers, in front of all that may read them.
+    [[nodiscard]] detail::open_tokens::maker number_maker() {
+        return [this](std::string_view op, std::span<const node_id> inputs, std::string args) {
+            const node_id id = layout_.add_ready(inputs[0]);
+            capture_node& n = make(fresh_name(open_->name_of(op)), op, op_kind::view);
+            n.inputs.assign(inputs.begin(), inputs.end());
+            n.fields.push_back({"args", keep(std::move(args))});
+            return id;
+        };
+    }
+    [[nodiscard]] std::string_view recorded_extent(node_id v, std::size_t dim) {
+        const std::vector<capture_tensor>& outputs = symbols_.recall(v).outputs;
+        return outputs.empty() ? std::string_view() : std::string_view(outputs[0].symbolic[dim]);
+    }
+    /// An extent of node x of the step as an argument of n.
+    std::string whole_extent(capture_node& n, node_id x, std::size_t dim) {
+        const std::int64_t extent = tensors_->components(x)[0].shape[dim];
+        if (!open_) return std::to_string(extent);
+        return detail::open_parts::spelt(n, open_->whole(x, recorded_extent(x, dim), extent, number_maker()));
+    }
+    /// A view of part k of x.
+    node_id slice(node_id x, const std::string& name, std::size_t dim, std::span<const std::int64_t> sizes,
+                  std::size_t k) {
+        const node_id like = layout_.original(x), id = layout_.add(x);
+        const tensor_type type = tensors_->components(like)[0];
+        const auto [from, to] = detail::slice_bounds(type.shape[dim], sizes, k);
+        capture_node& n = make(fresh_name(name + std::to_string(k)), "aten.slice.Tensor", op_kind::view);
+        n.inputs = n.aliases = {x};
+        std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());
+        shape[dim] = to - from;
+        std::string bounds = std::to_string(from) + "," + std::to_string(to);
+        std::vector<std::string> symbolic;
+        if (open_) {
+            const detail::open_parts::cut_extent cut{like, recorded_extent(like, dim), type.shape[dim], sizes};
+            const auto begin = open_->begin_of_slice(cut, k, number_maker());
+            const auto end = open_->begin_of_slice(cut, k + 1, number_maker());
+            bounds = detail::open_parts::spelt(n, begin);
+            bounds += "," + detail::open_parts::spelt(n, end);
+            for (std::size_t d = 0; d < shape.size(); ++d)
+                symbolic.push_back(d == dim ? open_->extent_of_slice(cut, k) : std::string(recorded_extent(like, d)));
+            for (std::size_t d = 0; d < shape.size(); ++d)
+                if (symbolic[d].empty()) symbolic[d] = std::to_string(shape[d]);
+        }
+        std::string outputs = "[";
+        detail::append_tensor(outputs, shape, name_of(type.element), symbolic);
+        n.outputs = keep(outputs + "]");
+        n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + bounds + "]")});
+        return id;
+    }
     /// The text of the node that was added last.
     capture_node& make(std::string name, std::string_view op, op_kind kind) {
         capture_node& n = made_.emplace_back();
@@ -205,16 +244,17 @@ private:
         for (std::size_t c = 0; c < types.size(); ++c) {
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
             const chunk_state& s = part.results[c];
-            if (s.dim >= 0 && detail::has_rows(s)) {
-                std::int64_t& extent = shape[static_cast<std::size_t>(s.dim)];
-                extent = part.share(extent);
-            }
+            const std::size_t cut = s.dim >= 0 && detail::has_rows(s) ? static_cast<std::size_t>(s.dim) : SIZE_MAX;
+            if (cut != SIZE_MAX) shape[cut] = part.share(shape[cut]);
             std::vector<std::string> symbolic;
-            if (c < recorded.size() && recorded[c].symbolic.size() == shape.size())
-                for (std::size_t d = 0; d < shape.size(); ++d) {
-                    symbolic.push_back(symbols_.in_symbols_of(part.chunk, recorded[c].symbolic[d]));
-                    if (symbolic.back().empty()) symbolic.back() = std::to_string(shape[d]);
-                }
+            const bool spelt = c < recorded.size() && recorded[c].symbolic.size() == shape.size();
+            for (std::size_t d = 0; d < shape.size() && (spelt || open_); ++d) {
+                const std::string_view extent = spelt ? std::string_view(recorded[c].symbolic[d]) : std::string_view();
+                symbolic.push_back(open_ ? open_->extent(v, part, extent, types[c].shape[d], d == cut ? &s : nullptr,
+                                                         symbols_, number_maker())
+                                         : symbols_.in_symbols_of(part, extent));
+                if (symbolic.back().empty()) symbolic.back() = std::to_string(shape[d]);
+            }
             if (c != 0) text += ',';
             detail::append_tensor(text, shape, name_of(types[c].element), symbolic);
         }
@@ -227,6 +267,10 @@ private:
         const chunk_arguments own =
             spelt ? model_.local_arguments(v, part.tokens, part.rows, part.operands, part.results, store)
                   : chunk_arguments{};
+        if (open_) {
+            open_->name_extents(v, part, store.extents(), symbols_.recall(v).outputs, n, number_maker());
+            open_->require_even(v, part, symbols_.recall(v).outputs, number_maker());
+        }
         for (std::size_t k = 0; k < step_->field_count(v); ++k) {
             const json_field f = step_->field(v, k);
             std::string text;
@@ -281,6 +325,7 @@ private:
     std::deque<capture_node> made_;  // make() gives references
     detail::chunk_symbols symbols_;
     detail::chunk_costs costs_;
+    std::optional<detail::open_parts> open_;
     std::deque<std::string> texts_;
     std::set<std::string> taken_;
 };

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "stretto/core/expected.hpp"
@@ -35,9 +36,18 @@ struct chunked_capture {
 /// Fails with the node, the cause and a hint if a region, its sizes or a token dimension make no sense, has no node
 /// that a token reaches, or cannot be chunked; nothing is made then. Deterministic. Time: that of the calls, and
 /// O(length of the text) of what comes out.
+///
+/// `symbol`: the extents of parts follow that symbol of the step, whose value the rows of every region add up to, such
+/// as the token_symbol that `tokens` are from; without one they are numbers. Equal chunks (equal_chunks) stay equal for
+/// other values, of s tokens (s + k - 1 - c)//k rows in chunk c of k; of other sizes all are fixed but the last, which
+/// has the rest. Arguments name numbers that are computed from an input. What all that takes for granted is written
+/// down as guards: no chunk is empty, an exchange in equal shares can be, and the symbol has its recorded value if an
+/// extent that has to be cut does not follow it. So concretise_capture with the values of all symbols gives the same as
+/// of the step with numbers, and with others a step in chunks for those, or fails on a guard. That states of values do
+/// not hang on the number of tokens is the program's word, as aten_chunk_model says; a plan is verified for one number.
 [[nodiscard]] inline expected<chunked_capture, diagnostic> chunk_capture(
     const capture& step, const capture_tensors& tensors, std::span<const capture_chunk_region> regions,
-    std::span<const capture_token_dimension> tokens, chunk_options options = {}) {
+    std::span<const capture_token_dimension> tokens, chunk_options options = {}, std::string_view symbol = {}) {
     const capture_view view{&step};
     const capture_op_model ops{&step};
     const detail::chunk_reasons reasons(step, tensors, regions, tokens);
@@ -51,6 +61,8 @@ struct chunked_capture {
     const auto verified = verify_chunks(*plan, view, ops, capture_chunk_model(view, {&step, &tensors}, second_ledger));
     if (!verified) return unexpected(reasons.of(verified.error()[0]));
     capture_chunker chunker(step, tensors, model);
+    if (!symbol.empty())
+        if (auto fault = chunker.keep_symbol(symbol, *plan)) return unexpected(*std::move(fault));
     apply_chunks(*plan, view, chunker);
     auto made = chunker.build();
     if (!made) return unexpected(std::move(made).error());

@@ -23,6 +23,7 @@ struct chunk_part {
     std::int64_t tokens = 0;
     chunk_interval rows;
     std::span<const chunk_state> operands, results;
+    std::uint32_t region = 0;  ///< of the plan
 
     [[nodiscard]] std::int64_t share(std::int64_t amount) const { return share_of(amount, tokens, rows); }
 };
@@ -71,7 +72,7 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
         std::size_t end_join = next_join;
         while (end_join < plan.joins.size() && g.producer(plan.joins[end_join].value) == o.vertex) ++end_join;
         slices.assign(end_join - next_join, X{});
-        chunk_part part{0, own.clones, region.tokens, {}, plan.operand_states(o), plan.result_states(o)};
+        chunk_part part{0, own.clones, region.tokens, {}, plan.operand_states(o), plan.result_states(o), o.region};
         for (; part.chunk < part.chunks; ++part.chunk) {
             part.rows = {part.rows.first + part.rows.count, o.once ? region.tokens : sizes[part.chunk]};
             operands.clear();

@@ -38,6 +38,16 @@ public:
         last_[at_] = id;
         return id;
     }
+    /// A new node in front of the one that keep_ready_for names and of whatever is made there, behind those that were
+    /// made ready before it.
+    node_id add_ready(node_id like) {
+        const node_id id = static_cast<node_id>(step_->size() + made_.size());
+        made_.push_back({original(like), none, none});
+        ready_.push_back(id);
+        return id;
+    }
+    void keep_ready_for(node_id v) { ready_for_ = v; }
+
     node_id add_clone(node_id v) {
         const node_id id = add(v);
         if (first_clone_[v] == none) {
@@ -77,6 +87,8 @@ public:
     void for_each(Place place) {
         position_.assign(size(), none);
         for (node_id v = 0; v < step_->size(); ++v) {
+            if (v == ready_for_)
+                for (node_id k : ready_) position_[k] = place(k);
             for (node_id k = first_[v]; k != none; k = made(k).next) position_[k] = place(k);
             if (!erased_[v]) position_[v] = place(v);
         }
@@ -134,6 +146,8 @@ private:
     std::vector<node_id> first_clone_;
     std::vector<node_id> whole_;  // of a node of the step: what its parts were recombined to
     std::vector<char> erased_;
+    node_id ready_for_ = none;
+    std::vector<node_id> ready_;
     std::vector<node_id> position_, there_;
 };
 

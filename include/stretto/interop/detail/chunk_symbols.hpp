@@ -46,23 +46,24 @@ public:
     void bind_symbols(std::uint32_t v, const chunk_part& part) {
         if (part.chunks == 1) return;
         for (const std::string& symbol : recall(v).binds) {
-            if (symbols_.size() < part.chunks) symbols_.resize(part.chunks);
+            if (symbols_.size() <= part.region) symbols_.resize(part.region + 1);
+            if (symbols_[part.region].size() < part.chunks) symbols_[part.region].resize(part.chunks);
             std::int64_t value = 0;
             for (const capture_symbol& s : step_->symbols())
                 if (s.name == symbol) value = part.share(s.value);
             new_symbols_.push_back({name_in(symbol, part.chunk), value});
-            symbols_[part.chunk].emplace(symbol, name_in(symbol, part.chunk));
+            symbols_[part.region][part.chunk].emplace(symbol, name_in(symbol, part.chunk));
         }
     }
     /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it has others.
-    [[nodiscard]] std::string in_symbols_of(std::uint32_t chunk, std::string_view extent) const {
+    [[nodiscard]] std::string in_symbols_of(const chunk_part& part, std::string_view extent) const {
         bool all = true;
-        std::string text = with_symbols_of(chunk, extent, [&] { all = false; });
+        std::string text = with_symbols_of(part, extent, [&] { all = false; });
         return all ? text : std::string();
     }
     /// The same, but others stay as they are.
-    [[nodiscard]] std::string with_symbols_of(std::uint32_t chunk, std::string_view extent) const {
-        return with_symbols_of(chunk, extent, [] {});
+    [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent) const {
+        return with_symbols_of(part, extent, [] {});
     }
 
     /// What has been bound so far, with the values that shapes of parts are computed with.
@@ -70,19 +71,27 @@ public:
 
 private:
     template <class F>
-    [[nodiscard]] std::string with_symbols_of(std::uint32_t chunk, std::string_view extent, F other) const {
+    [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent, F other) const {
         return extent_expression::substituted(extent, [&](std::string_view symbol) -> std::optional<std::string> {
-            if (chunk < symbols_.size())
-                if (const auto at = symbols_[chunk].find(symbol); at != symbols_[chunk].end()) return at->second;
+            if (const own_names* own = names_in(part))
+                if (const auto at = own->find(symbol); at != own->end()) return at->second;
             other();
             return std::nullopt;
         });
     }
 
+    using own_names = std::map<std::string, std::string, std::less<>>;
+
+    /// None if nothing is bound there, and for what all chunks share.
+    [[nodiscard]] const own_names* names_in(const chunk_part& part) const {
+        if (part.chunks == 1 || part.region >= symbols_.size()) return nullptr;
+        return part.chunk < symbols_[part.region].size() ? &symbols_[part.region][part.chunk] : nullptr;
+    }
+
     const capture* step_;
     capture_fields fields_;
     original_node recalled_;
-    std::vector<std::map<std::string, std::string, std::less<>>> symbols_;  // of a chunk: symbol, its own name for it
+    std::vector<std::vector<own_names>> symbols_;  // of a region and a chunk
     std::vector<capture_symbol> new_symbols_;
 };
 
