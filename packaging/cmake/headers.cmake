@@ -92,6 +92,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/interpreted_value.hpp
+    include/stretto/testing/detail/interpreter_activations.hpp
     include/stretto/testing/detail/interpreter_arithmetic.hpp
     include/stretto/testing/detail/interpreter_call.hpp
     include/stretto/testing/detail/interpreter_collectives.hpp
@@ -104,9 +105,11 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/interpreter_losses.hpp
     include/stretto/testing/detail/interpreter_numbers.hpp
     include/stretto/testing/detail/interpreter_operators.hpp
+    include/stretto/testing/detail/interpreter_parts.hpp
     include/stretto/testing/detail/interpreter_products.hpp
     include/stretto/testing/detail/interpreter_program.hpp
     include/stretto/testing/detail/interpreter_reductions.hpp
+    include/stretto/testing/detail/interpreter_rounding.hpp
     include/stretto/testing/detail/interpreter_scatter.hpp
     include/stretto/testing/detail/interpreter_shapes.hpp
     include/stretto/testing/detail/interpreter_sorting.hpp

@@ -117,6 +117,11 @@ void sub(operator_call& c) {
     on_operands(c, [alpha]<class T>(T a, T b) -> T { return minus(a, times(as<T>(alpha), b)); });
 }
 template <class = void>
+void rsub(operator_call& c) {
+    const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
+    on_operands(c, [alpha]<class T>(T a, T b) -> T { return minus(b, times(as<T>(alpha), a)); });
+}
+template <class = void>
 void mul(operator_call& c) {
     on_operands(c, []<class T>(T a, T b) -> T { return times(a, b); });
 }
@@ -226,11 +231,12 @@ template <class = void>
 inline constexpr operator_entry arithmetic_operators[] = {
     {"aten.add", "Tensor Scalar", add<>, operator_entry::trait::has_in_place_form},
     {"aten.sub", "Tensor Scalar", sub<>, operator_entry::trait::has_in_place_form},
+    {"aten.rsub", "Scalar", rsub<>},
     {"aten.mul", "Tensor Scalar", mul<>, operator_entry::trait::has_in_place_form},
     {"aten.div", "Tensor Scalar Tensor_mode Scalar_mode", divide<>, operator_entry::trait::has_in_place_form},
     {"aten.floor_divide", "default Scalar", floor_divide<>, operator_entry::trait::has_in_place_form},
     {"aten.remainder", "Tensor Scalar", remainder<>, operator_entry::trait::has_in_place_form},
-    {"aten.pow", "Tensor_Scalar Tensor_Tensor", power<>},
+    {"aten.pow", "Scalar Tensor_Scalar Tensor_Tensor", power<>},
     {"aten.maximum", "default", maximum<>},
     {"aten.minimum", "default", minimum<>},
     {"prims.fma", "default", fma<>},

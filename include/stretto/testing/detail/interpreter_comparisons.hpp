@@ -84,6 +84,11 @@ void bitwise_or(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a | b; });
 }
 
+template <class = void>
+void bitwise_xor(operator_call& c) {
+    on_bits(c, [](std::int64_t a, std::int64_t b) { return a ^ b; });
+}
+
 /// Where the condition holds the first, elsewhere the second.
 template <class = void>
 void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
@@ -147,10 +152,11 @@ inline constexpr operator_entry comparison_operators[] = {
     {"aten.logical_or", "default", logical_or<>},
     {"aten.bitwise_and", "Tensor Scalar", bitwise_and<>},
     {"aten.bitwise_or", "Tensor Scalar", bitwise_or<>},
+    {"aten.bitwise_xor", "Tensor Scalar", bitwise_xor<>},
     {"aten.where", "self ScalarOther ScalarSelf", where<>},
     {"aten.masked_fill", "Scalar Tensor", masked_fill<>, operator_entry::trait::has_in_place_form},
     {"aten.clamp", "default", clamp<>},
-    {"aten.clamp_min", "default", clamp<>},
+    {"aten.clamp_min", "default", clamp<>, operator_entry::trait::has_in_place_form},
     {"aten.clamp_max", "default", clamp<>},
 };
 

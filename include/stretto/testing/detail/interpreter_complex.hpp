@@ -35,6 +35,18 @@ void view_as_real(operator_call& c) {
     const element_type e = self.element() == element_type::c128 ? element_type::f64 : element_type::f32;
     c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
 }
+/// One of the two floats of every element; of what is not complex, itself. No copy.
+template <class = void>
+void real(operator_call& c) {
+    const std::int64_t which = c.operation.starts_with("aten.imag") ? 1 : 0;
+    const tensor self = c.input(0, "self");
+    if (self.conjugated()) c.fail("the storage of a conjugate holds something else", "clone it first");
+    if (!self.is_complex() && which == 1) c.fail(text_of(self) + " is not complex");
+    if (c.failed()) return;
+    const element_type e = self.element() == element_type::c128 ? element_type::f64 : element_type::f32;
+    if (!self.is_complex()) c.give(self);
+    else c.give(self.reinterpreted(e).view(self.shape(), self.strides(), self.offset() + which));
+}
 template <class = void>
 void conj(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -45,6 +57,8 @@ template <class = void>
 inline constexpr operator_entry complex_operators[] = {
     {"aten.view_as_complex", "default", view_as_complex<>},
     {"aten.view_as_real", "default", view_as_real<>},
+    {"aten.real", "default", real<>},
+    {"aten.imag", "default", real<>},
     {"aten._conj", "default", conj<>},
 };
 

@@ -1,4 +1,4 @@
-// Operators that put tensors behind each other, repeat them or replace a part of one.
+// Operators that put tensors behind each other, repeat or reverse them, or replace a part of one.
 #ifndef STRETTO_TESTING_DETAIL_INTERPRETER_JOINING_HPP
 #define STRETTO_TESTING_DETAIL_INTERPRETER_JOINING_HPP
 
@@ -101,6 +101,26 @@ void repeat(operator_call& c) {
     c.give(reshaped(made, merged));
 }
 template <class = void>
+void flip(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const extents dims = c.integers(1, "dims");
+    std::vector<bool> reversed(self.rank() + 1, false);
+    for (const std::int64_t d : dims) reversed[c.wrapped(d, self.rank())] = true;
+    if (c.failed()) return;
+    // Row by row along each dimension: strides cannot be negative.
+    tensor now = self;
+    for (std::size_t d = 0; d < self.rank(); ++d) {
+        if (!reversed[d]) continue;
+        const tensor made(self.element(), self.shape());
+        for (std::int64_t at = 0; at < self.extent(d); ++at)
+            write_elements(narrowed(made, d, at, 1), narrowed(now, d, self.extent(d) - 1 - at, 1));
+        now = made;
+    }
+    tensor made = now.cloned();
+    made.storage()->writes = 0;
+    c.give(std::move(made));
+}
+template <class = void>
 void slice_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
     const std::size_t dim = c.wrapped(c.integer(2, "dim", 0), self.rank());
@@ -138,6 +158,7 @@ inline constexpr operator_entry joining_operators[] = {
     {"aten.cat", "default", cat<>},
     {"aten.stack", "default", stack<>},
     {"aten.repeat", "default", repeat<>},
+    {"aten.flip", "default", flip<>},
     {"aten.slice_scatter", "default", slice_scatter<>},
     {"aten.select_scatter", "default", select_scatter<>},
 };

@@ -161,6 +161,7 @@ inline constexpr operator_entry number_operators[] = {
     {"aten.sym_numel", "default", sym_numel<>, operator_entry::trait::only_shapes},
     {"aten.sym_stride", "int", sym_stride<>, operator_entry::trait::only_shapes},
     {"aten._local_scalar_dense", "default", item<>},
+    {"aten.item", "default", item<>},
     {"aten._assert_scalar", "default", assert_scalar<>},
     {"add", "", number_add<>},
     {"sub", "", number_sub<>},

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "stretto/testing/detail/interpreter_activations.hpp"
 #include "stretto/testing/detail/interpreter_arithmetic.hpp"
 #include "stretto/testing/detail/interpreter_call.hpp"
 #include "stretto/testing/detail/interpreter_comparisons.hpp"
@@ -14,8 +15,10 @@
 #include "stretto/testing/detail/interpreter_joining.hpp"
 #include "stretto/testing/detail/interpreter_losses.hpp"
 #include "stretto/testing/detail/interpreter_numbers.hpp"
+#include "stretto/testing/detail/interpreter_parts.hpp"
 #include "stretto/testing/detail/interpreter_products.hpp"
 #include "stretto/testing/detail/interpreter_reductions.hpp"
+#include "stretto/testing/detail/interpreter_rounding.hpp"
 #include "stretto/testing/detail/interpreter_scatter.hpp"
 #include "stretto/testing/detail/interpreter_sorting.hpp"
 #include "stretto/testing/detail/interpreter_unary.hpp"
@@ -53,7 +56,8 @@ operator_match find_operator(std::string_view operation) {
         number_operators<>,     view_operators<>,    complex_operators<>,  arithmetic_operators<>,
         comparison_operators<>, unary_operators<>,   creation_operators<>, reduction_operators<>,
         sorting_operators<>,    product_operators<>, indexing_operators<>, scatter_operators<>,
-        joining_operators<>,    loss_operators<>};
+        joining_operators<>,    loss_operators<>,    part_operators<>,     activation_operators<>,
+        rounding_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;

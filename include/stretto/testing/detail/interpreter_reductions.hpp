@@ -146,6 +146,71 @@ void cumsum(operator_call& c) {
 }
 
 template <class = void>
+void cumprod(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    const element_type e =
+        c.element(c.positional.size(), "dtype", self.integral() ? element_type::i64 : self.element());
+    if (c.failed()) return;
+    in_class(class_of(e), [&]<class T>(T) {
+        along<T>(c, self, dim, e, [](std::vector<T>& row) {
+            for (std::size_t k = 1; k < row.size(); ++k) row[k] = times(row[k - 1], row[k]);
+        });
+    });
+}
+template <class = void>
+void product_of(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const bool all = c.operation == "aten.prod.default";
+    const element_type usual = self.integral() ? element_type::i64 : self.element();
+    const element_type e = c.element(c.positional.size(), "dtype", usual);
+    std::vector<bool> reduced(self.rank() + 1, all);
+    if (!all) reduced[c.wrapped(c.integer(1, "dim"), self.rank())] = true;
+    fold(
+        c, self, e, reduced, !all && c.truth(2, "keepdim", false),
+        []<class T>(T) {
+            if constexpr (std::is_same_v<T, complex_number>) return T{1, 0};
+            else return T{1};
+        },
+        []<class T>(T a, T b) { return times(a, b); }, []<class T>(T a, std::int64_t) { return a; });
+}
+
+/// log(exp(a) + exp(b)) without overflow.
+template <class = void>
+double log_of_sum(double a, double b) {
+    const double top = larger(a, b);
+    if (is_nan(top) || std::isinf(top)) return top;
+    return top + std::log1p(std::exp(smaller(a, b) - top));
+}
+template <class = void>
+void logcumsumexp(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    if (self.category() != element_class::real) c.fail("is only defined for floats");
+    if (c.failed()) return;
+    along<double>(c, self, dim, self.element(), [](std::vector<double>& row) {
+        for (std::size_t k = 1; k < row.size(); ++k) row[k] = log_of_sum(row[k - 1], row[k]);
+    });
+}
+template <class = void>
+void logsumexp(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    if (self.category() != element_class::real) c.fail("is only defined for floats");
+    const std::vector<bool> reduced = reduced_dims(c, self.rank(), false);
+    fold(
+        c, self, self.element(), reduced, c.truth(2, "keepdim", false),
+        []<class T>(T) -> T {
+            if constexpr (std::is_same_v<T, double>) return -std::numeric_limits<double>::infinity();
+            else return T{};
+        },
+        []<class T>(T a, T b) -> T {
+            if constexpr (std::is_same_v<T, double>) return log_of_sum(a, b);
+            else return a;
+        },
+        []<class T>(T a, std::int64_t) { return a; });
+}
+
+template <class = void>
 double largest_of(const std::vector<double>& row) {
     double top = -std::numeric_limits<double>::infinity();
     for (const double x : row) top = larger(top, x);
@@ -153,12 +218,14 @@ double largest_of(const std::vector<double>& row) {
 }
 template <class = void>
 void softmax(operator_call& c) {
-    const bool logarithmic = c.operation.starts_with("aten._log_softmax");
-    const tensor self = c.input(0, "self");
+    const bool logarithmic = c.operation.find("log_softmax") != std::string_view::npos;
+    const bool typed = c.operation.ends_with(".int");  // softmax.int(self, dim, dtype): of that type
+    const tensor given = c.input(0, "self");
+    const tensor self = typed ? given.converted(c.element(2, "dtype", given.element())) : given;
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
     if (self.category() != element_class::real) c.fail("is only defined for floats");
     if (c.failed()) return;
-    const element_type e = c.truth(2, "half_to_float", false) ? element_type::f32 : self.element();
+    const element_type e = !typed && c.truth(2, "half_to_float", false) ? element_type::f32 : self.element();
     along<double>(c, self, dim, e, [logarithmic](std::vector<double>& row) {
         const double top = largest_of(row);
         double total = 0;
@@ -197,7 +264,13 @@ inline constexpr operator_entry reduction_operators[] = {
     {"aten.min", "default", extreme<>},
     {"aten.any", "default dim dims", extreme<>},
     {"aten.all", "default dim dims", extreme<>},
+    {"aten.prod", "default dim_int", product_of<>},
+    {"aten.logsumexp", "default", logsumexp<>},
     {"aten.cumsum", "default", cumsum<>},
+    {"aten.cumprod", "default", cumprod<>},
+    {"aten.logcumsumexp", "default", logcumsumexp<>},
+    {"aten.softmax", "int", softmax<>},
+    {"aten.log_softmax", "int", softmax<>},
     {"aten._softmax", "default", softmax<>},
     {"aten._log_softmax", "default", softmax<>},
     {"aten._softmax_backward_data", "default", softmax_backward<>},

@@ -92,6 +92,49 @@ void topk(operator_call& c) {
     transposed(c.result.tensors[1], dim, self.rank() - 1).assign<std::int64_t>(at);
 }
 
+/// The largest or smallest element of every row, and where it is first; argmax and argmin give only that.
+template <class = void>
+void extreme_of_rows(operator_call& c) {
+    const bool only_where = c.operation.starts_with("aten.arg");
+    const bool largest = c.operation.find("max") != std::string_view::npos;
+    const tensor given = c.input(0, "self");
+    const tensor_argument* const named = c.find(1, "dim");
+    const bool all = only_where && (!named || named->what == tensor_argument::form::none);
+    const bool keep = c.truth(2, "keepdim", false);
+    if (all && keep) c.fail("keeps dimensions that it does not name");
+    if (c.failed()) return;
+    const tensor self = all ? reshaped(given, {given.elements()}) : given;
+    const std::size_t dim = all ? 0 : c.wrapped(c.integer(1, "dim"), self.rank());
+    if (!c.failed() && self.elements() == 0) c.fail("there is no extreme element of none");
+    if (c.failed()) return;
+    std::vector<std::int64_t> where;
+    in_class(self.category(), [&]<class T>(T) {
+        if constexpr (std::is_same_v<T, complex_number>) {
+            c.fail("is not defined for complex numbers");
+        } else {
+            along<T>(c, self, dim, self.element(), [&](std::vector<T>& row) {
+                std::size_t best = 0;
+                for (std::size_t k = 1; k < row.size(); ++k)
+                    if (!is_nan(row[best]) && (is_nan(row[k]) || (largest ? row[k] > row[best] : row[k] < row[best])))
+                        best = k;
+                where.push_back(static_cast<std::int64_t>(best));
+                row[0] = row[best];
+            });
+        }
+    });
+    if (c.failed()) return;
+    tensor values = c.result.tensors[0];
+    if (self.rank() > 0) values = narrowed(values, dim, 0, 1).cloned();
+    const tensor positions(element_type::i64, values.shape());
+    const tensor rows = self.rank() == 0 ? positions.view({1}, {0}, 0) : positions;
+    transposed(rows, dim, rows.rank() - 1).assign<std::int64_t>(where);
+    positions.storage()->writes = 0;
+    c.result.tensors.clear();
+    const auto give = [&](const tensor& made) { c.give(keep || self.rank() == 0 ? made : selected(made, dim, 0)); };
+    if (!only_where) give(values);
+    give(positions);
+}
+
 /// Elements per interval of equal width; the last interval has both of its ends.
 template <class = void>
 void histc(operator_call& c) {
@@ -124,6 +167,10 @@ inline constexpr operator_entry sorting_operators[] = {
     {"aten.sort", "default stable", sort<>},
     {"aten.argsort", "default", sort<>},
     {"aten.topk", "default", topk<>},
+    {"aten.max", "dim", extreme_of_rows<>},
+    {"aten.min", "dim", extreme_of_rows<>},
+    {"aten.argmax", "default", extreme_of_rows<>},
+    {"aten.argmin", "default", extreme_of_rows<>},
     {"aten.histc", "default", histc<>},
 };
 

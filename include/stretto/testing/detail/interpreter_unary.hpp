@@ -71,6 +71,22 @@ void cos(operator_call& c) {
     of_float(c, [](double x) { return std::cos(x); });
 }
 
+template <class = void>
+void erf(operator_call& c) {
+    of_float(c, [](double x) { return std::erf(x); });
+}
+template <class = void>
+void expm1(operator_call& c) {
+    of_float(c, [](double x) { return std::expm1(x); });
+}
+template <class = void>
+void log1p(operator_call& c) {
+    of_float(c, [](double x) { return std::log1p(x); });
+}
+template <class = void>
+void log2(operator_call& c) {
+    of_float(c, [](double x) { return std::log2(x); });
+}
 template <class F>
 void of_same_type(operator_call& c, F f) {
     const tensor self = c.input(0, "self");
@@ -189,6 +205,10 @@ inline constexpr operator_entry unary_operators[] = {
     {"aten.neg", "default", neg<>, operator_entry::trait::has_in_place_form},
     {"aten.abs", "default", abs<>, operator_entry::trait::has_in_place_form},
     {"aten.relu", "default", relu<>, operator_entry::trait::has_in_place_form},
+    {"aten.erf", "default", erf<>},
+    {"aten.expm1", "default", expm1<>},
+    {"aten.log1p", "default", log1p<>},
+    {"aten.log2", "default", log2<>},
     {"aten.logical_not", "default", logical_not<>},
     {"aten.sigmoid_backward", "default", sigmoid_backward<>},
     {"aten.tanh_backward", "default", tanh_backward<>},
@@ -197,6 +217,7 @@ inline constexpr operator_entry unary_operators[] = {
     {"aten._to_copy", "default", copied<>},
     {"aten.clone", "default", copied<>},
     {"aten.contiguous", "default", copied<>},
+    {"aten.lift_fresh_copy", "default", copied<>},
     {"aten.to", "dtype", copied<>},
     {"prims.convert_element_type", "default", copied<>},
     {"prims.device_put", "default", copied<>},

@@ -126,6 +126,15 @@ void t(operator_call& c) {
     if (!c.failed()) c.give(self.rank() < 2 ? self : transposed(self, 0, 1));
 }
 
+/// All dimensions in reverse.
+template <class = void>
+void reversed_dims(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    if (c.failed()) return;
+    c.give(self.view({self.shape().rbegin(), self.shape().rend()}, {self.strides().rbegin(), self.strides().rend()},
+                     self.offset()));
+}
+
 template <class = void>
 void squeeze(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -224,42 +233,6 @@ void select(operator_call& c) {
     c.give(selected(self, dim, at));
 }
 template <class = void>
-void unbind(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    const std::size_t dim = c.wrapped(c.integer(1, "dim", 0), self.rank());
-    if (self.rank() == 0) c.fail("takes a tensor without dimensions apart");
-    for (std::int64_t at = 0; !c.failed() && at < self.extent(dim); ++at) c.give(selected(self, dim, at));
-}
-template <class = void>
-void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
-    std::int64_t first = 0;
-    for (const std::int64_t n : sizes) {
-        if (n < 0 || first + n > self.extent(dim)) first = -self.extent(dim) - 1;
-        if (first < 0) break;
-        c.give(narrowed(self, dim, first, n));
-        first += n;
-    }
-    if (first != self.extent(dim))
-        c.fail("parts " + text_of(sizes) + " are not what " + text_of(self) + " consists of");
-}
-template <class = void>
-void split(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    const std::size_t dim = c.wrapped(c.integer(2, "dim", 0), self.rank());
-    extents sizes = c.integers(1, "split_size");
-    if (self.rank() == 0) c.fail("splits a tensor without dimensions");
-    if (c.failed()) return;
-    if (c.operation == "aten.split.Tensor" && sizes.size() == 1) {
-        const std::int64_t whole = self.extent(dim), part = sizes[0];
-        if (part < 0 || (part == 0 && whole != 0)) return c.fail("splits into parts of " + text_of(part));
-        sizes.assign(1, part > whole ? whole : part);
-        for (std::int64_t done = sizes[0]; done < whole; done += sizes.back())
-            sizes.push_back(part > whole - done ? whole - done : part);
-    }
-    split_by(c, self, dim, sizes);
-}
-
-template <class = void>
 inline constexpr operator_entry view_operators[] = {
     {"aten.view", "default", view<>},
     {"aten.reshape", "default", view<>},
@@ -270,14 +243,12 @@ inline constexpr operator_entry view_operators[] = {
     {"aten.permute", "default", permute<>},
     {"aten.transpose", "int", transpose<>},
     {"aten.t", "default", t<>},
+    {"aten.numpy_T", "default", reversed_dims<>},
     {"aten.squeeze", "default dim dims", squeeze<>},
     {"aten.unsqueeze", "default", unsqueeze<>},
     {"aten.slice", "Tensor", slice<>},
     {"aten.narrow", "default", narrow<>},
     {"aten.select", "int", select<>},
-    {"aten.unbind", "int", unbind<>},
-    {"aten.split", "Tensor sizes", split<>},
-    {"aten.split_with_sizes", "default", split<>},
 };
 
 }  // namespace stretto::testing::detail
