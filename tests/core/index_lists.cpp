@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "support/prop.hpp"
@@ -41,6 +42,39 @@ TEST_CASE("rows hold what was pushed before they were closed") {
     CHECK(row(lists, 0) == std::vector<std::uint32_t>{7, 7});
     CHECK(lists[1].empty());
     CHECK(row(lists, 2) == std::vector<std::uint32_t>{0});
+}
+
+TEST_CASE("the open row is what has been pushed since the last was closed") {
+    index_lists lists;
+    CHECK(lists.open_row().empty());
+    lists.push(4);
+    lists.push(5);
+    CHECK(std::vector<std::uint32_t>(lists.open_row().begin(), lists.open_row().end()) ==
+          std::vector<std::uint32_t>{4, 5});
+    lists.close_row();
+    CHECK(lists.open_row().empty());
+    lists.push(6);
+    CHECK(lists.open_row().size() == 1);
+    CHECK(lists.rows() == 1);
+}
+
+TEST_CASE("a copy is a list of its own; what is moved from has nothing, and can be assigned to") {
+    index_lists lists;
+    lists.push(1);
+    lists.close_row();
+    index_lists copy = lists;
+    copy.push_row(std::vector<std::uint32_t>{2, 3});
+    CHECK(lists.rows() == 1);
+    CHECK(row(copy, 1) == std::vector<std::uint32_t>{2, 3});
+    const index_lists moved = std::move(copy);
+    CHECK(moved.rows() == 2);
+    copy = lists;
+    CHECK(copy == lists);
+    copy = {};
+    CHECK(copy.rows() == 0);
+    CHECK(copy == index_lists{});
+    lists = *&lists;
+    CHECK(row(lists, 0) == std::vector<std::uint32_t>{1});
 }
 
 TEST_CASE("equal lists have equal rows, not only equal items") {

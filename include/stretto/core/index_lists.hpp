@@ -5,41 +5,113 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "stretto/core/config.hpp"
 
 namespace stretto {
 
+namespace detail {
+
+/// Integers, appended one at a time: a std::vector whose push_back is small enough for the loop that calls it, and
+/// whose room is not written before there is something to write.
+template <class Index>
+class appended_indices {
+public:
+    appended_indices() = default;
+    /// So many, to be written before they are read.
+    explicit appended_indices(std::size_t size) : begin_(new Index[size]), end_(begin_ + size), room_(end_) {}
+    appended_indices(const appended_indices& other) : appended_indices(other.size()) { copy(other, begin_); }
+    appended_indices(appended_indices&& other) noexcept
+        : begin_(std::exchange(other.begin_, nullptr)),
+          end_(std::exchange(other.end_, nullptr)),
+          room_(std::exchange(other.room_, nullptr)) {}
+    appended_indices& operator=(appended_indices other) noexcept {
+        std::swap(begin_, other.begin_);
+        std::swap(end_, other.end_);
+        std::swap(room_, other.room_);
+        return *this;
+    }
+    ~appended_indices() { delete[] begin_; }
+
+    void reserve(std::size_t count) {
+        if (static_cast<std::size_t>(room_ - begin_) < count) move_to(count);
+    }
+    [[gnu::always_inline]] void push(Index item) {
+        if (end_ == room_) [[unlikely]]
+            move_to(2 * size() + 8);
+        *end_++ = item;
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
+    [[nodiscard]] Index* begin() noexcept { return begin_; }
+    [[nodiscard]] Index* end() noexcept { return end_; }
+    [[nodiscard]] const Index* begin() const noexcept { return begin_; }
+    [[nodiscard]] const Index* end() const noexcept { return end_; }
+    [[nodiscard]] Index& operator[](std::size_t k) noexcept { return begin_[k]; }
+    [[nodiscard]] Index operator[](std::size_t k) const noexcept { return begin_[k]; }
+
+    friend bool operator==(const appended_indices& a, const appended_indices& b) noexcept {
+        if (a.size() != b.size()) return false;
+        for (std::size_t k = 0; k < a.size(); ++k)
+            if (a[k] != b[k]) return false;
+        return true;
+    }
+
+private:
+    static Index* copy(const appended_indices& from, Index* to) {
+        for (Index item : from) *to++ = item;
+        return to;
+    }
+    [[gnu::noinline]] void move_to(std::size_t room) {
+        Index* const begin = new Index[room];
+        end_ = copy(*this, begin);
+        delete[] begin_;
+        begin_ = begin;
+        room_ = begin + room;
+    }
+
+    Index* begin_ = nullptr;
+    Index* end_ = nullptr;
+    Index* room_ = nullptr;  // ends here
+};
+
+}  // namespace detail
+
 /// Rows are appended in order: `push` items of the open row, then `close_row`. Space: one `Index` per row and item.
 template <class Index>
 class basic_index_lists {
 public:
+    basic_index_lists() { first_.push(0); }
+
     [[nodiscard]] std::size_t rows() const noexcept { return first_.size() - 1; }
     [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
     [[nodiscard]] std::span<const Index> operator[](std::size_t row) const {
         STRETTO_ASSERT(row < rows(), "row of an index_lists out of range");
-        return {items_.data() + first_[row], items_.data() + first_[row + 1]};
+        return {items_.begin() + first_[row], items_.begin() + first_[row + 1]};
     }
 
     void reserve(std::size_t rows, std::size_t items) {
         first_.reserve(rows + 1);
         items_.reserve(items);
     }
-    void push(Index item) { items_.push_back(item); }
+    void push(Index item) { items_.push(item); }
     /// A whole row at once; none may be open.
     void push_row(std::span<const Index> row) {
-        items_.insert(items_.end(), row.begin(), row.end());
+        for (Index item : row) items_.push(item);
         close_row();
     }
-    void close_row() { first_.push_back(static_cast<Index>(items_.size())); }
+    void close_row() { first_.push(static_cast<Index>(items_.size())); }
+    /// What has been pushed since the last row was closed; valid until the next push.
+    [[nodiscard]] std::span<const Index> open_row() const { return {items_.begin() + first_[rows()], items_.end()}; }
 
     /// The same relation seen from the other side: row j of the result lists, ascending, the rows that contain j.
     /// Time and space O(rows + items).
     [[nodiscard]] basic_index_lists inverse(std::size_t inverse_rows) const {
         basic_index_lists out;
-        out.first_.assign(inverse_rows + 1, 0);
-        out.items_.resize(items_.size());
+        out.first_ = detail::appended_indices<Index>(inverse_rows + 1);
+        out.items_ = detail::appended_indices<Index>(items());
+        for (Index& f : out.first_) f = 0;
         for (Index j : items_) ++out.first_[j];
         Index total = 0;
         for (Index& f : out.first_) {
@@ -55,8 +127,8 @@ public:
     friend bool operator==(const basic_index_lists&, const basic_index_lists&) = default;
 
 private:
-    std::vector<Index> first_{0};
-    std::vector<Index> items_;
+    detail::appended_indices<Index> first_;
+    detail::appended_indices<Index> items_;
 };
 
 /// What the library uses: 32-bit vertex and value numbers.
