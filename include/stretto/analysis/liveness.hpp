@@ -109,13 +109,14 @@ private:
         }
         p.first_result = first_result_;
         std::uint32_t next = 0;
-        storages_ = detail::derive_storages(p.aliases, lives_.size(),
-                                            [&](std::uint32_t x) { return p.allocates[x] ? next++ : detail::nothing; });
+        detail::unique_rows rows;
+        for (std::uint32_t x = 0; x < p.aliases.rows(); ++x)
+            detail::add_storages(storages_, rows, p.allocates[x] ? next++ : detail::nothing, p.aliases[x]);
         for (std::uint32_t t = 0; t < sequence_.size(); ++t)
             detail::for_each_value_kept(p, t, [&](std::uint32_t x) {
                 for (std::uint32_t s : storages_[x]) lives_[s].kept = true;
             });
-        uses_ = detail::derive_touched(p, storages_, lives_.size(), [](std::uint32_t) { return true; });
+        uses_ = detail::derive_touched(p, storages_, [](std::uint32_t, std::uint32_t) { return true; });
         follow();
     }
 

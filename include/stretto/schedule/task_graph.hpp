@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "stretto/analysis/detail/unique_rows.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
@@ -71,14 +72,22 @@ struct task_graph_error {
 
 namespace detail {
 
-/// Facts as read from the view; `finish_task_graph` derives storages, lifetimes and dependences from them.
+/// What is known while the view is read; `finish_task_graph` derives lifetimes and dependences from it.
 struct raw_task_graph {
     task_graph g;
-    index_lists aliases;  // value -> values
+    std::vector<std::uint8_t> facts;  // of every value, see value_facts
+    std::vector<value_id> aliased;    // by the value at hand
+    unique_rows<> rows;
 };
 
 template <class = void>
 void make_room(raw_task_graph& raw, std::size_t tasks);
+/// Storages and facts of the next value, a result of `t`: its allocation and what it aliases are known.
+template <class = void>
+void add_storages(raw_task_graph& raw, task_id t);
+/// What `t`, of which all else is known, says of the storages that it reads and writes.
+template <class = void>
+void mark_storages(raw_task_graph& raw, task_id t);
 template <class = void>
 expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std::size_t tasks);
 
@@ -117,7 +126,6 @@ template <dependence_graph G, op_model<G> M>
     };
     std::int64_t total_time = 0, total_bytes = 0;
     constexpr std::int64_t ceiling = std::int64_t{1} << 62;
-    g.first_result.push_back(0);
     std::size_t position = 0;
     for (vertex_t<G> v : view.vertices()) {
         const task_id t = static_cast<task_id>(position);
@@ -162,7 +170,7 @@ template <dependence_graph G, op_model<G> M>
         }
         g.operands.close_row();
         // Results exist before effects and aliases are read: an operation may write what it has just made.
-        const value_id first = g.first_result.back();
+        const value_id first = g.first_result[t];
         value_id results = 0;
         for (value_t<G> x : view.results(v)) {
             const bytes size = allocation_of<G>(model, x);
@@ -170,18 +178,17 @@ template <dependence_graph G, op_model<G> M>
             if (size.count > ceiling - total_bytes) return unexpected(task_graph_error{why::overflow, t, no_task});
             total_bytes += size.count;
             g.allocation.push_back(size);
-            g.storage_owner.push_back(t);
             ++results;
         }
         for (value_t<G> x : view.results(v)) {
             for_each_alias<G>(model, x, [&](value_t<G> y) {
                 const value_id id = value_of(y);
                 known = known && id != no_task;
-                if (id != no_task && id < first) raw.aliases.push(id);
+                if (id != no_task && id < first) raw.aliased.push_back(id);
             });
-            raw.aliases.close_row();
+            detail::add_storages(raw, t);
         }
-        g.first_result.push_back(first + results);
+        g.first_result[t + 1] = first + results;
         for_each_effect<G>(model, v, [&](value_t<G> x) {
             const value_id id = value_of(x);
             known = known && id != no_task;
@@ -189,7 +196,9 @@ template <dependence_graph G, op_model<G> M>
         });
         g.writes.close_row();
         if (!known) return unexpected(task_graph_error{why::operand_not_in_graph, t, no_task});
+        detail::mark_storages(raw, t);
     }
+    task_of = std::vector<task_id>();  // room for what follows
     return detail::finish_task_graph(std::move(raw), position);
 }
 

@@ -13,12 +13,12 @@ using stretto::index_lists;
 using stretto::detail::unique_rows;
 
 TEST_CASE("a row without repetitions, in order of first appearance") {
-    unique_rows rows(10);
+    unique_rows rows;
     index_lists lists;
-    for (std::uint32_t x : {3u, 1u, 3u, 9u, 1u}) rows.add(x);
+    for (std::uint32_t x : {3u, 1u, 3u, 9u, 1u}) rows.add(lists, x);
     rows.close(lists);
     rows.close(lists);
-    rows.add(3);
+    rows.add(lists, 3);
     rows.close(lists);
     REQUIRE(lists.rows() == 3);
     CHECK(std::vector<std::uint32_t>(lists[0].begin(), lists[0].end()) == std::vector<std::uint32_t>{3, 1, 9});
@@ -31,10 +31,10 @@ TEST_CASE("short rows and long ones, one after the other") {
         const auto universe = *rc::gen::element<std::uint32_t>(4, 16, 17, 18, 40, 300);
         const auto row = rc::gen::container<std::vector<std::uint32_t>>(rc::gen::inRange<std::uint32_t>(0, universe));
         const auto input = *rc::gen::container<std::vector<std::vector<std::uint32_t>>>(row);
-        unique_rows rows(universe);
+        unique_rows rows;
         index_lists lists;
         for (const std::vector<std::uint32_t>& items : input) {
-            for (std::uint32_t x : items) rows.add(x);
+            for (std::uint32_t x : items) rows.add(lists, x);
             rows.close(lists);
         }
         RC_ASSERT(lists.rows() == input.size());

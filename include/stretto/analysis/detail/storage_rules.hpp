@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "stretto/analysis/detail/unique_rows.hpp"
 #include "stretto/core/index_lists.hpp"
@@ -17,20 +18,15 @@ namespace stretto::detail {
 /// No storage, no operation.
 inline constexpr std::uint32_t nothing = UINT32_MAX;
 
-/// Row x: the storages of value x, that is, its own, whose id is `own(x)` unless that is `nothing`, and those of
-/// everything it aliases. Ids are below `bound`; aliases name lower values.
-template <class Own>
-[[nodiscard]] index_lists derive_storages(const index_lists& aliases, std::size_t bound, Own own) {
-    index_lists storages;
-    storages.reserve(aliases.rows(), aliases.rows());
-    unique_rows rows(bound);
-    for (std::uint32_t x = 0; x < aliases.rows(); ++x) {
-        if (const std::uint32_t s = own(x); s != nothing) rows.add(s);
-        for (std::uint32_t y : aliases[x])
-            for (std::uint32_t s : storages[y]) rows.add(s);
-        rows.close(storages);
-    }
-    return storages;
+/// Appends to `storages`, one row per value, the row of the next value: its own storage unless that is `nothing`, and
+/// those of everything it aliases.
+template <class = void>
+void add_storages(index_lists& storages, unique_rows<>& rows, std::uint32_t own,
+                  std::span<const std::uint32_t> aliases) {
+    if (own != nothing) rows.add(storages, own);
+    for (std::uint32_t y : aliases)  // by index: the row of y moves when there is no room
+        for (std::size_t k = 0; k < storages[y].size(); ++k) rows.add(storages, storages[y][k]);
+    rows.close(storages);
 }
 
 /// Calls f(value) for what is never freed because of operation t: an input's results, and what the output reads.
@@ -43,19 +39,19 @@ void for_each_value_kept(const Program& p, std::uint32_t t, F f) {
 }
 
 /// Row t: the storages that must be there until operation t has run: those of what it returns, reads or writes in place
-/// and, if it waits for a collective, of what that reads. Only those that are `wanted(storage)`.
+/// and, if it waits for a collective, of what that reads. Only those that are `wanted(t, storage)`.
 template <class Program, class Wanted>
-[[nodiscard]] index_lists derive_touched(const Program& p, const index_lists& storages, std::size_t bound,
-                                         Wanted wanted) {
+[[nodiscard]] index_lists derive_touched(const Program& p, const index_lists& storages, Wanted wanted) {
     const std::size_t operations = p.operands.rows();
     index_lists touched;
     touched.reserve(operations, p.operands.items() + storages.rows());
-    unique_rows rows(bound);
+    unique_rows rows;
+    std::uint32_t t = 0;
     const auto touch = [&](std::uint32_t x) {
         for (std::uint32_t s : storages[x])
-            if (wanted(s)) rows.add(s);
+            if (wanted(t, s)) rows.add(touched, s);
     };
-    for (std::uint32_t t = 0; t < operations; ++t) {
+    for (; t < operations; ++t) {
         for (std::uint32_t x = p.first_result[t]; x < p.first_result[t + 1]; ++x) touch(x);
         for (std::uint32_t x : p.operands[t]) touch(x);
         for (std::uint32_t x : p.writes[t]) touch(x);

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/index_lists.hpp"
@@ -14,40 +16,42 @@ namespace stretto::detail {
 template <class = void>
 class unique_rows {
 public:
-    explicit unique_rows(std::size_t universe) : universe_(universe), row_(short_row) {}
-
-    void add(std::uint32_t item) {
-        if (size_ <= short_row) {
-            for (std::size_t k = 0; k < size_; ++k)
-                if (row_[k] == item) return;
-        } else if (in_row_[item]) {
+    /// Pushes `item` unless the open row of `to` has it. A row that was begun this way is closed by `close`.
+    void add(index_lists& to, std::uint32_t item) {
+        const std::span<const std::uint32_t> row = to.open_row();
+        if (row.size() < short_row) {
+            for (std::uint32_t x : row)
+                if (x == item) return;
+        } else if (!grow(row, item)) {
             return;
         }
-        if (size_ >= short_row) grow(item);
-        row_[size_++] = item;
+        to.push(item);
     }
     void close(index_lists& to) {
-        to.push_row({row_.data(), size_});
-        if (size_ > short_row)
-            for (std::size_t k = 0; k < size_; ++k) in_row_[row_[k]] = false;
-        size_ = 0;
+        if (const std::span<const std::uint32_t> row = to.open_row(); row.size() >= short_row) unmark(row);
+        to.close_row();
     }
 
 private:
     static constexpr std::size_t short_row = 16;
 
-    void grow(std::uint32_t item) {
-        in_row_.resize(universe_);
-        if (size_ == short_row)
-            for (std::uint32_t k = 0; k < size_; ++k) in_row_[row_[k]] = true;
-        in_row_[item] = true;
-        if (size_ == row_.size()) row_.resize(2 * size_);
+    /// Says whether `item` is new to a row that is not short.
+    [[gnu::noinline]] bool grow(std::span<const std::uint32_t> row, std::uint32_t item) {
+        if (row.size() == short_row)
+            for (std::uint32_t x : row) mark(x);
+        return mark(item);
+    }
+    /// Says whether it was not.
+    bool mark(std::uint32_t item) {
+        if (item >= in_row_.size()) in_row_.resize(std::size_t{item} + 1);
+        return !std::exchange(in_row_[item], true);
+    }
+    void unmark(std::span<const std::uint32_t> row) {
+        for (std::uint32_t x : row)
+            if (x < in_row_.size()) in_row_[x] = false;
     }
 
-    std::size_t universe_;
-    std::size_t size_ = 0;
-    std::vector<std::uint32_t> row_;  // its first size_ items
-    std::vector<char> in_row_;        // all false but while a long row is open
+    std::vector<char> in_row_;  // all false but while a long row is open
 };
 
 }  // namespace stretto::detail

@@ -111,7 +111,7 @@ template <class = void>
     for (task_id t : folded.first(folds)) by_node[first[node_of[t]]++] = t;
 
     const std::span<std::uint32_t> dense_storage = w.take(g.allocation.size(), no_node);
-    unique_rows before(c.size()), storages(g.allocation.size());
+    unique_rows before, storages;
     c.predecessors.reserve(c.size(), g.predecessors.items());
     c.touched.reserve(c.size(), g.touched.items());
     c.followers.reserve(c.size(), folds);
@@ -120,14 +120,14 @@ template <class = void>
         auto absorb = [&](task_id t) {
             for (task_id p : g.predecessors[t]) {
                 const std::uint32_t m = node_of[p];
-                if (m != n && m != in_preamble) before.add(m);
+                if (m != n && m != in_preamble) before.add(c.predecessors, m);
             }
             for (value_id s : g.touched[t]) {
                 if (dense_storage[s] == no_node) {
                     dense_storage[s] = static_cast<std::uint32_t>(c.storage_bytes.size());
                     c.storage_bytes.push_back(g.allocation[s].count);
                 }
-                storages.add(dense_storage[s]);
+                storages.add(c.touched, dense_storage[s]);
             }
         };
         absorb(c.task[n]);
@@ -145,7 +145,7 @@ template <class = void>
 template <class = void>
 [[nodiscard]] inline std::vector<task_id> expand(const compact_tasks& c, std::span<const std::uint32_t> nodes) {
     std::vector<task_id> order = c.preamble;
-    order.reserve(c.preamble.size() + c.size() + c.followers.items());
+    order.reserve(c.preamble.size() + c.size() + c.followers.items() + c.epilogue.size());
     for (std::uint32_t n : nodes) {
         order.push_back(c.task[n]);
         order.insert(order.end(), c.followers[n].begin(), c.followers[n].end());

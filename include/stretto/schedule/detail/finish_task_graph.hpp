@@ -28,13 +28,13 @@ void make_room(raw_task_graph& raw, std::size_t tasks) {
     g.group.resize(tasks, 0);
     g.payload.resize(tasks);
     g.launch.resize(tasks, no_task);
-    g.first_result.reserve(tasks + 1);
+    g.first_result.resize(tasks + 1);
     g.allocation.reserve(tasks);
-    g.storage_owner.reserve(tasks);
     g.operands.reserve(tasks, tasks + tasks / 2);
     g.declared.reserve(tasks, tasks + tasks / 2);
     g.writes.reserve(tasks, 0);
-    raw.aliases.reserve(tasks, tasks / 2);
+    g.storages.reserve(tasks, tasks);
+    raw.facts.reserve(tasks);
 }
 
 /// What there is to know of a value, and of the storage it allocates; storages have the ids of their values.
@@ -42,6 +42,7 @@ struct value_facts {
     static constexpr std::uint8_t in_flight = 1;  ///< of a value: names memory that a collective may still be writing
     static constexpr std::uint8_t kept = 2;       ///< of a storage: never freed
     static constexpr std::uint8_t written = 4;    ///< of a storage: someone writes it in place
+    static constexpr std::uint8_t sized = 8;      ///< of a storage: of more than no bytes
 };
 
 /// Calls f(storage) for everything t writes: declared effects, and what a start (and so its wait) fills in place, that
@@ -54,32 +55,37 @@ void for_each_storage_written(const task_graph& g, task_id t, F f) {
     if (start == no_task) return;
     for (value_id x = g.first_result[start]; x < g.first_result[start + 1]; ++x)
         for (value_id s : g.storages[x])
-            if (g.storage_owner[s] != start) f(s);
+            if (s < g.first_result[start] || s >= g.first_result[start + 1]) f(s);
     if (start != t)
         for (value_id x : g.writes[start])
             for (value_id s : g.storages[x]) f(s);
 }
 
-/// Kept: storages of inputs, and of whatever the output reads. In flight: results of starts, and views of them that did
-/// not go through its wait; a wait on nothing passes them on. (A view that only reads the shape of a start has no
-/// storage and is harmless.)
-template <class = void>
-std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& aliases) {
-    std::vector<std::uint8_t> facts(g.allocation.size(), 0);
-    for (task_id t = 0; t < g.size(); ++t) {
-        const bool starts = g.kind[t] == op_kind::start, waits = g.launch[t] != no_task;
-        for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
-            bool flies = starts;
-            if (!waits)
-                for (value_id y : aliases[x]) flies = flies || (facts[y] & value_facts::in_flight) != 0;
-            if (flies) facts[x] |= value_facts::in_flight;
-        }
-        for_each_value_kept(g, t, [&](value_id x) {
-            for (value_id s : g.storages[x]) facts[s] |= value_facts::kept;
-        });
-        for_each_storage_written(g, t, [&](value_id s) { facts[s] |= value_facts::written; });
-    }
-    return facts;
+/// In flight: results of starts, and views of them that did not go through its wait; a wait on nothing passes them on.
+/// (A view that only reads the shape of a start has no storage and is harmless.)
+template <class>
+void add_storages(raw_task_graph& raw, task_id t) {
+    task_graph& g = raw.g;
+    const value_id x = static_cast<value_id>(g.storages.rows());
+    const bool sized = g.allocation[x].count > 0;
+    bool flies = g.kind[t] == op_kind::start;
+    if (g.launch[t] == no_task)
+        for (value_id y : raw.aliased) flies = flies || (raw.facts[y] & value_facts::in_flight) != 0;
+    // Storages have the ids of their values. What allocates nothing has one nevertheless unless it aliases something: a
+    // model that knows no sizes still has memory that can be written in place.
+    add_storages(g.storages, raw.rows, sized || raw.aliased.empty() ? x : nothing, raw.aliased);
+    raw.facts.push_back((flies ? value_facts::in_flight : 0) | (sized ? value_facts::sized : 0));
+    raw.aliased.clear();
+}
+
+/// Kept: storages of inputs, and of whatever the output reads.
+template <class>
+void mark_storages(raw_task_graph& raw, task_id t) {
+    const task_graph& g = raw.g;
+    for_each_value_kept(g, t, [&](value_id x) {
+        for (value_id s : g.storages[x]) raw.facts[s] |= value_facts::kept;
+    });
+    for_each_storage_written(g, t, [&](value_id s) { raw.facts[s] |= value_facts::written; });
 }
 
 /// All predecessors of every task: the edges of the view, and
@@ -90,26 +96,27 @@ std::vector<std::uint8_t> derive_facts(const task_graph& g, const index_lists& a
 template <class = void>
 class dependence_builder {
 public:
-    dependence_builder(const task_graph& g, std::span<const std::uint8_t> facts)
-        : g_(g), facts_(facts), rows_(g.size()), first_wait_(g.size(), no_task) {
+    dependence_builder(const task_graph& g, std::span<const std::uint8_t> facts) : g_(g), facts_(facts) {
         for (value_id s = 0; s < facts_.size(); ++s)
             if (has(s, value_facts::written)) written_.push_back(s);
         history_.resize(written_.size());
     }
 
-    index_lists run() {
-        index_lists predecessors;
-        predecessors.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
+    /// `meet_written`, ascending: the tasks that read or write in place what someone writes in place, and perhaps
+    /// others. Waits also do what their starts do and are looked at in any case.
+    index_lists run(std::span<const task_id> meet_written) {
+        std::size_t next = 0;
+        predecessors_.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
         for (task_id t = 0; t < g_.size(); ++t) {
-            for (task_id p : g_.declared[t]) rows_.add(p);
-            const task_id start = g_.launch[t];
-            if (start != no_task) rows_.add(start);
-            if (!written_.empty()) order_storage_uses(t);
+            for (task_id p : g_.declared[t]) add(p);
+            if (g_.launch[t] != no_task) add(g_.launch[t]);
+            const bool meets = next < meet_written.size() && meet_written[next] == t;
+            next += meets;
+            if (meets || (g_.launch[t] != no_task && !written_.empty())) order_storage_uses(t);
             order_after_waits(t);
-            if (start != no_task && first_wait_[start] == no_task) first_wait_[start] = t;
-            rows_.close(predecessors);
+            rows_.close(predecessors_);
         }
-        return predecessors;
+        return std::move(predecessors_);
     }
 
 private:
@@ -117,6 +124,8 @@ private:
         task_id last_writer = no_task;
         std::vector<task_id> readers;  // since the last writer
     };
+
+    void add(task_id p) { rows_.add(predecessors_, p); }
 
     [[nodiscard]] bool has(value_id x, std::uint8_t fact) const { return (facts_[x] & fact) != 0; }
 
@@ -130,7 +139,7 @@ private:
             for (value_id s : g_.storages[x]) {
                 if (!has(s, value_facts::written)) continue;
                 storage_history& h = history_of(s);
-                if (h.last_writer != no_task && h.last_writer != t) rows_.add(h.last_writer);
+                if (h.last_writer != no_task && h.last_writer != t) add(h.last_writer);
                 if (h.readers.empty() || h.readers.back() != t) h.readers.push_back(t);
             }
         };
@@ -139,9 +148,9 @@ private:
             for (value_id x : g_.operands[g_.launch[t]]) read(x);
         for_each_storage_written(g_, t, [&](value_id s) {
             storage_history& h = history_of(s);
-            if (h.last_writer != no_task && h.last_writer != t) rows_.add(h.last_writer);
+            if (h.last_writer != no_task && h.last_writer != t) add(h.last_writer);
             for (task_id r : h.readers)
-                if (r != t) rows_.add(r);
+                if (r != t) add(r);
             h.readers.clear();
             h.last_writer = t;
         });
@@ -153,15 +162,27 @@ private:
             if (!has(x, value_facts::in_flight)) continue;
             for (value_id s : g_.storages[x]) {
                 const task_id start = g_.storage_owner[s];
-                if (g_.kind[start] == op_kind::start && first_wait_[start] != no_task) rows_.add(first_wait_[start]);
+                if (g_.kind[start] != op_kind::start) continue;
+                if (const task_id wait = first_wait_of(start); wait < t) add(wait);
             }
         }
+    }
+
+    /// no_task, which is larger than any, if nobody waits for it. Few programs ask.
+    [[nodiscard]] task_id first_wait_of(task_id start) {
+        if (first_wait_.empty()) {
+            first_wait_.resize(g_.size(), no_task);
+            for (task_id t = static_cast<task_id>(g_.size()); t-- > 0;)
+                if (g_.launch[t] != no_task) first_wait_[g_.launch[t]] = t;
+        }
+        return first_wait_[start];
     }
 
     const task_graph& g_;
     std::span<const std::uint8_t> facts_;
     unique_rows<> rows_;
-    std::vector<task_id> first_wait_;  // of a start, among the tasks seen so far
+    index_lists predecessors_;
+    std::vector<task_id> first_wait_;  // of a start; empty until someone asks
     std::vector<value_id> written_;    // storages with history_, ascending
     std::vector<storage_history> history_;
 };
@@ -175,18 +196,19 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
     g.group.resize(tasks);
     g.payload.resize(tasks);
     g.launch.resize(tasks);
-    const std::size_t values = g.allocation.size();
-    // Storages have the ids of their values. What allocates nothing has one nevertheless unless it aliases something: a
-    // model that knows no sizes still has memory that can be written in place.
-    g.storages = derive_storages(raw.aliases, values, [&](value_id x) {
-        return g.allocation[x].count > 0 || raw.aliases[x].empty() ? x : nothing;
+    g.first_result.resize(tasks + 1);
+    g.storage_owner.resize(g.allocation.size());
+    for (task_id t = 0; t < tasks; ++t)
+        for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) g.storage_owner[x] = t;
+
+    std::vector<task_id> meet_written;  // tasks that touch what someone writes in place
+    g.touched = derive_touched(g, g.storages, [&](task_id t, value_id s) {
+        const std::uint8_t facts = raw.facts[s];
+        if ((facts & value_facts::written) != 0 && (meet_written.empty() || meet_written.back() != t))
+            meet_written.push_back(t);
+        return (facts & (value_facts::kept | value_facts::sized)) == value_facts::sized;
     });
-    const std::vector<std::uint8_t> facts = derive_facts(g, raw.aliases);
-    raw.aliases = {};
-    g.touched = derive_touched(g, g.storages, values, [&](value_id s) {
-        return (facts[s] & value_facts::kept) == 0 && g.allocation[s].count > 0;
-    });
-    g.predecessors = dependence_builder(g, facts).run();
+    g.predecessors = dependence_builder(g, raw.facts).run(meet_written);
     g.successors = g.predecessors.inverse(g.size());
     return std::move(g);
 }
