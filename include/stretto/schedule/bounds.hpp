@@ -3,7 +3,6 @@
 #define STRETTO_SCHEDULE_BOUNDS_HPP
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -115,7 +114,7 @@ template <class = void>
     consider(lengths.critical, bound_kind::critical_path, 0);
 
     std::vector<std::uint32_t> busiest(c.machines);
-    std::iota(busiest.begin(), busiest.end(), 0u);
+    for (std::uint32_t m = 0; m < c.machines; ++m) busiest[m] = m;
     std::stable_sort(busiest.begin(), busiest.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return jobs.load[a] > jobs.load[b]; });
     busiest.resize(std::min<std::size_t>(busiest.size(), 4));

@@ -4,7 +4,6 @@
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -80,6 +79,9 @@ private:
 
 namespace detail {
 
+/// Bytes per task that bounds and search need at a time, unless there are hardly any views.
+inline constexpr std::size_t room_of_search = 32;
+
 /// Tries preferences one after the other and keeps the best pass. All that varies is which ready kernel and which ready
 /// collective goes first: program order keeps memory low; the backward pass ("as late as possible") knows what is
 /// urgent; most steps want urgency on the channels and a blend of both on the lane, and steps in chunks want their
@@ -91,7 +93,7 @@ public:
     /// remembers lives in the workspace.
     schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step, bytes input_peak, workspace& w)
         : c_(c), limit_(limit.count), no_slack_(limit == input_peak), w_(w), input_(w.take<std::uint32_t>(c.size())) {
-        std::iota(input_.begin(), input_.end(), 0u);
+        for (std::uint32_t n = 0; n < c.size(); ++n) input_[n] = n;
         best_.step = input_step.count;
     }
 
@@ -113,21 +115,21 @@ private:
             bind_memory();
             attempt(urgency_after(input_));
         } else {
-            const pass_result first = attempt(program_order(), false);
+            const std::span<const std::uint32_t> first = attempt(program_order(), false);
             if (best_.step <= enough) return;
-            attempt(urgency_after(first.nodes));
+            attempt(urgency_after(first));
         }
         if (best_.step == input_step) attempt(program_order());
     }
 
     void search(std::int64_t enough) {
         const machine_orders in_program_order = program_order();
-        const pass_result first = attempt(in_program_order);
+        const std::span<const std::uint32_t> first = attempt(in_program_order);
         if (best_.step <= enough) return;
-        const pass_result urgent_first = attempt(urgency_after(first.nodes));
+        const std::span<const std::uint32_t> urgent_first = attempt(urgency_after(first));
         if (best_.step <= enough) return;
         // A second round from where the first has led: what is urgent now?
-        const machine_orders urgency = urgency_after(urgent_first.nodes);
+        const machine_orders urgency = urgency_after(urgent_first);
         const std::int64_t without = best_.step;
         attempt(launches_drawn_forward(c_, urgency, w_));
         if (best_.step <= enough || best_.step < without) return;  // program order would undo it
@@ -145,24 +147,24 @@ private:
     }
 
     /// One pass, a candidate for the best if it keeps the limit. One that does not is repeated with the witness, unless
-    /// `insist` says that any order will do.
-    pass_result attempt(const machine_orders& preference, bool insist = true) {
-        pass_result r;
+    /// `insist` says that any order will do. The nodes in their order, until the next attempt.
+    std::span<const std::uint32_t> attempt(const machine_orders& preference, bool insist = true) {
         if (!memory_binds_) {
-            r = pass(preference, nullptr);
-            if (limit_ != unlimited_bytes.count && peak_of(c_, r.nodes, w_) > limit_) {
+            last_ = pass(preference, nullptr);
+            if (limit_ != unlimited_bytes.count && peak_of(c_, last_.nodes, w_) > limit_) {
                 bind_memory();
-                if (!insist) return r;
+                if (!insist) return last_.nodes;
             }
         }
-        if (memory_binds_) r = pass(preference, &baseline_);
-        if (r.step < best_.step) best_ = r;
-        return r;
+        if (memory_binds_) last_ = pass(preference, &baseline_);
+        if (last_.step >= best_.step) return last_.nodes;
+        best_ = std::move(last_);
+        return best_.nodes;
     }
 
     void bind_memory() {
         memory_binds_ = true;
-        baseline_ = make_baseline(c_, input_, w_);
+        baseline_ = make_baseline(c_, w_);
     }
 
     [[nodiscard]] pass_result pass(const machine_orders& preference, const baseline* feasible) {
@@ -180,6 +182,7 @@ private:
     bool memory_binds_ = false;       // passes need the witness: one without it has exceeded the limit, or would
     baseline baseline_;               // then; of the input order
     pass_result best_;                // no nodes while it is the input order
+    pass_result last_;
 };
 
 }  // namespace detail
@@ -188,8 +191,8 @@ template <class>
 inline expected<schedule, limit_too_low> list_schedule(const task_graph& g, const schedule_options& options) {
     schedule s;
     s.order_.resize(g.size());
-    std::iota(s.order_.begin(), s.order_.end(), 0u);
-    detail::workspace w;
+    for (task_id t = 0; t < g.size(); ++t) s.order_[t] = t;
+    detail::workspace w(g.size() * detail::room_of_search);
     const nanoseconds input_step = detail::step_of(g, s.order_, w);
     const memory_profile input_memory = detail::find_peak(g, s.order_, w, [](bytes) {});
     s.limit_ = options.memory_limit.limit(input_memory.peak);

@@ -46,8 +46,7 @@ pass_result forward(const compact_tasks& c, const machine_orders& preference, wo
 
 pass_result forward(const compact_tasks& c, const machine_orders& preference, workspace& w, std::int64_t limit) {
     const workspace::scope scratch(w);
-    const nodes input = support::program_order(c.size());
-    const detail::baseline b = detail::make_baseline(c, input, w);
+    const detail::baseline b = detail::make_baseline(c, w);
     detail::baseline_witness memory(c, b, limit, w);
     return detail::forward_pass(c, preference, &memory, w).run();
 }

@@ -27,6 +27,16 @@ TEST_CASE("a scope that has ended leaves its memory to the next") {
     for (std::uint32_t x : kept) CHECK(x == 7);
 }
 
+TEST_CASE("what fits the room to begin with lies together") {
+    workspace w(1000);
+    const auto first = w.take<std::uint32_t>(100);
+    const auto second = w.take<std::uint32_t>(100);
+    CHECK(first.data() + 100 == second.data());
+    const auto large = w.take<std::uint32_t>(1000, 7);  // does not fit
+    CHECK(large.front() == 7);
+    CHECK(large.back() == 7);
+}
+
 TEST_CASE("arrays of nothing") {
     workspace w;
     CHECK(w.take<std::int64_t>(0).empty());

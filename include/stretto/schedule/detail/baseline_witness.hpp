@@ -14,8 +14,8 @@
 
 namespace stretto::detail {
 
-/// Live bytes per position of the remaining baseline: range add and range maximum. A tree of fan-out 32 over flat
-/// arrays; every node above the positions has an addend for all below it and a cached maximum. O(64 log_32 n) simple
+/// Live bytes per position of the remaining baseline: range add and range maximum. A tree of fan-out 16 over flat
+/// arrays; every node above the positions has an addend for all below it and a cached maximum. O(32 log_16 n) simple
 /// steps; short ranges, which most are, stay within a block or two. Beats a binary segment tree by far.
 class range_profile {
 public:
@@ -59,27 +59,25 @@ public:
         }
     }
 
+    /// Adds to [from, to). From then on nobody asks for anything before `from`. So the blocks that it lies in are
+    /// raised as a whole: their maxima are only asked for where it is their beginning.
     void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (from >= to || amount == 0) return;
-        std::uint32_t first = from, last = to - 1;       // the nodes on this level that hold the two ends
-        std::int64_t left = executed, right = executed;  // their maxima, once they are above the positions
+        std::uint32_t last = to - 1;    // the node on this level that holds the end
+        std::int64_t right = executed;  // its maximum, once it is above the positions
         for (std::size_t l = 0;; ++l) {
             const bool top = l + 1 == height_;
-            if (first / fan_out == last / fan_out || top) {
-                const std::int64_t raised = std::max({left, right, raise(l, from, to, amount)});
-                if (!top && refresh(l + 1, first / fan_out, raised, amount)) refresh_above(l + 1, first / fan_out);
+            if (from / fan_out == last / fan_out || top) {
+                const std::int64_t raised = std::max(right, raise(l, from, to, amount));
+                if (!top && refresh(l + 1, last / fan_out, raised, amount)) refresh_above(l + 1, last / fan_out);
                 return;
             }
-            const std::uint32_t from_above = (from + fan_out - 1) / fan_out, to_above = to / fan_out;
-            left = std::max(left, raise(l, from, from_above * fan_out, amount));
+            const std::uint32_t to_above = to / fan_out;
             right = std::max(right, raise(l, to_above * fan_out, to, amount));
-            first /= fan_out;
             last /= fan_out;
-            refresh(l + 1, first, left, amount);
             refresh(l + 1, last, right, amount);
-            left = levels_[l + 1].maximum[first];
             right = levels_[l + 1].maximum[last];
-            from = from_above;
+            from /= fan_out;
             to = to_above;
         }
     }
@@ -92,7 +90,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t fan_out = 32;
+    static constexpr std::uint32_t fan_out = 16;
 
     struct level {
         std::span<std::int64_t> maximum;  // includes the addends of its own level, not those above; whole blocks
@@ -150,7 +148,7 @@ private:
         }
     }
 
-    level levels_[7];  // [0]: per position; 32^7 exceeds any number of them
+    level levels_[8];  // [0]: per position; 16^8 exceeds any number of them
     std::size_t height_ = 0;
 };
 
@@ -171,39 +169,33 @@ template <class = void>
     return peak;
 }
 
-/// An order that fits the limit, with what a witness needs to know of it. Shared by all passes over one graph. Arrays
-/// of a workspace.
+/// The order of the nodes, which fits the limit, and what a witness needs to know of it. Shared by all passes over one
+/// graph. Arrays of a workspace.
 struct baseline {
-    std::span<const std::uint32_t> order;  ///< position -> node
-    std::span<std::uint32_t> position;     ///< node -> position
-    std::span<std::int64_t> live;          ///< per position: bytes while its node runs
-    std::span<std::uint32_t> first_use;    ///< storage -> its uses: [first_use[s], first_use[s + 1]) of `uses`
-    std::span<std::uint32_t> uses;         ///< positions, ascending
+    std::span<std::int64_t> live;        ///< per node: bytes while it runs
+    std::span<std::uint32_t> first_use;  ///< storage -> its uses: [first_use[s], first_use[s + 1]) of `uses`
+    std::span<std::uint32_t> uses;       ///< nodes, ascending
 };
 
-/// `order` stays with the caller.
 template <class = void>
-[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::span<const std::uint32_t> order,
-                                            workspace& w) {
+[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, workspace& w) {
     const std::size_t storages = c.storage_bytes.size();
-    const baseline b{order, w.take<std::uint32_t>(c.size()), w.take<std::int64_t>(c.size()), w.take(storages + 1, 0u),
+    const baseline b{w.take<std::int64_t>(c.size()), w.take(storages + 1, 0u),
                      w.take<std::uint32_t>(c.touched.items())};
-    for (std::uint32_t p = 0; p < order.size(); ++p) {
-        b.position[order[p]] = p;
-        for (std::uint32_t s : c.touched[order[p]]) ++b.first_use[s + 1];
-    }
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        for (std::uint32_t s : c.touched[n]) ++b.first_use[s + 1];
     for (std::size_t s = 0; s < storages; ++s) b.first_use[s + 1] += b.first_use[s];
     const workspace::scope scratch(w);
     const std::span<std::uint32_t> next = w.take<std::uint32_t>(storages);
     std::copy(b.first_use.begin(), b.first_use.end() - 1, next.begin());
-    for (std::uint32_t p = 0; p < order.size(); ++p)
-        for (std::uint32_t s : c.touched[order[p]]) b.uses[next[s]++] = p;
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        for (std::uint32_t s : c.touched[n]) b.uses[next[s]++] = n;
     std::int64_t now = 0;
-    for (std::uint32_t p = 0; p < order.size(); ++p) {
-        now += c.allocation[order[p]];
-        b.live[p] = now;
-        for (std::uint32_t s : c.touched[order[p]])
-            if (b.uses[b.first_use[s + 1] - 1] == p) now -= c.storage_bytes[s];
+    for (std::uint32_t n = 0; n < c.size(); ++n) {
+        now += c.allocation[n];
+        b.live[n] = now;
+        for (std::uint32_t s : c.touched[n])
+            if (b.uses[b.first_use[s + 1] - 1] == n) now -= c.storage_bytes[s];
     }
     return b;
 }
@@ -216,49 +208,44 @@ public:
           b_(b),
           limit_(limit),
           profile_(b.live, w),
-          done_(w.take(b.order.size() + 1, '\0')),
+          done_(w.take(c.size() + std::size_t{1}, '\0')),
           last_(w.take<std::uint32_t>(c.storage_bytes.size())) {
         for (std::size_t s = 0; s < last_.size(); ++s) last_[s] = b.first_use[s + 1] - 1;
     }
 
     /// First node of the baseline that has not run; its predecessors all have, and it always fits.
-    [[nodiscard]] std::uint32_t front() const { return b_.order[front_]; }
-
-    [[nodiscard]] std::uint32_t at(std::uint32_t position) const { return b_.order[position]; }
-    [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return b_.position[n]; }
+    [[nodiscard]] std::uint32_t front() const { return front_; }
 
     /// Whether the remaining baseline still fits the limit when `n` runs now.
     [[nodiscard]] bool allows(std::uint32_t n) const {
-        const std::uint32_t p = b_.position[n];
-        if (c_.allocation[n] == 0 || p == front_) return true;
-        return profile_.maximum(front_, p) + c_.allocation[n] <= limit_;
+        if (c_.allocation[n] == 0 || n == front_) return true;
+        return profile_.maximum(front_, n) + c_.allocation[n] <= limit_;
     }
 
     void run(std::uint32_t n) {
         STRETTO_AUDIT(allows(n), "the scheduler ran a task that the memory witness does not allow");
-        const std::uint32_t p = b_.position[n];
-        done_[p] = 1;
-        if (p == front_) {
+        done_[n] = 1;
+        if (n == front_) {
             while (done_[front_]) ++front_;
             for (std::uint32_t s : c_.touched[n]) last_remaining_use(s);
             return;
         }
-        profile_.mark_executed(p);
+        profile_.mark_executed(n);
         std::int64_t from_now = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n]) {
-            if (b_.uses[last_[s]] != p) continue;
+            if (b_.uses[last_[s]] != n) continue;
             // The storage now dies behind an earlier task of the remaining baseline, or at once.
             const std::uint32_t earlier = last_remaining_use(s);
-            if (earlier == none) from_now -= c_.storage_bytes[s];
-            else profile_.add(earlier + 1, p, -c_.storage_bytes[s]);
+            from_now -= c_.storage_bytes[s];
+            if (earlier != none) profile_.add(front_, earlier + 1, c_.storage_bytes[s]);
         }
-        profile_.add(front_, p, from_now);
+        profile_.add(front_, n, from_now);
     }
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// Position of the last task that uses `s` and has not run, or none. Amortised O(1).
+    /// The last node that uses `s` and has not run, or none. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
         while (done_[b_.uses[last_[s]]]) {
             if (last_[s] == b_.first_use[s]) return none;
@@ -271,7 +258,7 @@ private:
     const baseline& b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::span<char> done_;  // per position, and a false one behind the last
+    std::span<char> done_;  // per node, and a false one behind the last
     std::uint32_t front_ = 0;
     std::span<std::uint32_t> last_;  // storage -> its last use that may not have run, as an index into uses
 };

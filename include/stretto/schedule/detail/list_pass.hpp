@@ -34,7 +34,7 @@ public:
           ready_(c.size(), w),
           ready_kernels_(memory ? c.size() : 0, w),
           unmet_(w.take<std::uint32_t>(c.size())),
-          end_(w.take<std::int64_t>(c.size())) {}
+          end_(w.take<std::int64_t>(preference.first[c.machines] - preference.first[1])) {}
 
     [[nodiscard]] pass_result run() {
         channel_free_.assign(c_.machines, 0);
@@ -87,7 +87,7 @@ private:
         const std::uint32_t preferred = prefer_.node[r];
         if (!memory_ || memory_->allows(preferred)) return preferred;
         std::uint32_t fallback = memory_->front();
-        if (machine == 0) fallback = memory_->at(ready_kernels_.next(0));
+        if (machine == 0) fallback = ready_kernels_.next(0);
         else if (c_.machine[fallback] != machine) return no_node;
         return memory_->allows(fallback) ? fallback : no_node;
     }
@@ -108,7 +108,7 @@ private:
     void issue(std::uint32_t start) {
         std::int64_t& free = channel_free_[c_.machine[start]];
         free = std::max(lane_, free) + c_.duration[start];
-        end_[start] = free;
+        end_of(start) = free;
         take(start);
         emit(start);
     }
@@ -116,7 +116,7 @@ private:
     void take(std::uint32_t n) {
         ready_.erase(prefer_.rank[n]);
         --ready_count_[c_.machine[n]];
-        if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
+        if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(n);
     }
 
     void emit(std::uint32_t n) {
@@ -129,14 +129,14 @@ private:
     void becomes_ready(std::uint32_t n) {
         switch (c_.kind[n]) {
             case compact_tasks::role::compute:
-                if (memory_) ready_kernels_.insert(memory_->position(n));
+                if (memory_) ready_kernels_.insert(n);
                 [[fallthrough]];
             case compact_tasks::role::start:
                 ready_.insert(prefer_.rank[n]);
                 ++ready_count_[c_.machine[n]];
                 break;
             case compact_tasks::role::wait:
-                pending_waits_.push_back({end_[c_.launch[n]], n});
+                pending_waits_.push_back({end_of(c_.launch[n]), n});
                 std::push_heap(pending_waits_.begin(), pending_waits_.end(), ends_later);
                 break;
             case compact_tasks::role::weightless:
@@ -163,6 +163,9 @@ private:
         }
     }
 
+    /// Of a start that has run: when its channel is done with it.
+    [[nodiscard]] std::int64_t& end_of(std::uint32_t start) { return end_[prefer_.rank[start] - prefer_.first[1]]; }
+
     struct pending {
         std::int64_t end;
         std::uint32_t node;
@@ -175,9 +178,9 @@ private:
     const machine_orders& prefer_;
     baseline_witness* memory_;
     ready_set ready_;                 // ranks of ready kernels and starts
-    ready_set ready_kernels_;         // baseline positions of ready kernels
+    ready_set ready_kernels_;         // ready kernels
     std::span<std::uint32_t> unmet_;  // predecessors that have not run
-    std::span<std::int64_t> end_;     // of a start that has run
+    std::span<std::int64_t> end_;     // of starts, in the order of their ranks
     std::vector<std::int64_t> channel_free_;
     std::vector<std::uint32_t> ready_count_;  // per machine
     std::vector<pending> pending_waits_;
@@ -199,12 +202,16 @@ template <class = void>
     std::uint32_t* begun = result.nodes.data();
     ready_set ready(c.size(), w);
     const std::span<std::uint32_t> unmet = w.take<std::uint32_t>(c.size());
-    std::vector<std::uint32_t> running(c.machines, no_node);
+    std::vector<std::uint32_t> running(c.machines, no_node), ready_count(c.machines, 0);
     std::vector<std::int64_t> until(c.machines, 0);
     std::vector<std::uint32_t> at_once;
     auto becomes_ready = [&](std::uint32_t n) {
-        if (c.machine[n] < c.machines) ready.insert(preference.rank[n]);
-        else at_once.push_back(n);
+        if (c.machine[n] < c.machines) {
+            ready.insert(preference.rank[n]);
+            ++ready_count[c.machine[n]];
+        } else {
+            at_once.push_back(n);
+        }
     };
     auto finish = [&](std::uint32_t n) {
         for (std::uint32_t p : c.predecessors[n])
@@ -223,9 +230,10 @@ template <class = void>
         std::int64_t next = INT64_MAX;
         for (std::uint32_t m = 0; m < c.machines; ++m) {
             if (running[m] == no_node) {
+                if (ready_count[m] == 0) continue;
                 const std::uint32_t r = ready.next(preference.first[m]);
-                if (r >= preference.first[m + 1]) continue;
                 ready.erase(r);
+                --ready_count[m];
                 running[m] = preference.node[r];
                 until[m] = now + c.duration[running[m]];
                 *begun++ = running[m];

@@ -19,7 +19,8 @@
 
 namespace stretto::detail {
 
-/// Raises `lengths.head` of the path's nodes where the program finds them later.
+/// Raises `lengths.head` of the path's nodes where the program finds them later, and leaves nothing of
+/// `lengths.through`.
 /// O(V + E + V * window) time, O(V) space, of the workspace's open scope.
 template <class = void>
 class spine_bound {
@@ -185,7 +186,7 @@ private:
         const std::uint32_t sink = length() - 1;
         in_ = w_.take<std::uint32_t>(c_.size());
         out_ = w_.take<std::uint32_t>(c_.size());
-        offset_ = w_.take<std::int64_t>(c_.size());
+        offset_ = l_.through;  // of which nothing more is asked once the path is known
         reach_ = w_.take<std::int64_t>(c_.size());
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             std::uint32_t in = 0;

@@ -32,7 +32,10 @@ public:
         std::size_t block_, used_;
     };
 
-    workspace() = default;
+    /// With room for so many bytes: passes that all fit there find the pages that the largest has made.
+    explicit workspace(std::size_t room = 0) {
+        if (room != 0) add_block(room);
+    }
     workspace(const workspace&) = delete;
     workspace& operator=(const workspace&) = delete;
     ~workspace() {
