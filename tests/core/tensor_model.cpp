@@ -1,0 +1,77 @@
+#include "stretto/core/tensor_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <complex>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/testing/archetypes.hpp"
+
+using stretto::element_type;
+using stretto::size_of;
+using stretto::tensor_type;
+
+namespace {
+
+using namespace stretto::archetypes;
+
+struct tensors {
+    std::string_view operation(vertex) const { return "aten.relu.default"; }
+    std::span<const stretto::tensor_argument> arguments(vertex) const { return {}; }
+    std::span<const stretto::named_tensor_argument> named_arguments(vertex) const { return {}; }
+    std::span<const tensor_type> components(value) const { return {}; }
+};
+struct without_arguments {
+    std::string_view operation(vertex) const { return "aten.relu.default"; }
+    std::span<const tensor_type> components(value) const { return {}; }
+};
+
+}  // namespace
+
+TEST_CASE("a tensor model names operations, their arguments and the tensors they make, of a graph with values") {
+    static_assert(stretto::tensor_model<tensors, program>);
+    static_assert(!stretto::tensor_model<without_arguments, program>);
+    static_assert(!stretto::tensor_model<kinds, program>);
+    static_assert(!stretto::tensor_model<tensors, dependence>);
+}
+
+TEST_CASE("bytes of one element") {
+    static_assert(size_of(element_type::i8) == sizeof(std::int8_t) &&
+                  size_of(element_type::u8) == sizeof(std::uint8_t));
+    static_assert(size_of(element_type::i16) == sizeof(std::int16_t));
+    static_assert(size_of(element_type::i32) == sizeof(std::int32_t));
+    static_assert(size_of(element_type::i64) == sizeof(std::int64_t));
+    static_assert(size_of(element_type::f32) == sizeof(float) && size_of(element_type::f64) == sizeof(double));
+    static_assert(size_of(element_type::c64) == sizeof(std::complex<float>));
+    static_assert(size_of(element_type::c128) == sizeof(std::complex<double>));
+    CHECK(size_of(element_type::boolean) == 1);
+    CHECK(size_of(element_type::f16) == 2);
+    CHECK(size_of(element_type::bf16) == 2);
+    CHECK(size_of(element_type::other) == 0);
+}
+
+TEST_CASE("bytes of a tensor") {
+    constexpr std::array<std::int64_t, 3> shape{4, 5, 6};
+    static_assert(size_of(element_type::bf16, shape) == 240);
+    CHECK(size_of(tensor_type{shape, element_type::f64}) == 960);
+    CHECK(size_of(tensor_type{{}, element_type::i64}) == 8);  // no extents: a single element
+    CHECK(size_of(tensor_type{shape, element_type::other}) == 0);
+    const std::vector<std::int64_t> empty{4, 0, 6}, large{1 << 20, 1 << 20, 1 << 10};
+    CHECK(size_of(element_type::f32, empty) == 0);
+    CHECK(size_of(element_type::f32, large) == std::int64_t{1} << 52);
+}
+
+TEST_CASE("an argument that says nothing is one left out") {
+    constexpr stretto::tensor_argument none;
+    static_assert(none.what == stretto::tensor_argument::form::none && none.integer == 0 && none.real == 0 &&
+                  none.text.empty() && none.items.empty());
+    constexpr stretto::named_tensor_argument named{"dim", {}};
+    static_assert(named.name == "dim" && named.value.what == none.what);
+    constexpr tensor_type unknown;
+    CHECK(unknown.shape.empty());
+    CHECK(unknown.element == element_type::other);
+}
