@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/interop/capture_tokens.hpp"
+#include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
 #include "support/small_step.hpp"
 
@@ -24,9 +25,9 @@ using token_list = std::vector<capture_token_dimension>;
 /// What chunk_capture says of these regions, whose tokens are those of x.
 std::string complaint(const capture& step, const regions& of, chunk_options options = {},
                       const token_list& tokens = {{0, 0}}) {
-    const auto tensors = capture_tensors::read(step);
+    const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
-    const auto made = chunk_capture(step, *tensors, of, tokens, options);
+    const auto made = support::chunk_step(step, *tensors, of, tokens, options);
     return made ? "none" : made.error().message();
 }
 std::string complaint(const small_step& small, const regions& of, chunk_options options = {},
@@ -50,10 +51,10 @@ small_step chain() {
 
 TEST_CASE("a step in chunks, with the plan that made it") {
     const capture step = chain().made();
-    const auto tensors = capture_tensors::read(step);
+    const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const regions all = {{chain().region, {1, 3}}};
-    const auto made = chunk_capture(step, *tensors, all, token_symbols_of(step)[0].dimensions);
+    const auto made = support::chunk_step(step, *tensors, all, token_symbols_of(step)[0].dimensions);
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
     CHECK(made->step.find("c_chunk1"));
@@ -63,11 +64,11 @@ TEST_CASE("a step in chunks, with the plan that made it") {
 
 TEST_CASE("a step in chunks, put together slice by slice") {
     const capture step = chain().made();
-    const auto tensors = capture_tensors::read(step);
+    const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const regions all = {{chain().region, {1, 3}}};
     const token_list tokens = token_symbols_of(step)[0].dimensions;
-    const auto made = chunk_capture(step, *tensors, all, tokens, {.slices_from = 4 * 3});
+    const auto made = support::chunk_step(step, *tensors, all, tokens, {.slices_from = 4 * 3});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 0, 0, 1, 2});
     const capture& c = made->step;
@@ -101,7 +102,17 @@ TEST_CASE("a step in chunks, put together slice by slice") {
     CHECK(at("c_slice0_write") < at("c_chunk1"));
     CHECK(c.inputs(at("out"))[0] == whole);
 
-    const auto larger = chunk_capture(step, *tensors, all, tokens, {.slices_from = 4 * 3 + 1});
+    // With extents that follow the tokens, memory and places do too.
+    const std::string symbol = token_symbols_of(step)[0].name;
+    const auto open = support::chunk_step(step, *tensors, all, tokens, {.slices_from = 0}, symbol);
+    REQUIRE_MESSAGE(open, (open ? "" : open.error().message()));
+    const auto text = [&](const char* node) { return std::string(*open->step.field(*open->step.find(node), "args")); };
+    CHECK(text("c_whole") == R"(["%0",["%1",3]])");
+    CHECK(text("c_slice1") == R"(["%0",0,1,"%1"])");
+    CHECK(open->step.outputs(*open->step.find("c_slice1_write")).find("\"" + symbol + " - 1\"") !=
+          std::string_view::npos);
+
+    const auto larger = support::chunk_step(step, *tensors, all, tokens, {.slices_from = 4 * 3 + 1});
     REQUIRE(larger);
     CHECK(larger->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
     CHECK(!larger->step.find("c_slice0"));

@@ -43,7 +43,7 @@ TEST_CASE("the tasks of a step in chunks are those of the step that would be wri
     REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
     const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
     REQUIRE(step);
-    const auto tensors = capture_tensors::read(*step);
+    const auto tensors = support::read_tensors(*step);
     REQUIRE(tensors);
     const std::vector<token_symbol> symbols = token_symbols_of(*step);
     const std::uint32_t half = static_cast<std::uint32_t>(step->size()) / 2;
