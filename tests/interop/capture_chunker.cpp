@@ -3,15 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "stretto/interop/capture_tokens.hpp"
-#include "stretto/interop/check_plan.hpp"
 #include "stretto/interop/chunk_capture.hpp"
 #include "support/chunk_step.hpp"
+#include "support/example_step.hpp"
+#include "support/plan_complaints.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -32,7 +32,7 @@ capture_chunk_region whole_step(const capture& step, std::vector<std::int64_t> s
 
 /// Everything that the tokens of a step reach, in chunks of these sizes.
 chunked_capture in_chunks(const capture& step, const std::vector<std::int64_t>& sizes) {
-    const auto tensors = capture_tensors::read(step);
+    const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
@@ -40,12 +40,6 @@ chunked_capture in_chunks(const capture& step, const std::vector<std::int64_t>& 
     auto made = support::chunk_step(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     return *std::move(made);
-}
-
-void check_rules(const capture& step, const capture& plan) {
-    const plan_report report = check_plan(step, plan, unlimited_bytes);
-    for (const plan_violation& violation : report.violations) MESSAGE(violation.message());
-    CHECK(report.violations.empty());
 }
 
 const char* small_step = R"({"format":"stretto-graph","version":1,"name":"block","groups":[{"name":"ep","size":4}],
@@ -93,7 +87,7 @@ TEST_CASE("clones have the extents, work and bytes of their part") {
     CHECK(made.allocation(whole) == bytes{128});
     CHECK(made.op(sum) == "aten.add.Tensor");
     CHECK(made.inputs(at("out"))[0] == whole);
-    check_rules(*step, made);
+    CHECK(support::complaints_about(*step, made) == "");
 }
 
 TEST_CASE("names that are taken are not taken again") {
@@ -105,21 +99,18 @@ TEST_CASE("names that are taken are not taken again") {
 }
 
 TEST_CASE("the captured mixture-of-experts step, forward and backward, in chunks of many sizes") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const std::int64_t tokens = token_symbols_of(*step)[0].value;
+    const capture step = support::moe_ep_step().step;
+    const std::int64_t tokens = token_symbols_of(step)[0].value;
     for (const std::vector<std::int64_t>& sizes :
          {equal_chunks(tokens, 2), equal_chunks(tokens, 3), equal_chunks(tokens, 4), equal_chunks(tokens, 7),
           std::vector<std::int64_t>{1, tokens - 1}, std::vector<std::int64_t>{tokens / 2, 0, tokens - tokens / 2}}) {
-        const chunked_capture c = in_chunks(*step, sizes);
-        CHECK(c.plan.counts().chunked > step->size() / 2);
-        check_rules(*step, c.step);
+        const chunked_capture c = in_chunks(step, sizes);
+        CHECK(c.plan.counts().chunked > step.size() / 2);
+        CHECK(support::complaints_about(step, c.step) == "");
         std::size_t exchanges = 0, whole = 0;
         for (std::uint32_t v = 0; v < c.step.size(); ++v)
             exchanges += c.step.collective(v) == collective_kind::all_to_all;
-        for (std::uint32_t v = 0; v < step->size(); ++v) whole += step->collective(v) == collective_kind::all_to_all;
+        for (std::uint32_t v = 0; v < step.size(); ++v) whole += step.collective(v) == collective_kind::all_to_all;
         CHECK(exchanges == whole * c.plan.regions[0].sizes.size());
     }
 }

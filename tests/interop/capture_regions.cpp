@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,10 +10,10 @@
 
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_tokens.hpp"
-#include "stretto/interop/check_plan.hpp"
 #include "stretto/interop/chunk_capture.hpp"
 #include "support/chunk_step.hpp"
-#include "support/read_step.hpp"
+#include "support/example_step.hpp"
+#include "support/plan_complaints.hpp"
 #include "support/small_step.hpp"
 
 using namespace stretto;
@@ -124,14 +123,9 @@ TEST_CASE("nodes with equal sizes are one region, and the last setting counts") 
 }
 
 TEST_CASE("every mixture-of-experts block of a captured step, forward and backward, in chunks of many sizes") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const auto tensors = capture_tensors::read(*step);
-    REQUIRE(tensors);
-    const capture_modules modules(*step);
-    const token_symbol tokens = token_symbols_of(*step)[0];
+    const auto [step, tensors] = support::moe_ep_step();
+    const capture_modules modules(step);
+    const token_symbol tokens = token_symbols_of(step)[0];
     const auto blocks = capture_regions(modules, "layers.*.moe");
     REQUIRE(blocks.size() == 2 * 11);
     for (std::size_t k = 0; k < blocks.size(); ++k) {
@@ -147,7 +141,7 @@ TEST_CASE("every mixture-of-experts block of a captured step, forward and backwa
             if (block.direction == capture_direction::forward) regions.push_back({{}, sizes});
             regions.back().candidates.insert(regions.back().candidates.end(), block.nodes.begin(), block.nodes.end());
         }
-        const auto made = support::chunk_step(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
+        const auto made = support::chunk_step(step, tensors, regions, tokens.dimensions, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
         if (sizes.size() == 1) {
             CHECK(made->plan.empty());
@@ -156,46 +150,37 @@ TEST_CASE("every mixture-of-experts block of a captured step, forward and backwa
         std::set<std::pair<std::uint32_t, bool>> exchanges;
         std::size_t starts = 0;
         for (const auto& o : made->plan.operations)
-            if (step->collective(o.vertex) == collective_kind::all_to_all) {
+            if (step.collective(o.vertex) == collective_kind::all_to_all) {
                 ++starts;
                 exchanges.insert({o.region, modules.direction(o.vertex) == capture_direction::backward});
             }
         CHECK(exchanges.size() == blocks.size());
         std::size_t whole = 0;
-        for (std::uint32_t v = 0; v < step->size(); ++v) whole += step->collective(v) == collective_kind::all_to_all;
+        for (std::uint32_t v = 0; v < step.size(); ++v) whole += step.collective(v) == collective_kind::all_to_all;
         CHECK(starts == whole);
-        const plan_report report = check_plan(*step, made->step, unlimited_bytes);
-        for (const plan_violation& violation : report.violations) MESSAGE(violation.message());
-        CHECK(report.violations.empty());
+        CHECK(support::complaints_about(step, made->step) == "");
     }
 }
 
 TEST_CASE("forward and backward of a block as regions of their own, in different chunks") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const auto tensors = capture_tensors::read(*step);
-    REQUIRE(tensors);
-    const capture_modules modules(*step);
-    const token_symbol tokens = token_symbols_of(*step)[0];
+    const auto [step, tensors] = support::moe_ep_step();
+    const capture_modules modules(step);
+    const token_symbol tokens = token_symbols_of(step)[0];
     std::vector<capture_chunk_region> regions;
     for (module_region& block : capture_regions(modules, "layers.*.moe")) {
         const bool forward = block.direction == capture_direction::forward;
         regions.push_back(
             {std::move(block.nodes), forward ? equal_chunks(tokens.value, 3) : std::vector<std::int64_t>{100, 156}});
     }
-    const auto made = support::chunk_step(*step, *tensors, regions, tokens.dimensions, {.skip_refused = true});
+    const auto made = support::chunk_step(step, tensors, regions, tokens.dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     std::set<std::uint32_t> cut;
     for (const auto& o : made->plan.operations) cut.insert(o.region);
     CHECK(cut.size() == regions.size());
-    const plan_report report = check_plan(*step, made->step, unlimited_bytes);
-    for (const plan_violation& violation : report.violations) MESSAGE(violation.message());
-    CHECK(report.violations.empty());
+    CHECK(support::complaints_about(step, made->step) == "");
 
     // Rows that forward has left in the order of its chunks cannot be made whole, so much of it runs whole.
-    const auto strict = support::chunk_step(*step, *tensors, regions, tokens.dimensions);
+    const auto strict = support::chunk_step(step, tensors, regions, tokens.dimensions);
     REQUIRE(!strict);
     CHECK(strict.error().field.starts_with("region "));
     CHECK(strict.error().hint == "leave it out of the region, or let what cannot be cut stay whole");

@@ -3,11 +3,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "support/example_step.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -70,15 +70,12 @@ TEST_CASE("a step without symbols has no tokens; one that nothing but its input 
 }
 
 TEST_CASE("the captured step is cut along its batch") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const std::vector<token_symbol> symbols = token_symbols_of(*step);
+    const capture step = support::moe_ep_step().step;
+    const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(symbols.size() == 1);
     CHECK(symbols[0].name == "u0");
     CHECK(symbols[0].value == 256);
-    CHECK(symbols[0].dimensions.size() > step->size() / 3);
+    CHECK(symbols[0].dimensions.size() > step.size() / 3);
 }
 
 TEST_CASE("equal chunks: all rows, none differing by more than one, larger ones first") {

@@ -4,13 +4,13 @@
 #include <rapidcheck.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/example_step.hpp"
 #include "support/prop.hpp"
 #include "support/read_step.hpp"
 
@@ -49,7 +49,7 @@ std::string output(const std::string& inputs) {
 }
 
 expected<capture, diagnostic> try_to_concretise(const capture& step, const symbols& values) {
-    const auto tensors = capture_tensors::read(step);
+    const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     return concretise_capture(step, *tensors, values);
 }
@@ -313,25 +313,22 @@ TEST_CASE("what cannot be made concrete is an error") {
 }
 
 TEST_CASE("the captured mixture-of-experts step with all its values") {
-    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
-    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
-    const auto step = support::read_capture(std::string(graphs) + "/moe_ep_step.json.gz");
-    REQUIRE(step);
-    const capture made = concretise(*step, {step->symbols().begin(), step->symbols().end()});
+    const capture step = support::moe_ep_step().step;
+    const capture made = concretise(step, {step.symbols().begin(), step.symbols().end()});
     CHECK(made.symbols().empty());
-    CHECK(made.size() < step->size());
-    capture_fields before(*step), after(made);
+    CHECK(made.size() < step.size());
+    capture_fields before(step), after(made);
     for (std::uint32_t v = 0; v < made.size(); ++v) {
         CHECK(made.outputs(v).find("symbolic") == std::string_view::npos);
         CHECK(!made.field(v, "binds"));
         CHECK(made.op(v) != "aten.sym_size.int");
-        const auto same = step->find(made.name(v));
+        const auto same = step.find(made.name(v));
         REQUIRE(same);
         const std::vector<capture_tensor> was = before.outputs(*same), is = after.outputs(v);
         REQUIRE(was.size() == is.size());
         for (std::size_t k = 0; k < is.size(); ++k) CHECK(was[k].shape == is[k].shape);
-        CHECK(made.allocation(v) == step->allocation(*same));
-        CHECK(made.payload(v) == step->payload(*same));
+        CHECK(made.allocation(v) == step.allocation(*same));
+        CHECK(made.payload(v) == step.payload(*same));
     }
     CHECK(concretise(made, {}) == made);
 }
