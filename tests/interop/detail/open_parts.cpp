@@ -155,6 +155,21 @@ const char* block = R"({"format":"stretto-graph","version":1,"name":"block","gro
 {"name":"t","op":"aten.sum.dim_IntList","kind":"compute","inputs":[3],"args":["%0",[0]],"outputs":[{"shape":[2],"dtype":"f32"}],"bytes":8,"ns":300},
 {"name":"out","op":"output","kind":"output","inputs":[3,4],"outputs":[],"bytes":0,"ns":0}]})";
 
+/// Rows in the order of their keys, as many of them to each of four ranks.
+const char* exchange = R"({"format":"stretto-graph","version":1,"name":"exchange","groups":[{"name":"ep","size":4}],
+"costs":{"memory_bytes_per_second":1e12,"launch_ns":100,"collectives":{"ep":{"all_to_all":[[0,1000],[1000000,2000]]}}},
+"symbols":{"s":16},
+"nodes":[
+{"name":"x","op":"placeholder","kind":"input","inputs":[],"outputs":[{"shape":[16,2],"dtype":"f32","symbolic":["s",2]}],"bytes":128,"ns":0},
+{"name":"k","op":"placeholder","kind":"input","inputs":[],"outputs":[{"shape":[16],"dtype":"i64","symbolic":["s"]}],"bytes":128,"ns":0},
+{"name":"sorted","op":"aten.sort.default","kind":"compute","inputs":[1],"outputs":[{"shape":[16],"dtype":"i64","symbolic":["s"]},{"shape":[16],"dtype":"i64","symbolic":["s"]}],"bytes":256,"ns":900},
+{"name":"order","op":"getitem","kind":"view","inputs":[2],"args":["%0",1],"alias":[2],"outputs":[{"shape":[16],"dtype":"i64","symbolic":["s"]}],"bytes":0,"ns":0},
+{"name":"rows","op":"aten.index.Tensor","kind":"compute","inputs":[0,3],"args":["%0",["%1"]],"outputs":[{"shape":[16,2],"dtype":"f32","symbolic":["s",2]}],"bytes":128,"ns":900},
+{"name":"sent","op":"_c10d_functional.all_to_all_single.default","kind":"start","inputs":[4],"args":["%0",[],[],"ep"],"outputs":[{"shape":[16,2],"dtype":"f32","symbolic":["s",2]}],"bytes":128,"collective":"all_to_all","group":0,"payload":128,"ns":1000},
+{"name":"arrived","op":"_c10d_functional.wait_tensor.default","kind":"wait","inputs":[5],"alias":[5],"outputs":[{"shape":[16,2],"dtype":"f32","symbolic":["s",2]}],"bytes":0,"ns":0},
+{"name":"total","op":"aten.sum.dim_IntList","kind":"compute","inputs":[6],"args":["%0",[0]],"outputs":[{"shape":[2],"dtype":"f32"}],"bytes":8,"ns":300},
+{"name":"out","op":"output","kind":"output","inputs":[7],"outputs":[],"bytes":0,"ns":0}]})";
+
 std::string step_of(const char* variable, const char* name) {
     for (const std::string& path : support::captured_steps(variable))
         if (path.ends_with(name)) return path;
@@ -195,7 +210,7 @@ TEST_CASE("expressions and numbers for equal chunks, and for a rest") {
     CHECK(args(equal, "v_chunk0") == R"(["%0",["%1",2]])");
     CHECK(text(equal) == R"(s_sym_size["%0",0]( x )
 s_ge["%0",3]( s_sym_size )
-s_assert_scalar["%0","s >= 3"]( s_ge )
+s_assert_scalar["%0","s >= 3: every chunk has rows"]( s_ge )
 s_add["%0",2]( s_sym_size )
 s_floordiv["%0",3]( s_add )
 s_add_1["%0",1]( s_sym_size )
@@ -214,7 +229,7 @@ s_mul_2["%0",2]( s_floordiv_2 )
     CHECK(args(rest, "v_chunk1") == R"(["%0",[2,2]])");
     CHECK(text(rest) == R"(s_sym_size["%0",0]( x )
 s_ge["%0",4]( s_sym_size )
-s_assert_scalar["%0","s >= 4"]( s_ge )
+s_assert_scalar["%0","s >= 4: every chunk has rows"]( s_ge )
 s_sub["%0",3]( s_sym_size )
 s_mul["%0",2]( s_sub )
 )");
@@ -249,21 +264,43 @@ TEST_CASE("what does not follow the symbol holds for its recorded value, and an 
     CHECK(concretise_capture(made->step, *tensors, std::vector<capture_symbol>{{"s", 8}}));
     const auto refused = concretise_capture(made->step, *tensors, std::vector<capture_symbol>{{"s", 6}});
     REQUIRE(!refused);
-    CHECK(refused.error().cause == "is a guard that the values make false: s == 8, the extents of v");
+    CHECK(refused.error().cause == "is a guard that the values make false: s == 8: the extents of v");
 
     CHECK(chunked(region, "t").error().cause == "there is no symbol t");
     CHECK(chunked({{2, 3, 4}, {2, 2}}, "s").error().cause == "has chunks of 4 rows in all, and s is 8");
 }
 
+TEST_CASE("an exchange in equal shares asks for rows that can be shared out") {
+    const auto read = support::parse_capture(exchange, "exchange.json");
+    REQUIRE_MESSAGE(read, (read ? std::string() : read.error().message()));
+    const runnable step = runnable::of(*read);
+    const capture_chunk_region region{{2, 3, 4, 5, 6, 7}, {8, 8}};
+    const token_symbol tokens = token_symbols_of(step.step)[0];
+    const auto made = support::chunk_step(step.step, step.tensors, {&region, 1}, tokens.dimensions, {}, "s");
+    REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
+    const auto tensors = support::read_tensors(made->step);
+    REQUIRE(tensors);
+    const auto of = [&](std::int64_t n) {
+        return concretise_capture(made->step, *tensors, std::vector<capture_symbol>{{"s", n}});
+    };
+    CHECK(of(16));
+    CHECK(of(24));
+    REQUIRE(!of(20));
+    CHECK(of(20).error().cause ==
+          "is a guard that the values make false: ((s + 1)//2) % 4 == 0: an exchange in equal shares");
+}
+
 TEST_CASE("the step of the examples, in chunks for any batch") {
     const auto both = capture_direction::both, backward = capture_direction::backward;
     const small_step step = small_step::of(support::moe_ep_step(), support::moe_ep_step_recipe(), 4);
-    step.check({{"", both, {2, 2}}}, {2, 5});
+    step.check({{"", both, {2, 2}}}, {5});
     step.check({{"layers.*.moe", both, {2, 1, 1}}, {"layers.2.moe", both, {3, 1}}, {"layers.5.moe", backward, {1, 3}}},
-               {7});
+               {6});
     CHECK(step.guard({{"", both, {2, 2}}}, 2).empty());
-    CHECK(step.guard({{"", both, {2, 2}}}, 1) == "u0_assert_scalar is a guard that the values make false: u0 >= 2");
-    CHECK(step.guard({{"", both, {3, 1}}}, 3) == "u0_assert_scalar is a guard that the values make false: u0 >= 4");
+    CHECK(step.guard({{"", both, {2, 2}}}, 1) ==
+          "u0_assert_scalar is a guard that the values make false: u0 >= 2: every chunk has rows");
+    CHECK(step.guard({{"", both, {3, 1}}}, 3) ==
+          "u0_assert_scalar is a guard that the values make false: u0 >= 4: every chunk has rows");
 }
 
 TEST_CASE("symbols of chunks stay in their region") {

@@ -129,20 +129,22 @@ public:
         return with(n.value * times, "mul", n, times, make);
     }
 
-    /// Guards: no chunk is empty; so many tokens and no others; an extent is a multiple of something.
+    /// Guards, with the condition and its reason as their messages: no chunk is empty; so many tokens and no others; an
+    /// extent is a multiple of something.
     void require_rows(const open_sizes& sizes, const maker& make) {
-        require("ge", tokens(make), sizes.least(), symbol_ + " >= " + std::to_string(sizes.least()), make);
+        require("ge", tokens(make), sizes.least(),
+                symbol_ + " >= " + std::to_string(sizes.least()) + ": every chunk has rows", make);
     }
     /// `because`: of which node; the first is named.
     void require_value(std::string_view because, const maker& make) {
         if (!std::exchange(fixed_, true))
             require("eq", tokens(make), value_,
-                    symbol_ + " == " + std::to_string(value_) + ", the extents of " + std::string(because), make);
+                    symbol_ + " == " + std::to_string(value_) + ": the extents of " + std::string(because), make);
     }
     void require_multiple(number extent, std::int64_t of, const std::string& text, const maker& make) {
         if (!extent.node) return;
         const number rest = with(extent.value % of, "mod", extent, of, make);
-        require("eq", rest, 0, "(" + text + ") % " + std::to_string(of) + " == 0", make);
+        require("eq", rest, 0, "(" + text + ") % " + std::to_string(of) + " == 0: an exchange in equal shares", make);
     }
 
 private:
