@@ -174,7 +174,7 @@ private:
 };
 
 /// All that `seeds` depend on, themselves included. For one query; several are cheaper through a cone_finder, which
-/// also lists the vertices in order. O(V + edges into the cone) time, 4 bytes per index of scratch.
+/// also lists the vertices in order. O(V + edges into the cone) time; the finder's memory is scratch.
 template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Seeds, vertex_t<G>>
 [[nodiscard]] vertex_set<G> down_set(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds) {
