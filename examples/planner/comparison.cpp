@@ -129,7 +129,20 @@ struct cut_step {
     std::vector<stretto::module_chunks> settings;
     std::string note;
     bool slices = false;
+    std::vector<kept_whole> whole = {};
 };
+
+/// Grouped by reason.
+std::vector<kept_whole> summary_of(const std::vector<stretto::diagnostic>& diagnostics) {
+    std::vector<kept_whole> groups;
+    for (const stretto::diagnostic& d : diagnostics) {
+        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.why == d.cause; });
+        if (same == groups.end()) groups.push_back({d.node_name, 1, d.cause});
+        else ++same->count;
+    }
+    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+    return groups;
+}
 
 /// The step in the chunks that are wanted, or in the best ones.
 expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
@@ -178,7 +191,8 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                        "tokens reach none of it, or its operations need all rows");
     auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
-    return cut_step{*std::move(made), cut.settings, spelled(cut.settings), chunked->plan.counts().empties != 0};
+    return cut_step{*std::move(made), cut.settings, spelled(cut.settings), chunked->plan.counts().empties != 0,
+                    summary_of(chunked->kept_whole)};
 }
 
 class stopwatch {
@@ -217,6 +231,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
         for (const stretto::module_chunks& s : cut->settings) c.chunks = std::max(c.chunks, s.sizes.size());
         c.chunk_note = std::move(cut->note);
         c.slices = cut->slices;
+        c.whole = std::move(cut->whole);
     }
     if (!best) return unexpected(best.error());
     const stretto::schedule& s = best->schedule;

@@ -44,16 +44,24 @@ struct timeline {
     [[nodiscard]] std::size_t collectives() const { return exposures.size(); }
 };
 
+/// Operations that the tokens reach and that stay whole in a chunked step, all for the same reason.
+struct kept_whole {
+    std::string first;  ///< in program order
+    std::size_t count = 1;
+    std::string why;
+};
+
 struct comparison {
     std::string name;
     timeline before;
     timeline after;
-    stretto::bytes memory_limit;  ///< stretto::unlimited_bytes: none
-    stretto::lower_bound bound;   ///< of every order of the program that comes after
-    std::size_t chunks = 1;       ///< the most that a part of the step runs in
-    std::string chunk_note = {};  ///< which part in how many, as --chunk takes it; or why none
-    bool slices = false;          ///< chunks are put together slice by slice, where that may be
-    double plan_seconds = 0;      ///< from the parsed capture to the certified schedule; of a check, to its verdict
+    stretto::bytes memory_limit;         ///< stretto::unlimited_bytes: none
+    stretto::lower_bound bound;          ///< of every order of the program that comes after
+    std::size_t chunks = 1;              ///< the most that a part of the step runs in
+    std::string chunk_note = {};         ///< which part in how many, as --chunk takes it; or why none
+    bool slices = false;                 ///< chunks are put together slice by slice, where that may be
+    std::vector<kept_whole> whole = {};  ///< the most frequent reasons first
+    double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
     /// How much longer the step is than its bound, at most as much as could still be gained.

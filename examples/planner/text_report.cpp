@@ -61,6 +61,25 @@ std::string verdict(const std::vector<stretto::plan_violation>& violations, cons
     return out;
 }
 
+/// Why what the tokens reach does not all run in chunks: the most frequent reasons.
+std::string what_stays_whole(const std::vector<kept_whole>& groups, const paint& p) {
+    if (groups.empty()) return "";
+    constexpr std::size_t most = 5;
+    std::size_t all = 0;
+    for (const kept_whole& g : groups) all += g.count;
+    const std::string which =
+        all == 1 ? " operation in a chunked module stays whole" : " operations in chunked modules stay whole";
+    std::string out = "\n  " + p.bold(with_commas(all) + which) + "\n";
+    for (std::size_t i = 0; i < std::min(most, groups.size()); ++i) {
+        const kept_whole& g = groups[i];
+        out += "  " + stretto::printable(g.first, 60);
+        if (g.count > 1) out += " and " + with_commas(g.count - 1) + " more";
+        out += ": " + g.why + "\n";
+    }
+    if (groups.size() > most) out += "  and " + with_commas(groups.size() - most) + " more reasons\n";
+    return out;
+}
+
 }  // namespace
 
 std::string to_table(const comparison& c, const text_options& options) {
@@ -92,6 +111,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
+    if (options.explain > 0) out += what_stays_whole(c.whole, p);
 
     const std::vector<collective_exposure> worst = worst_collectives(b, options.explain);
     if (options.explain == 0) return out;
@@ -182,6 +202,17 @@ std::string to_json(const comparison& c, const text_options& options) {
     if (c.memory_limit == stretto::unlimited_bytes) o.raw("memory_limit_bytes", "null");
     else o.add("memory_limit_bytes", c.memory_limit.count);
     o.add("plan_seconds", c.plan_seconds);
+    if (!c.whole.empty()) {
+        std::string list;
+        for (const kept_whole& g : c.whole) {
+            json_object group;
+            group.add("first", std::string_view(g.first));
+            group.add("count", g.count);
+            group.add("why", std::string_view(g.why));
+            list += (list.empty() ? "" : ",") + group.text();
+        }
+        o.raw("kept_whole", "[" + list + "]");
+    }
     if (c.violations) {
         std::string list;
         for (const stretto::plan_violation& v : *c.violations) {

@@ -173,7 +173,16 @@ TEST_CASE("nodes that cannot be chunked, and what would help") {
     CHECK(says(maximum, "node 3 (m): cannot run per chunk: "));
     CHECK(says(maximum, "; leave it out of the region, or let what cannot be cut stay whole"));
     CHECK(says(complaint(s, {{{2, 4}, {2, 2}}}), "node 4 (k): cannot run per chunk: no rule for my.own_kernel;"));
-    CHECK(complaint(s, {{s.region, {2, 2}}}, {.skip_refused = true}) == "none");
+
+    const capture step = s.made();
+    const auto tensors = support::read_tensors(step);
+    REQUIRE(tensors);
+    const auto made =
+        support::chunk_step(step, *tensors, regions{{s.region, {2, 2}}}, token_list{{0, 0}}, {.skip_refused = true});
+    REQUIRE(made);
+    REQUIRE(made->kept_whole.size() == 2);
+    CHECK(made->kept_whole[0].message() == maximum);
+    CHECK(says(made->kept_whole[1].message(), "node 4 (k): cannot run per chunk: no rule for my.own_kernel;"));
 
     const small_step writes =
         two_inputs()

@@ -40,6 +40,12 @@ std::size_t apply(const chunk_plan<row_op*, row_op*>& made, row_program& p) {
     return rewriter.calls;
 }
 
+std::vector<row_op*> refused(const chunk_plan<row_op*, row_op*>& made) {
+    std::vector<row_op*> whole;
+    for (const auto& r : made.refused) whole.push_back(r.vertex);
+    return whole;
+}
+
 std::vector<row_op*> all_but_ends(row_program& p) {
     std::vector<row_op*> all;
     for (row_op& o : p.ops)
@@ -192,7 +198,8 @@ TEST_CASE("what reads sums only runs once, on the sums, even if it cannot run on
     const auto before = support::run(p, 6);
     const auto made = plan(p, {{{t, n, y}, {3, 1}}}, {{x, 0}});
     REQUIRE(made);
-    CHECK(made->refused == std::vector<row_op*>{n});
+    CHECK(refused(*made) == std::vector<row_op*>{n});
+    CHECK(made->refused[0].why.why == reason::only_sums);
     CHECK(made->counts() == chunk_counts{2, 4, 1, 1, 1});
     apply(*made, p);
     CHECK(support::run(p, 6) == before);
@@ -281,7 +288,10 @@ TEST_CASE("a forward and a backward region share their parts") {
         const auto made = plan(p, {{{y, loss, g}, {2, 2}}}, {{x, 0}}, {.skip_refused = true});
         REQUIRE(made);
         // The sum of the loss is needed whole before g can be computed: g + a part of a sum is no part of g + the sum.
-        CHECK(made->refused == std::vector<row_op*>{g});
+        CHECK(refused(*made) == std::vector<row_op*>{g});
+        CHECK(made->refused[0].why.why == reason::refused);
+        CHECK(made->refused[0].why.vertex == g);
+        CHECK(!made->refused[0].why.detail.empty());
         apply(*made, p);
     }
     SUBCASE("as two regions of different sizes: recombined and cut again") {
@@ -415,7 +425,7 @@ TEST_CASE("a collective and its wait are chunked together, whatever lies between
         REQUIRE(rest);
         REQUIRE(rest->operations.size() == 1);
         CHECK(rest->operations[0].vertex == y);
-        CHECK(rest->refused == std::vector<row_op*>{w});
+        CHECK(refused(*rest) == std::vector<row_op*>{w});
     }
     SUBCASE("nor is it read before it has arrived") {
         out->reads.push_back(c);

@@ -678,7 +678,9 @@ const damage damages[] = {
      [](row_plan& plan, row_case& c, std::size_t pick) {
          const std::size_t k = choose(c.p.ops.size(), pick, [&](std::size_t n) {
              const row_op* v = at(c.p, n);
-             return v->what == does::scale && std::count(plan.refused.begin(), plan.refused.end(), v) == 0 &&
+             return v->what == does::scale &&
+                    std::none_of(plan.refused.begin(), plan.refused.end(),
+                                 [&](const auto& r) { return r.vertex == v; }) &&
                     place_of(plan, v) == plan.operations.size() && !has_split(plan, v, 0) &&
                     !is_chunked(plan, v->reads[0], 0) && !has_split(plan, v->reads[0], 0);
          });
@@ -930,20 +932,20 @@ const damage damages[] = {
     {"chunked and whole",
      {chunk_rule::refused_and_chunked},
      [](row_plan& plan, row_case&, std::size_t pick) {
-         plan.refused = {plan.operations[pick % plan.operations.size()].vertex};
+         plan.refused = {{plan.operations[pick % plan.operations.size()].vertex, {}}};
          return true;
      }},
     {"whole, from elsewhere",
      {chunk_rule::operation_unknown},
      [](row_plan& plan, row_case&, std::size_t) {
-         plan.refused.push_back(stranger());
+         plan.refused.push_back({stranger(), {}});
          return true;
      }},
     {"whole twice",
      {chunk_rule::operation_out_of_order},
      [](row_plan& plan, row_case&, std::size_t pick) {
          if (plan.refused.empty()) return false;
-         row_op* again = plan.refused[pick % plan.refused.size()];
+         const auto again = plan.refused[pick % plan.refused.size()];
          plan.refused.push_back(again);
          return true;
      }},

@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stretto/core/expected.hpp"
 #include "stretto/interop/capture.hpp"
@@ -29,6 +30,7 @@ using capture_token_dimension = token_dimension<std::uint32_t>;
 struct chunked_capture {
     capture_chunk_plan plan;
     capture step;
+    std::vector<diagnostic> kept_whole;  ///< why an operation that reads rows of chunks does not run per chunk
 };
 
 /// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before,
@@ -66,7 +68,10 @@ struct chunked_capture {
     apply_chunks(*plan, view, chunker);
     auto made = chunker.build();
     if (!made) return unexpected(std::move(made).error());
-    return chunked_capture{*std::move(plan), *std::move(made)};
+    std::vector<diagnostic> kept_whole;
+    for (const refused_operation<std::uint32_t>& r : plan->refused)
+        if (r.why.why != chunk_reason::only_sums) kept_whole.push_back(reasons.of(r.why));
+    return chunked_capture{*std::move(plan), *std::move(made), std::move(kept_whole)};
 }
 
 }  // namespace stretto

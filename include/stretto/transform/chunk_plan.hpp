@@ -89,6 +89,44 @@ struct chunk_counts {
     friend bool operator==(const chunk_counts&, const chunk_counts&) = default;
 };
 
+enum class chunk_reason : std::uint8_t {
+    no_regions,           ///< there is nothing to chunk
+    no_sizes,             ///< a region into no chunks
+    negative_size,        ///< a chunk of fewer than no rows
+    extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
+    dim_out_of_range,     ///< a token dimension that its value does not have
+    overlapping,          ///< `vertex` is a candidate of two regions
+    not_in_graph,         ///< a candidate that the graph does not list
+    not_convex,           ///< `path` leaves a region at `vertex` and enters it again at `other`
+    nothing_reached,      ///< no token reaches any candidate of a region
+    refused,              ///< `vertex` cannot run per chunk: `detail`
+    only_sums,            ///< the same, and nothing that it reads is in rows: it runs once, on sums over the chunks
+    unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
+    written_outside,      ///< `other`, outside, writes in place what `vertex` has made
+    read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
+    left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or `other`,
+                          ///< outside, reads it before it has arrived
+};
+
+/// Why there is no plan, or why one leaves an operation whole. `vertex` and `other` are what the reason is about.
+template <handle V>
+struct chunk_error {
+    using reason = chunk_reason;
+    reason why;
+    std::uint32_t region = 0;
+    V vertex{};
+    V other{};
+    std::string_view detail = {};  ///< a literal, or text of the model
+    std::vector<V> path = {};      ///< of not_convex, from `vertex` to `other`
+};
+
+/// A candidate that a token reaches, and that stays whole since it must.
+template <handle V>
+struct refused_operation {
+    V vertex;
+    chunk_error<V> why;
+};
+
 /// Everything is in program order. An empty plan changes nothing.
 template <handle V, handle X>
 struct chunk_plan {
@@ -101,7 +139,7 @@ struct chunk_plan {
     std::vector<chunk_split<X>> splits;
     std::vector<chunk_join<V, X>> joins;
     std::vector<chunk_state> states;
-    std::vector<V> refused;  ///< candidates that a token reaches, and that stay whole since they must
+    std::vector<refused_operation<V>> refused;
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
     [[nodiscard]] chunk_counts counts() const {
@@ -135,36 +173,6 @@ void choose_slices(chunk_plan<V, X>& plan, Wanted wanted) {
     for (chunk_join<V, X>& j : plan.joins)
         if (j.may_be_slices()) j.how = wanted(j) ? recombination::slices : recombination::concat;
 }
-
-enum class chunk_reason : std::uint8_t {
-    no_regions,           ///< there is nothing to chunk
-    no_sizes,             ///< a region into no chunks
-    negative_size,        ///< a chunk of fewer than no rows
-    extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
-    dim_out_of_range,     ///< a token dimension that its value does not have
-    overlapping,          ///< `vertex` is a candidate of two regions
-    not_in_graph,         ///< a candidate that the graph does not list
-    not_convex,           ///< `path` leaves a region at `vertex` and enters it again at `other`
-    nothing_reached,      ///< no token reaches any candidate of a region
-    refused,              ///< `vertex` cannot run per chunk: `detail`
-    unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
-    written_outside,      ///< `other`, outside, writes in place what `vertex` has made
-    read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
-    left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or `other`,
-                          ///< outside, reads it before it has arrived
-};
-
-/// Why there is no plan. `vertex` and `other` are what the reason is about.
-template <handle V>
-struct chunk_error {
-    using reason = chunk_reason;
-    reason why;
-    std::uint32_t region = 0;
-    V vertex{};
-    V other{};
-    std::string_view detail = {};  ///< a literal, or text of the model
-    std::vector<V> path = {};      ///< of not_convex, from `vertex` to `other`
-};
 
 }  // namespace stretto
 

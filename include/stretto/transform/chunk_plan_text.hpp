@@ -12,9 +12,9 @@
 //
 // One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
 // them; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join
-// VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`. A state is its kind,
-// `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \"
-// \\ and \xHH.
+// VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`, without the reason. A
+// state is its kind, `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are
+// quoted, with \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -81,9 +81,9 @@ template <handle V, handle X, class VertexName, class ValueName>
         for (const V& v : j.readers) name(vertex_name(v));
         text += '\n';
     }
-    for (const V& v : plan.refused) {
+    for (const refused_operation<V>& r : plan.refused) {
         text += "refused";
-        name(vertex_name(v));
+        name(vertex_name(r.vertex));
         text += '\n';
     }
     return text + "end\n";
@@ -185,7 +185,8 @@ template <handle V, handle X, class FindVertex, class FindValue>
             while (in.good() && in.more());
             plan.joins.push_back(std::move(j));
         } else if (item == "refused") {
-            plan.refused.push_back(vertex());
+            const V v = vertex();
+            plan.refused.push_back({v, {chunk_reason::refused, 0, v, v}});
         } else if (item == "end") {
             in.end_text();
             break;

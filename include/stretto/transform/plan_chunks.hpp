@@ -46,6 +46,14 @@ struct chunk_options {
 
 namespace detail {
 
+/// What a sweep on numbers has found, about the vertices of a graph.
+template <class G>
+[[nodiscard]] chunk_error<vertex_t<G>> error_of(const numbered_chunk_program<G>& n, const chunk_fault& f) {
+    const std::uint32_t own = n.p.region[f.vertex];
+    const std::uint32_t region = own != chunk_program::no_region ? own : n.p.region[f.other];
+    return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail};
+}
+
 /// Writes down what a sweep has found.
 template <class G, class Sweep>
 class chunk_plan_writer {
@@ -57,8 +65,8 @@ public:
         : n_(numbered), p_(numbered.p), sweep_(sweep), plan_(plan), last_split_(n_.values.size(), none) {}
 
     void write() {
+        for (const auto& [v, why] : sweep_.refusals()) plan_.refused.push_back({n_.vertices[v], error_of(n_, why)});
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
-            if (sweep_.refused(v)) plan_.refused.push_back(n_.vertices[v]);
             if (!sweep_.in_body(v)) continue;
             chunked_operation<V> o;
             o.vertex = n_.vertices[v];
@@ -156,12 +164,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         return chunks.extent(n.values[x], 0, dim);
     };
     detail::chunk_sweep sweep(p, rule, extent, options.skip_refused, options.convert_sums);
-    if (!sweep.run()) {
-        const detail::chunk_fault& f = sweep.fault();
-        const std::uint32_t at =
-            p.region[f.vertex] != detail::chunk_program::no_region ? p.region[f.vertex] : p.region[f.other];
-        return unexpected(chunk_error<V>{f.why, at, n.vertices[f.vertex], n.vertices[f.other], f.detail});
-    }
+    if (!sweep.run()) return unexpected(detail::error_of(n, sweep.fault()));
     detail::chunk_plan_writer<G, decltype(sweep)>(n, sweep, plan).write();
     choose_slices(plan, [&](const chunk_join<V, value_t<G>>& j) {
         double elements = 1;  // exact as far as it matters, and cannot overflow

@@ -60,6 +60,9 @@ public:
             case why::refused:
                 return about(e.region, e.vertex, "cannot run per chunk: " + printable(e.detail, 300),
                              "leave it out of the region, or let what cannot be cut stay whole");
+            case why::only_sums:
+                return about(e.region, e.vertex, "runs once, on sums over the chunks: " + printable(e.detail, 300),
+                             "nothing that it reads is in rows");
             case why::unknown_live_out:
                 return about(e.region, e.vertex,
                              "is read outside of the region by " + called(e.other) +

@@ -2,6 +2,7 @@
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -55,7 +56,16 @@ public:
 
     [[nodiscard]] const chunk_fault& fault() const { return fault_; }
     [[nodiscard]] bool in_body(std::uint32_t v) const { return body_[v]; }
-    [[nodiscard]] bool refused(std::uint32_t v) const { return refused_[v] && !p_.kept[v]; }
+    /// Candidates that a token reaches and that must stay whole, in program order, and why.
+    struct refusal {
+        std::uint32_t vertex;
+        chunk_fault why;
+    };
+    [[nodiscard]] std::vector<refusal> refusals() const {
+        std::vector<refusal> found = refusals_;
+        std::sort(found.begin(), found.end(), [](const refusal& a, const refusal& b) { return a.vertex < b.vertex; });
+        return found;
+    }
     /// Whether an operation of the body writes what all chunks share, one chunk behind the other.
     [[nodiscard]] bool is_chain(std::uint32_t v) const { return body_[v] && chain_[v]; }
     [[nodiscard]] bool together(std::uint32_t u, std::uint32_t v) const {
@@ -121,10 +131,9 @@ private:
             const chunk_verdict verdict = judge(v);
             body_[v] = verdict.possible;
             converts_[v] = verdict.converts;
-            refused_[v] = !verdict.possible;
-            if (verdict.possible || skip_ || !rows) continue;  // what reads sums only may run once, on the sums
-            fault_ = {chunk_reason::refused, v, v, verdict.reason};
-            return false;
+            if (verdict.possible) continue;
+            refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, verdict.reason});
+            if (!skip_ && rows) return false;
         }
         return true;
     }
@@ -241,7 +250,7 @@ private:
                 }
             }
             if (fine) continue;
-            refused_[v] = true;
+            refuse(v, fault_);
             body_[v] = false;  // what it reads leaves the region now
             again_ = true;
             if (!skip_) return false;
@@ -255,6 +264,12 @@ private:
         if (p_.components(x) != 1) return false;
         return s.what == kind::sliced ? s.positions == 0 && s.into == 0
                                       : s.what == kind::whole || s.what == kind::addend;
+    }
+
+    void refuse(std::uint32_t v, chunk_fault why) {
+        refused_[v] = true;
+        fault_ = why;
+        refusals_.push_back({v, why});
     }
 
     /// Always false.
@@ -274,6 +289,7 @@ private:
     std::vector<char> converts_;      // as its verdict says
     std::vector<chunk_state> state_;  // of components
     std::vector<chunk_state> operands_;
+    std::vector<refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};
 };
 

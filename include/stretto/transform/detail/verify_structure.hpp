@@ -96,7 +96,7 @@ private:
         }
         at = 0;
         for (std::size_t k = 0; k < plan_.refused.size(); ++k) {
-            const V v = plan_.refused[k];
+            const V v = plan_.refused[k].vertex;
             if (!advance_to(v, at)) {
                 report(is_listed(v) ? chunk_rule::operation_out_of_order : chunk_rule::operation_unknown, k, v);
                 return;
