@@ -13,8 +13,8 @@
 // One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
 // them; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join
 // VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`, without the reason. A
-// state is its kind, `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are
-// quoted, with \" \\ and \xHH.
+// state is its kind, `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names
+// are quoted, with \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
