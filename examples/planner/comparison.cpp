@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "chunk_search.hpp"
 #include "human_units.hpp"
+#include "stretto/interop/capture_exchanges.hpp"
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_tokens.hpp"
 #include "stretto/interop/capture_view.hpp"
@@ -133,15 +135,34 @@ struct cut_step {
 };
 
 /// Grouped by reason.
-std::vector<kept_whole> summary_of(const std::vector<stretto::diagnostic>& diagnostics) {
+std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
     std::vector<kept_whole> groups;
-    for (const stretto::diagnostic& d : diagnostics) {
-        const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.why == d.cause; });
-        if (same == groups.end()) groups.push_back({d.node_name, 1, d.cause});
-        else ++same->count;
+    std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;
+    for (const auto& [why, in_words] : made.kept_whole) {
+        const std::pair reason(why.why, why.detail);
+        const auto known = std::find(reasons.begin(), reasons.end(), reason);
+        if (known != reasons.end()) {
+            ++groups[static_cast<std::size_t>(known - reasons.begin())].count;
+            continue;
+        }
+        reasons.push_back(reason);
+        groups.push_back({in_words.node_name, 1, in_words.cause});
     }
     std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
     return groups;
+}
+
+/// The symbol that most shapes of the step have; without symbols, the tokens that it exchanges, by the fewest rows.
+std::optional<stretto::token_symbol> tokens_of(const stretto::capture& step, const stretto::capture_tensors& tensors) {
+    std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
+    if (!symbols.empty()) return std::move(symbols.front());
+    const std::vector<stretto::token_exchange> exchanges = stretto::token_exchanges(step, tensors);
+    if (exchanges.empty()) return std::nullopt;
+    stretto::token_symbol tokens{"tokens", INT64_MAX, {}};
+    for (const stretto::token_exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
+    for (const stretto::token_exchange& e : exchanges)
+        if (e.rows % tokens.value == 0) tokens.dimensions.push_back(e.tokens);
+    return tokens;
 }
 
 /// The step in the chunks that are wanted, or in the best ones.
@@ -150,14 +171,14 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
     const stretto::capture& step = whole->capture;
     const auto tensors = stretto::capture_tensors::read(step);
     if (!tensors) return unexpected(failure{failure::reason::unusable, tensors.error().message()});
-    const std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
-    if (symbols.empty()) {
-        const std::string cause = "no input has a symbolic extent";
-        if (wanted.choose) return cut_step{whole, {}, "whole: " + cause + ", so there is nothing to cut along"};
-        return refused(failure::reason::finding, step, file, stretto::no_task, cause,
+    const std::optional<stretto::token_symbol> found = tokens_of(step, *tensors);
+    if (!found) {
+        if (wanted.choose) return cut_step{whole, {}, "whole: there are no tokens to cut along"};
+        return refused(failure::reason::finding, step, file, stretto::no_task,
+                       "no input has a symbolic extent, and no all-to-all exchanges tokens",
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
     }
-    const stretto::token_symbol& tokens = symbols.front();
+    const stretto::token_symbol& tokens = *found;
     const stretto::capture_modules modules(step);
     const chunk_question question{step, *tensors, modules, tokens, limit, whole_time, wanted.how};
     chunk_answer cut;
@@ -192,7 +213,7 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
     auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
     return cut_step{*std::move(made), cut.settings, spelled(cut.settings), chunked->plan.counts().empties != 0,
-                    summary_of(chunked->kept_whole)};
+                    summary_of(*chunked)};
 }
 
 class stopwatch {

@@ -170,6 +170,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/interop/capture.hpp
     include/stretto/interop/capture_builder.hpp
     include/stretto/interop/capture_chunker.hpp
+    include/stretto/interop/capture_exchanges.hpp
     include/stretto/interop/capture_fields.hpp
     include/stretto/interop/capture_reader.hpp
     include/stretto/interop/capture_regions.hpp

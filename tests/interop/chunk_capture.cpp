@@ -181,8 +181,8 @@ TEST_CASE("nodes that cannot be chunked, and what would help") {
         support::chunk_step(step, *tensors, regions{{s.region, {2, 2}}}, token_list{{0, 0}}, {.skip_refused = true});
     REQUIRE(made);
     REQUIRE(made->kept_whole.size() == 2);
-    CHECK(made->kept_whole[0].message() == maximum);
-    CHECK(says(made->kept_whole[1].message(), "node 4 (k): cannot run per chunk: no rule for my.own_kernel;"));
+    CHECK(made->kept_whole[0].in_words.message() == maximum);
+    CHECK(says(made->kept_whole[1].in_words.message(), "node 4 (k): cannot run per chunk: no rule for my.own_kernel;"));
 
     const small_step writes =
         two_inputs()

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/interop/capture_exchanges.hpp"
 #include "stretto/interop/capture_regions.hpp"
 #include "stretto/interop/capture_tensors.hpp"
 #include "stretto/interop/capture_tokens.hpp"
@@ -154,6 +155,46 @@ TEST_CASE("every mixture-of-experts block is a region by its module, forward and
             CHECK(check_plan(s.step, made->step, unlimited_bytes).violations.empty());
         }
     });
+}
+
+TEST_CASE("steps are cut around their exchanges") {
+    struct known_exchanges {
+        const char* name;
+        std::size_t exchanges;
+        std::int64_t rows;
+        bool whole_experts;
+    };
+    // The experts of dsv3 read rows that a foreign kernel has padded, so they and their exchanges stay whole.
+    for (const known_exchanges& k :
+         {known_exchanges{"titan_moe.json.gz", 10, 8, false}, known_exchanges{"titan_16b.json.gz", 52, 4, false},
+          known_exchanges{"dsv3_fw_64.json.gz", 26, 8192, true}}) {
+        const std::string path = file_of({"STRETTO_REFERENCE_GRAPHS", k.name, 0, {}});
+        if (path.empty()) continue;
+        INFO(k.name);
+        const auto step = support::read_capture(path);
+        REQUIRE(step);
+        const auto tensors = capture_tensors::read(*step);
+        REQUIRE(tensors);
+        const std::vector<token_exchange> found = token_exchanges(*step, *tensors);
+        REQUIRE(found.size() == k.exchanges);
+        step_region region{{}, equal_chunks(k.rows, 2)};
+        std::vector<token_dimension<std::uint32_t>> tokens;
+        for (const token_exchange& e : found) {
+            CHECK(e.rows % k.rows == 0);
+            tokens.push_back(e.tokens);
+            region.candidates.insert(region.candidates.end(), e.nodes.begin(), e.nodes.end());
+        }
+        const std::vector<step_region> regions{region};
+        const auto made = support::chunk_step(*step, *tensors, regions, tokens, {.skip_refused = true});
+        REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+        std::vector<char> chunked(step->size(), false);
+        for (const auto& o : made->plan.operations) chunked[o.vertex] = true;
+        for (const token_exchange& e : found) {
+            CHECK(bool(chunked[e.dispatch]) != k.whole_experts);
+            CHECK(bool(chunked[e.combine]) != k.whole_experts);
+        }
+        CHECK(check_plan(*step, made->step, unlimited_bytes).violations.empty());
+    }
 }
 
 TEST_CASE("and stop being so when anything is left out") {

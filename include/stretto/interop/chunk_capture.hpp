@@ -26,11 +26,17 @@ using capture_chunk_plan = chunk_plan<std::uint32_t, std::uint32_t>;
 using capture_chunk_region = chunk_region<std::uint32_t>;
 using capture_token_dimension = token_dimension<std::uint32_t>;
 
+/// An operation that reads rows of chunks and does not run per chunk.
+struct kept_operation {
+    chunk_error<std::uint32_t> why;
+    diagnostic in_words;
+};
+
 /// A step in chunks, and what was done to it.
 struct chunked_capture {
     capture_chunk_plan plan;
     capture step;
-    std::vector<diagnostic> kept_whole;  ///< why an operation that reads rows of chunks does not run per chunk
+    std::vector<kept_operation> kept_whole;  ///< in program order
 };
 
 /// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before,
@@ -68,9 +74,9 @@ struct chunked_capture {
     apply_chunks(*plan, view, chunker);
     auto made = chunker.build();
     if (!made) return unexpected(std::move(made).error());
-    std::vector<diagnostic> kept_whole;
+    std::vector<kept_operation> kept_whole;
     for (const refused_operation<std::uint32_t>& r : plan->refused)
-        if (r.why.why != chunk_reason::only_sums) kept_whole.push_back(reasons.of(r.why));
+        if (r.why.why != chunk_reason::only_sums) kept_whole.push_back({r.why, reasons.of(r.why)});
     return chunked_capture{*std::move(plan), *std::move(made), std::move(kept_whole)};
 }
 

@@ -1,0 +1,169 @@
+// Where the tokens of a captured step are if its inputs name none: at the all-to-alls whose sizes the program measures.
+// Needs simdjson.
+#ifndef STRETTO_INTEROP_CAPTURE_EXCHANGES_HPP
+#define STRETTO_INTEROP_CAPTURE_EXCHANGES_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/interop/capture.hpp"
+#include "stretto/interop/capture_fields.hpp"
+#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/detail/extent_expression.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto {
+
+/// Tokens on their way to experts and back, forward or backward.
+struct token_exchange {
+    std::uint32_t dispatch;                 ///< the start that sends copies of the tokens to the ranks of their experts
+    std::uint32_t combine;                  ///< the start that sends back what the experts have made of them
+    token_dimension<std::uint32_t> tokens;  ///< what the copies are gathered from: a row is a token, or several
+    std::int64_t rows;                      ///< the extent of that dimension
+    std::vector<std::uint32_t> nodes;       ///< what depends on tokens, from these to those of the next one; ascending
+};
+
+namespace detail {
+
+class exchange_finder {
+public:
+    using node_id = std::uint32_t;
+
+    exchange_finder(const capture& step, const capture_tensors& tensors) : step_(&step), tensors_(&tensors) {}
+
+    [[nodiscard]] std::vector<token_exchange> find() const {
+        std::vector<token_exchange> found;
+        capture_fields fields(*step_);
+        bool is_open = false;  // the last one has not come back yet
+        for (node_id v = 0; v < step_->size(); ++v) {
+            if (!is_measured(v, fields)) continue;
+            if (const auto gathered = gathered_from(v)) {
+                if (is_open) found.pop_back();
+                const node_id tokens = counted_from(*gathered, v);
+                found.push_back({v, v, {tokens, 0}, rows(tokens), {}});
+                is_open = true;
+            } else if (is_open && depends_on(v, found.back().dispatch)) {
+                found.back().combine = v;
+                is_open = false;
+            }
+        }
+        if (is_open) found.pop_back();
+        collect_nodes(found);
+        return found;
+    }
+
+private:
+    /// Rows, whose number is known only when the program has counted them, to and from all ranks.
+    [[nodiscard]] bool is_measured(node_id v, capture_fields& fields) const {
+        if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return false;
+        if (rank(v) < 2 || step_->inputs(v).empty() || rank(step_->inputs(v)[0]) < 2) return false;
+        const std::vector<capture_tensor> outputs = fields.outputs(v);
+        if (outputs[0].symbolic.empty()) return false;
+        bool open = false;
+        extent_expression::for_each_symbol(outputs[0].symbolic[0], [&](std::string_view) { open = true; });
+        return open;
+    }
+
+    /// Where the copies that a start sends come from: the last value before it, over operands that are as wide and have
+    /// as many rows, that has a row, or as many rows as each was copied, for every token. Nothing if there is none
+    /// behind the collective before.
+    [[nodiscard]] std::optional<node_id> gathered_from(node_id start) const {
+        const std::int64_t copies = rows(step_->inputs(start)[0]), width = width_of(step_->inputs(start)[0]);
+        std::vector<node_id> open{step_->inputs(start)[0]};
+        std::optional<node_id> found;
+        while (!open.empty()) {
+            const node_id v = *std::max_element(open.begin(), open.end());
+            std::erase(open, v);
+            if (found && v < *found) break;
+            if (step_->kind(v) == op_kind::start || step_->kind(v) == op_kind::wait) continue;
+            for (node_id u : step_->inputs(v)) {
+                if (rank(u) < 2 || width_of(u) != width) continue;
+                const std::span<const std::int64_t> shape = tensors_->components(u)[0].shape;
+                const std::int64_t outer =
+                    std::accumulate(shape.begin(), shape.end() - 1, std::int64_t{1}, std::multiplies<>());
+                const bool of_tokens = shape[0] > 1 && shape[0] < copies && copies % shape[0] == 0;
+                if (of_tokens && (shape.size() == 2 || outer == copies)) found = std::max(found.value_or(0), u);
+                else if (outer == copies) open.push_back(u);
+            }
+        }
+        return found;
+    }
+
+    /// What the amounts of a start are computed from, too: `tokens`, or what that is a view of. `tokens` if they come
+    /// from elsewhere, as backward.
+    [[nodiscard]] node_id counted_from(node_id tokens, node_id start) const {
+        std::vector<node_id> names{tokens};
+        while (step_->kind(names.back()) == op_kind::view && !step_->inputs(names.back()).empty()) {
+            const node_id u = step_->inputs(names.back())[0];
+            if (rank(u) < 2 || width_of(u) != width_of(tokens)) break;
+            names.push_back(u);
+        }
+        const node_id first = names.back();
+        std::vector<char> needed(start - first + 1, false);
+        for (node_id x : step_->inputs(start).subspan(1))
+            if (x >= first) needed[x - first] = true;
+        for (node_id v = start; v-- > first;)
+            if (needed[v - first])
+                for (node_id x : step_->inputs(v))
+                    if (x >= first) needed[x - first] = true;
+        for (node_id x : names)
+            if (needed[x - first]) return x;
+        return tokens;
+    }
+
+    [[nodiscard]] bool depends_on(node_id w, node_id v) const {
+        std::vector<char> reached(w - v + 1, false);
+        reached[0] = true;
+        for (node_id u = v + 1; u <= w; ++u)
+            for (node_id x : step_->inputs(u)) reached[u - v] |= static_cast<char>(x >= v && reached[x - v]);
+        return reached[w - v];
+    }
+
+    /// Hands every node that depends on tokens to the exchange whose tokens are the last ones before it.
+    void collect_nodes(std::vector<token_exchange>& exchanges) const {
+        std::vector<char> reached(step_->size(), false);
+        for (const token_exchange& e : exchanges) reached[e.tokens.value] = true;
+        std::size_t begun = 0;
+        for (node_id v = 0; v < step_->size(); ++v) {
+            for (node_id x : step_->inputs(v)) reached[v] |= reached[x];
+            if (begun > 0 && reached[v] && step_->kind(v) != op_kind::output) exchanges[begun - 1].nodes.push_back(v);
+            while (begun < exchanges.size() && exchanges[begun].tokens.value <= v) ++begun;
+        }
+    }
+
+    /// Dimensions of what is one tensor, else 0.
+    [[nodiscard]] std::size_t rank(node_id v) const {
+        const std::span<const tensor_type> made = tensors_->components(v);
+        return made.size() == 1 ? made[0].shape.size() : 0;
+    }
+    [[nodiscard]] std::int64_t rows(node_id v) const { return tensors_->components(v)[0].shape.front(); }
+    [[nodiscard]] std::int64_t width_of(node_id v) const { return tensors_->components(v)[0].shape.back(); }
+
+    const capture* step_;
+    const capture_tensors* tensors_;
+};
+
+}  // namespace detail
+
+/// The exchanges of a step, forward and backward, in program order. An exchange is a pair of all-to-alls of rows whose
+/// numbers the program measures: one whose rows go back, over operands of the same width, to a value that has a row for
+/// every token, or to what that is a view of if the program counts rows from there; and the next one that depends on it
+/// and has no such value behind the collective before. Their nodes and tokens are what plan_chunks asks for; backward
+/// keeps what forward has permuted, so both belong into one region. Where a step tells its modules and the symbol of
+/// its tokens, capture_regions.hpp and capture_tokens.hpp cut more than what lies around exchanges. O(nodes and edges),
+/// and those between dispatch and combine once more.
+[[nodiscard]] inline std::vector<token_exchange> token_exchanges(const capture& step, const capture_tensors& tensors) {
+    return detail::exchange_finder(step, tensors).find();
+}
+
+}  // namespace stretto
+
+#endif
