@@ -20,14 +20,18 @@ target_link_libraries(stretto_test_support PUBLIC stretto::stretto doctest::doct
 target_include_directories(stretto_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 target_compile_definitions(stretto_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)  # compiles a sixth faster
 
+option(STRETTO_TEST_LARGE_STEPS "Test large captured steps too" ON)
+
 # The same for the tests of captures, in a library of its own because of its dependencies.
 add_library(stretto_capture_test_support STATIC
     ${PROJECT_SOURCE_DIR}/tests/support/chunk_step.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/example_step.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/plan_complaints.cpp
     ${PROJECT_SOURCE_DIR}/tests/support/read_step.cpp
-    ${PROJECT_SOURCE_DIR}/tests/support/run_step.cpp
-    ${PROJECT_SOURCE_DIR}/tests/support/shrunken_step.cpp)
+    ${PROJECT_SOURCE_DIR}/tests/support/run_step.cpp)
+if(STRETTO_TEST_LARGE_STEPS)
+    target_sources(stretto_capture_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/shrunken_step.cpp)
+endif()
 target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture doctest::doctest)
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
