@@ -131,33 +131,29 @@ void along(operator_call& c, const tensor& self, std::size_t dim, element_type o
     made.storage()->writes = 0;
     c.give(self.rank() == 0 ? made.view({}, {}, 0) : made);
 }
+/// Element k becomes `combine` of all up to it.
+template <class Combine>
+void running(operator_call& c, Combine combine) {
+    const tensor self = c.input(0, "self");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    const element_type e =
+        c.element(c.positional.size(), "dtype", self.integral() ? element_type::i64 : self.element());
+    if (c.failed()) return;
+    in_class(class_of(e), [&]<class T>(T) {
+        along<T>(c, self, dim, e, [&](std::vector<T>& row) {
+            for (std::size_t k = 1; k < row.size(); ++k) row[k] = combine(row[k - 1], row[k]);
+        });
+    });
+}
 template <class = void>
 void cumsum(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
-    const element_type e =
-        c.element(c.positional.size(), "dtype", self.integral() ? element_type::i64 : self.element());
-    if (c.failed()) return;
-    in_class(class_of(e), [&]<class T>(T) {
-        along<T>(c, self, dim, e, [](std::vector<T>& row) {
-            for (std::size_t k = 1; k < row.size(); ++k) row[k] = plus(row[k - 1], row[k]);
-        });
-    });
+    running(c, []<class T>(T a, T b) { return plus(a, b); });
 }
-
 template <class = void>
 void cumprod(operator_call& c) {
-    const tensor self = c.input(0, "self");
-    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
-    const element_type e =
-        c.element(c.positional.size(), "dtype", self.integral() ? element_type::i64 : self.element());
-    if (c.failed()) return;
-    in_class(class_of(e), [&]<class T>(T) {
-        along<T>(c, self, dim, e, [](std::vector<T>& row) {
-            for (std::size_t k = 1; k < row.size(); ++k) row[k] = times(row[k - 1], row[k]);
-        });
-    });
+    running(c, []<class T>(T a, T b) { return times(a, b); });
 }
+
 template <class = void>
 void product_of(operator_call& c) {
     const tensor self = c.input(0, "self");
