@@ -4,6 +4,7 @@
 #define STRETTO_INTEROP_CAPTURE_EXCHANGES_HPP
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,10 +14,13 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/analysis/cone.hpp"
+#include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/interop/capture.hpp"
 #include "stretto/interop/capture_fields.hpp"
 #include "stretto/interop/capture_tensors.hpp"
+#include "stretto/interop/capture_view.hpp"
 #include "stretto/interop/detail/extent_expression.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
@@ -37,9 +41,11 @@ class exchange_finder {
 public:
     using node_id = std::uint32_t;
 
-    exchange_finder(const capture& step, const capture_tensors& tensors) : step_(&step), tensors_(&tensors) {}
+    /// `order`: that of the program. All must outlive the finder.
+    exchange_finder(const capture& step, const capture_tensors& tensors, const topological_order<node_id>& order)
+        : step_(&step), tensors_(&tensors), cones_(capture_view{&step}, order) {}
 
-    [[nodiscard]] std::vector<token_exchange> find() const {
+    [[nodiscard]] std::vector<token_exchange> find() {
         std::vector<token_exchange> found;
         capture_fields fields(*step_);
         bool is_open = false;  // the last one has not come back yet
@@ -67,9 +73,7 @@ private:
         if (rank(v) < 2 || step_->inputs(v).empty() || rank(step_->inputs(v)[0]) < 2) return false;
         const std::vector<capture_tensor> outputs = fields.outputs(v);
         if (outputs[0].symbolic.empty()) return false;
-        bool open = false;
-        extent_expression::for_each_symbol(outputs[0].symbolic[0], [&](std::string_view) { open = true; });
-        return open;
+        return extent_expression::has_symbols(outputs[0].symbolic[0]);
     }
 
     /// Where the copies that a start sends come from: the last value before it, over operands that are as wide and have
@@ -99,43 +103,32 @@ private:
 
     /// What the amounts of a start are computed from, too: `tokens`, or what that is a view of. `tokens` if they come
     /// from elsewhere, as backward.
-    [[nodiscard]] node_id counted_from(node_id tokens, node_id start) const {
+    [[nodiscard]] node_id counted_from(node_id tokens, node_id start) {
         std::vector<node_id> names{tokens};
         while (step_->kind(names.back()) == op_kind::view && !step_->inputs(names.back()).empty()) {
             const node_id u = step_->inputs(names.back())[0];
             if (rank(u) < 2 || width_of(u) != width_of(tokens)) break;
             names.push_back(u);
         }
-        const node_id first = names.back();
-        std::vector<char> needed(start - first + 1, false);
-        for (node_id x : step_->inputs(start).subspan(1))
-            if (x >= first) needed[x - first] = true;
-        for (node_id v = start; v-- > first;)
-            if (needed[v - first])
-                for (node_id x : step_->inputs(v))
-                    if (x >= first) needed[x - first] = true;
+        const auto needed = cones_.down_set(step_->inputs(start).subspan(1), {names.back(), start});
         for (node_id x : names)
-            if (needed[x - first]) return x;
+            if (std::binary_search(needed.begin(), needed.end(), x)) return x;
         return tokens;
     }
 
-    [[nodiscard]] bool depends_on(node_id w, node_id v) const {
-        std::vector<char> reached(w - v + 1, false);
-        reached[0] = true;
-        for (node_id u = v + 1; u <= w; ++u)
-            for (node_id x : step_->inputs(u)) reached[u - v] |= static_cast<char>(x >= v && reached[x - v]);
-        return reached[w - v];
+    [[nodiscard]] bool depends_on(node_id w, node_id v) {
+        const std::array seeds{w};
+        return cones_.down_set(seeds, {v, w + 1}).front() == v;
     }
 
     /// Hands every node that depends on tokens to the exchange whose tokens are the last ones before it.
-    void collect_nodes(std::vector<token_exchange>& exchanges) const {
-        std::vector<char> reached(step_->size(), false);
-        for (const token_exchange& e : exchanges) reached[e.tokens.value] = true;
+    void collect_nodes(std::vector<token_exchange>& exchanges) {
+        std::vector<node_id> tokens;
+        for (const token_exchange& e : exchanges) tokens.push_back(e.tokens.value);
         std::size_t begun = 0;
-        for (node_id v = 0; v < step_->size(); ++v) {
-            for (node_id x : step_->inputs(v)) reached[v] |= reached[x];
-            if (begun > 0 && reached[v] && step_->kind(v) != op_kind::output) exchanges[begun - 1].nodes.push_back(v);
-            while (begun < exchanges.size() && exchanges[begun].tokens.value <= v) ++begun;
+        for (node_id v : cones_.up_set(tokens)) {
+            while (begun < tokens.size() && tokens[begun] < v) ++begun;
+            if (begun > 0 && step_->kind(v) != op_kind::output) exchanges[begun - 1].nodes.push_back(v);
         }
     }
 
@@ -149,6 +142,7 @@ private:
 
     const capture* step_;
     const capture_tensors* tensors_;
+    cone_finder<capture_view> cones_;
 };
 
 }  // namespace detail
@@ -161,7 +155,8 @@ private:
 /// its tokens, capture_regions.hpp and capture_tokens.hpp cut more than what lies around exchanges. O(nodes and edges),
 /// and those between dispatch and combine once more.
 [[nodiscard]] inline std::vector<token_exchange> token_exchanges(const capture& step, const capture_tensors& tensors) {
-    return detail::exchange_finder(step, tensors).find();
+    const auto order = topological_sort(capture_view{&step});  // a capture is in one
+    return detail::exchange_finder(step, tensors, *order).find();
 }
 
 }  // namespace stretto

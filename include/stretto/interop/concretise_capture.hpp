@@ -104,8 +104,7 @@ private:
                                              "extents are whole numbers that are not negative");
                     shape[d] = *value;
                     extent = extent_expression::substituted(extent, now_);
-                    bool open = false;
-                    extent_expression::for_each_symbol(extent, [&](std::string_view) { open = true; });
+                    const bool open = extent_expression::has_symbols(extent);
                     if (!open) extent = std::to_string(*value);
                     known[d] = open ? std::nullopt : value;
                 }

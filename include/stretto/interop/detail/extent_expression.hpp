@@ -59,6 +59,12 @@ public:
             i = end == i ? i + 1 : end;
         }
     }
+    /// Whether it is no plain number.
+    [[nodiscard]] static bool has_symbols(std::string_view text) {
+        bool found = false;
+        for_each_symbol(text, [&](std::string_view) { found = true; });
+        return found;
+    }
 
     /// With what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
     /// text: "u0*(u1//2)" -> "4*(u1//2)". O(length).

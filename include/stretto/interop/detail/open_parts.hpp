@@ -84,7 +84,8 @@ public:
                                      const chunk_state* cut, const chunk_symbols& symbols, const maker& make) {
         if (cut == nullptr || part.chunks == 1)
             return recorded.empty() ? std::to_string(extent) : symbols.with_symbols_of(part, recorded);
-        if (const std::string own = symbols.in_symbols_of(part, recorded); is_open(own)) return own;
+        if (const std::string own = symbols.in_symbols_of(part, recorded); extent_expression::has_symbols(own))
+            return own;
         const auto times =
             cut->what == chunk_state::kind::sliced ? rows_per_token(recorded, extent) : tokens_.multiple(recorded);
         if (times) return regions_[part.region].text(tokens_.symbol(), part.chunk, *times);
@@ -120,7 +121,7 @@ public:
                                             const maker& make) {
         if (const auto times = rows_per_token(recorded, extent))
             return tokens_.product(tokens_.tokens(make), *times, make);
-        if (is_open(recorded)) tokens_.require_value(step_->name(v), make);
+        if (extent_expression::has_symbols(recorded)) tokens_.require_value(step_->name(v), make);
         return {extent, {}};
     }
 
@@ -133,7 +134,7 @@ public:
             const std::string_view text = spelt ? std::string_view(recorded[0].symbolic[dim]) : std::string_view();
             const auto times = spelt ? rows_per_token(text, tensors_->components(v)[0].shape[dim]) : std::nullopt;
             if (!times) {
-                if (cut || is_open(text)) tokens_.require_value(step_->name(v), make);
+                if (cut || extent_expression::has_symbols(text)) tokens_.require_value(step_->name(v), make);
                 continue;
             }
             const bool all = !cut || part.chunks == 1;
@@ -182,13 +183,10 @@ private:
     /// but what has as many rows for every token has them for any number of tokens.
     [[nodiscard]] std::optional<std::int64_t> rows_per_token(std::string_view recorded, std::int64_t extent) const {
         const auto times = tokens_.multiple(recorded);
-        if (times || !is_open(recorded) || extent_expression::mentions(recorded, tokens_.symbol())) return times;
+        if (times || !extent_expression::has_symbols(recorded) ||
+            extent_expression::mentions(recorded, tokens_.symbol()))
+            return times;
         return extent % tokens_.value() == 0 ? std::optional(extent / tokens_.value()) : std::nullopt;
-    }
-    [[nodiscard]] static bool is_open(std::string_view extent) {
-        bool open = false;
-        extent_expression::for_each_symbol(extent, [&](std::string_view) { open = true; });
-        return open;
     }
 
     const capture* step_;
