@@ -80,21 +80,15 @@ void check_step(const std::string& path, const support::shrunken_recipe& recipe)
     CHECK_MESSAGE(found.empty(), (found.empty() ? "" : found[0].message()));
 }
 
-std::string step_of(const char* variable, const char* name) {
-    for (const std::string& path : support::captured_steps(variable))
-        if (path.ends_with(name)) return path;
-    return {};
-}
-
 }  // namespace
 
 TEST_CASE("the step of the examples runs whole on small extents") {
-    const std::string path = step_of("STRETTO_EXAMPLE_GRAPHS", "/moe_ep_step.json.gz");
+    const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", "/moe_ep_step.json.gz");
     if (!path.empty()) check_step(path, support::moe_ep_step_recipe());
 }
 
 TEST_CASE("the mixture-of-experts step of the reference runs whole on small extents") {
-    const std::string path = step_of("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
+    const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
     if (!path.empty()) check_step(path, support::titan_moe_recipe());
 }
 

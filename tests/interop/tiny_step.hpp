@@ -73,6 +73,12 @@ inline std::vector<std::string> captured_steps(const char* variable) {
     std::sort(paths.begin(), paths.end());
     return paths;
 }
+/// The one of that name; empty if it is not there.
+inline std::string captured_step(const char* variable, const char* name) {
+    for (const std::string& path : captured_steps(variable))
+        if (path.ends_with(name)) return path;
+    return {};
+}
 
 }  // namespace support
 

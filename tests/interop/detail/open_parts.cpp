@@ -3,12 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,10 +15,10 @@
 #include "stretto/interop/chunk_capture.hpp"
 #include "stretto/interop/concretise_capture.hpp"
 #include "support/chunk_step.hpp"
+#include "support/compare_runs.hpp"
 #include "support/example_step.hpp"
 #include "support/plan_complaints.hpp"
 #include "support/read_step.hpp"
-#include "support/run_step.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
@@ -42,31 +37,7 @@ capture with_all_values(const capture& step) {
     return concretised(step, {step.symbols().begin(), step.symbols().end()});
 }
 
-/// Nothing that differs by more than rounding; other than floats nothing at all.
-void check_equal(const std::vector<interpreted_entry>& a, const std::vector<interpreted_entry>& b) {
-    REQUIRE(a.size() == b.size());
-    for (std::size_t k = 0; k < a.size(); ++k)
-        for (std::size_t rank = 0; rank < a[k].by_rank.size(); ++rank) {
-            const std::vector<tensor>&x = a[k].by_rank[rank].tensors, &y = b[k].by_rank[rank].tensors;
-            REQUIRE(x.size() == y.size());
-            for (std::size_t t = 0; t < x.size(); ++t) {
-                REQUIRE_MESSAGE(x[t].shape() == y[t].shape(), a[k].name);
-                if (first_difference(x[t], y[t]) < 0) continue;
-                REQUIRE_MESSAGE(!x[t].integral(), a[k].name);
-                const auto one = x[t].values<double>(), other = y[t].values<double>();
-                double scale = 0, difference = 0;
-                for (std::size_t i = 0; i < one.size(); ++i) {
-                    scale = std::max(scale, std::fabs(one[i]));
-                    difference = std::max(difference, std::fabs(one[i] - other[i]));
-                }
-                CHECK_MESSAGE(difference <= 1e-12 * scale, a[k].name);
-            }
-        }
-}
-
-using named_inputs = std::map<std::string, std::vector<interpreted_value>, std::less<>>;
-
-/// A step in memory, with the inputs of a run by name.
+/// A step in memory.
 struct runnable {
     capture step;
     capture_tensors tensors;
@@ -74,22 +45,6 @@ struct runnable {
         auto tensors = support::read_tensors(step);
         REQUIRE(tensors);
         return {std::move(step), *std::move(tensors)};
-    }
-    [[nodiscard]] named_inputs inputs(std::size_t ranks) const {
-        input_options seeded;
-        seeded.ranks = ranks;
-        seeded.seed = 11;
-        const auto drawn = support::make_step_inputs(step, tensors, seeded);
-        named_inputs named;
-        for (std::uint32_t v = 0; v < step.size(); ++v)
-            if (step.kind(v) == op_kind::input) named.emplace(step.name(v), drawn[v]);
-        return named;
-    }
-    [[nodiscard]] interpretation run(const interpreter_options& options, const named_inputs& named) const {
-        const auto done = support::run_step(
-            step, tensors, [&](std::uint32_t v) { return std::span(named.find(step.name(v))->second); }, options);
-        REQUIRE_MESSAGE(done, (done ? std::string() : done.error().message()));
-        return *done;
     }
 };
 
@@ -127,12 +82,13 @@ struct small_step {
             const runnable now = runnable::of(concretised(whole.step, {{"u0", other}}));
             const runnable parts = runnable::of(concretised(open.step, {{"u0", other}}));
             CHECK(support::complaints_about(now.step, parts.step) == "");
-            const named_inputs inputs = now.inputs(recipe.run.ranks);
-            const interpretation expected = now.run(recipe.run, inputs);
+            const support::named_inputs inputs =
+                support::make_named_inputs(now.step, now.tensors, recipe.run.ranks, 11);
+            const interpretation expected = support::run_named(now.step, now.tensors, recipe.run, inputs);
             for (const runnable* form : {&parts, &open}) {  // the form for all numbers runs as it is, too
-                const interpretation done = form->run(recipe.run, inputs);
-                check_equal(expected.outputs, done.outputs);
-                check_equal(expected.inputs, done.inputs);
+                const interpretation done = support::run_named(form->step, form->tensors, recipe.run, inputs);
+                const support::agreement found = support::compare_runs(expected, done);
+                CHECK_MESSAGE(found.worst <= 1e-12, found.where);
             }
         }
     }
@@ -169,12 +125,6 @@ const char* exchange = R"({"format":"stretto-graph","version":1,"name":"exchange
 {"name":"arrived","op":"_c10d_functional.wait_tensor.default","kind":"wait","inputs":[5],"alias":[5],"outputs":[{"shape":[16,2],"dtype":"f32","symbolic":["s",2]}],"bytes":0,"ns":0},
 {"name":"total","op":"aten.sum.dim_IntList","kind":"compute","inputs":[6],"args":["%0",[0]],"outputs":[{"shape":[2],"dtype":"f32"}],"bytes":8,"ns":300},
 {"name":"out","op":"output","kind":"output","inputs":[7],"outputs":[],"bytes":0,"ns":0}]})";
-
-std::string step_of(const char* variable, const char* name) {
-    for (const std::string& path : support::captured_steps(variable))
-        if (path.ends_with(name)) return path;
-    return {};
-}
 
 }  // namespace
 
@@ -329,7 +279,7 @@ TEST_CASE("symbols of chunks stay in their region") {
 }
 
 TEST_CASE("the mixture-of-experts step of the reference, in chunks for any batch") {
-    const std::string path = step_of("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
+    const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
     if (path.empty()) return;
     const auto both = capture_direction::both, backward = capture_direction::backward;
     const small_step step = small_step::of(support::example_step::at(path), support::titan_moe_recipe(), 7);
