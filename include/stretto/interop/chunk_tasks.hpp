@@ -127,7 +127,7 @@ public:
     node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
                         std::size_t k) {
         const node_id like = layout_.original(whole), slice = layout_.add(whole);
-        const auto [from, to] = slice_bounds(tensors_->components(like)[0].shape[dim], sizes, k);
+        const auto [from, to] = place_of_slice(tensors_->components(like)[0].shape[dim], sizes, k);
         made_.nodes.push_back({op_kind::view, collective_kind::other, 0, {}});
         made_.inputs.push(whole);
         made_.aliases.push(whole);

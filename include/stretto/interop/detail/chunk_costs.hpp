@@ -22,20 +22,6 @@ namespace stretto::detail {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
-/// Where part k of that many rows each begins and ends along a dimension of that extent, which their sum divides.
-struct slice_place {
-    std::int64_t from, to;
-};
-[[nodiscard]] inline slice_place slice_bounds(std::int64_t extent, std::span<const std::int64_t> sizes, std::size_t k) {
-    std::int64_t tokens = 0, first = 0;
-    for (std::size_t chunk = 0; chunk < sizes.size(); ++chunk) {
-        if (chunk == k) first = tokens;
-        tokens += sizes[chunk];
-    }
-    const std::int64_t unit = extent / tokens;
-    return {first * unit, (first + sizes[k]) * unit};
-}
-
 /// What a node of a chunked step costs, beside its text.
 struct node_costs {
     bytes allocation;
