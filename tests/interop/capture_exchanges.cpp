@@ -99,6 +99,31 @@ TEST_CASE("a step is chunked around its exchanges, without symbols or modules") 
     CHECK(support::complaints_about(example.step, made->step).empty());
 }
 
+TEST_CASE("an exchange whose amounts the program names, traced for one routing") {
+    const auto step = [](const char* amounts) {
+        const std::string exchange = std::string(R"(["%0",)") + amounts + "," + amounts + R"(,"ep"])";
+        const char* start = R"(,"collective":"all_to_all","group":0,"payload":96)";
+        return small_step()
+            .add("x", "placeholder", "input", {}, {4, 3})
+            .add("choice", "placeholder", "input", {}, {8})
+            .add("rows", "aten.index.Tensor", "compute", {"x", "choice"}, {8, 3}, R"(["%0",["%1"]])")
+            .add("dispatch", "all_to_all", "start", {"rows"}, {8, 3}, exchange.c_str(), start)
+            .add("there", "wait", "wait", {"dispatch"}, {8, 3}, "null", R"(,"alias":[3])")
+            .add("made", "aten.relu.default", "compute", {"there"}, {8, 3})
+            .add("combine", "all_to_all", "start", {"made"}, {8, 3}, exchange.c_str(), start)
+            .add("back", "wait", "wait", {"combine"}, {8, 3}, "null", R"(,"alias":[6])")
+            .add("out", "output", "output", {"back"}, {});
+    };
+    const std::vector<token_exchange> found = exchanges_of(step("[8]").made());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].tokens.value == 0);
+    CHECK(found[0].rows == 4);
+    CHECK(found[0].dispatch == 3);
+    CHECK(found[0].combine == 6);
+    // In equal shares it can be anything: heads for positions, say.
+    CHECK(exchanges_of(step("[]").made()).empty());
+}
+
 TEST_CASE("what is no exchange of tokens") {
     const support::example_step example = support::moe_ep_step();
     SUBCASE("counts, whose number is known") {

@@ -1,5 +1,5 @@
-// Where the tokens of a captured step are if its inputs name none: at the all-to-alls whose sizes the program measures.
-// Needs simdjson.
+// Where the tokens of a captured step are if its inputs name none: at the all-to-alls that send each rank an amount of
+// rows of its own. Needs simdjson.
 #ifndef STRETTO_INTEROP_CAPTURE_EXCHANGES_HPP
 #define STRETTO_INTEROP_CAPTURE_EXCHANGES_HPP
 
@@ -50,7 +50,7 @@ public:
         capture_fields fields(*step_);
         bool is_open = false;  // the last one has not come back yet
         for (node_id v = 0; v < step_->size(); ++v) {
-            if (!is_measured(v, fields)) continue;
+            if (!exchanges_rows(v, fields)) continue;
             if (const auto gathered = gathered_from(v)) {
                 if (is_open) found.pop_back();
                 const node_id tokens = counted_from(*gathered, v);
@@ -67,13 +67,15 @@ public:
     }
 
 private:
-    /// Rows, whose number is known only when the program has counted them, to and from all ranks.
-    [[nodiscard]] bool is_measured(node_id v, capture_fields& fields) const {
+    /// Rows of real numbers, in amounts that the program measures or names, to and from all ranks.
+    [[nodiscard]] bool exchanges_rows(node_id v, capture_fields& fields) const {
         if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return false;
         if (rank(v) < 2 || step_->inputs(v).empty() || rank(step_->inputs(v)[0]) < 2) return false;
+        if (!is_real(tensors_->components(v)[0].element)) return false;
+        const std::span<const tensor_argument> args = tensors_->arguments(v);
+        if (args.size() > 2 && !args[1].items.empty() && !args[2].items.empty()) return true;
         const std::vector<capture_tensor> outputs = fields.outputs(v);
-        if (outputs[0].symbolic.empty()) return false;
-        return extent_expression::has_symbols(outputs[0].symbolic[0]);
+        return !outputs[0].symbolic.empty() && extent_expression::has_symbols(outputs[0].symbolic[0]);
     }
 
     /// Where the copies that a start sends come from: the last value before it, over operands that are as wide and have
@@ -132,6 +134,9 @@ private:
         }
     }
 
+    [[nodiscard]] static bool is_real(element_type e) noexcept {
+        return e == element_type::f16 || e == element_type::bf16 || e == element_type::f32 || e == element_type::f64;
+    }
     /// Dimensions of what is one tensor, else 0.
     [[nodiscard]] std::size_t rank(node_id v) const {
         const std::span<const tensor_type> made = tensors_->components(v);
@@ -147,13 +152,13 @@ private:
 
 }  // namespace detail
 
-/// The exchanges of a step, forward and backward, in program order. An exchange is a pair of all-to-alls of rows whose
-/// numbers the program measures: one whose rows go back, over operands of the same width, to a value that has a row for
-/// every token, or to what that is a view of if the program counts rows from there; and the next one that depends on it
-/// and has no such value behind the collective before. Their nodes and tokens are what plan_chunks asks for; backward
-/// keeps what forward has permuted, so both belong into one region. Where a step tells its modules and the symbol of
-/// its tokens, capture_regions.hpp and capture_tokens.hpp cut more than what lies around exchanges. O(nodes and edges),
-/// and those between dispatch and combine once more.
+/// The exchanges of a step, forward and backward, in program order. An exchange is a pair of all-to-alls of rows of
+/// real numbers, in amounts that the program measures or, traced for one routing, names: one whose rows go back, over
+/// operands of the same width, to a value that has a row for every token, or to what that is a view of if the program
+/// counts rows from there; and the next one that depends on it and has no such value behind the collective before.
+/// Their nodes and tokens are what plan_chunks asks for; backward keeps what forward has permuted, so both belong into
+/// one region. Where a step tells its modules and the symbol of its tokens, capture_regions.hpp and capture_tokens.hpp
+/// cut more than what lies around exchanges. O(nodes and edges), and those between dispatch and combine once more.
 [[nodiscard]] inline std::vector<token_exchange> token_exchanges(const capture& step, const capture_tensors& tensors) {
     const auto order = topological_sort(capture_view{&step});  // a capture is in one
     return detail::exchange_finder(step, tensors, *order).find();
