@@ -366,6 +366,25 @@ TEST_CASE("W2, W6 sums_internal_no_dim_live_out: what only carries the sum on ru
     CHECK(count(o, "aten.neg.default") == 1);
 }
 
+TEST_CASE(
+    "W2 one of several sums is taken out of them in every chunk: a loss over rows is not made of all rows again") {
+    small_step s = two_inputs().add("y", "aten.argmax.default", "compute", {"x"}, {-4}, R"(["%0",1])");
+    s = edited(std::move(s), R"("shape":[4],"dtype":"f32")", R"("shape":[4],"dtype":"i64")");
+    s = edited(std::move(s), R"("bytes":16)", R"("bytes":32)");
+    s.add("l", "aten.nll_loss_forward.default", "compute", {"x", "y"}, {}, R"(["%0","%1",null,2,-100])");
+    const std::string one = R"({"shape":[],"dtype":"f32","symbolic":[]})";
+    s = edited(std::move(s), one, one + "," + one);
+    s = edited(std::move(s), R"("bytes":4)", R"("bytes":8)");
+    s.add("loss", "getitem", "view", {"l"}, {}, R"(["%0",0])", ",\"alias\":[3]")
+        .add("n", "aten.neg.default", "compute", {"loss"}, {})
+        .add("out", "output", "output", {"n"}, {});
+    const chunked_capture o = in_chunks(s, {{s.region, {2, 2}}});
+    CHECK(count(o, "aten.nll_loss_forward.default") == 2);
+    CHECK(count(o, "aten.cat.default") == 0);
+    CHECK(count(o, "aten.add.Tensor") == 1);
+    CHECK(count(o, "aten.neg.default") == 1);
+}
+
 TEST_CASE("W3 sums_grad_before_grad_collective") {
     const small_step s =
         two_inputs()

@@ -196,13 +196,14 @@ private:
         return verdict;
     }
 
-    /// Operations that only carry addends on to the outside run once, on the sum.
+    /// Operations that only carry addends on to the outside run once, on the sum; not those that take an addend out of
+    /// several, which have no sum.
     void take_out_tails() {
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
             bool tail = convert_sums_ || !converts_[v];
-            for_each_operand(v, [&](std::uint32_t, chunk_state s) {
-                tail = tail && (s.what == kind::addend || s.what == kind::whole);
+            for_each_operand(v, [&](std::uint32_t x, chunk_state s) {
+                tail = tail && (s.what == kind::whole || (s.what == kind::addend && p_.components(x) == 1));
             });
             for (std::uint32_t x = p_.first_result[v]; tail && x < p_.first_result[v + 1]; ++x)
                 for (std::uint32_t u : p_.readers[x]) tail = tail && !body_[u];
