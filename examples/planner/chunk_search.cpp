@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -58,31 +59,64 @@ bool is_repeated(std::string_view module) {
     return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
 }
 
-/// A part of the model in one direction: what gets a number of chunks of its own.
+/// The module that a module lies in.
+std::string_view outer(std::string_view module) { return module.substr(0, module.rfind('.')); }
+
+/// How deep a module lies inside of its part: 0 for the part itself.
+std::size_t depth_in_part(std::string_view module) {
+    const std::string_view below = module.substr(part_of(module).size());
+    return static_cast<std::size_t>(std::count(below.begin(), below.end(), '.'));
+}
+
+/// Modules inside of parts with an all-to-all somewhere below: around it fewer operations may be worth cutting than in
+/// all of the part.
+std::set<std::string, std::less<>> modules_around_exchanges(const chunk_question& q) {
+    std::set<std::string, std::less<>> found;
+    for (std::uint32_t v = 0; v < q.step.size(); ++v) {
+        if (q.step.collective(v) != stretto::collective_kind::all_to_all) continue;
+        for (std::string_view m = q.modules.path(v); depth_in_part(m) > 0; m = outer(m)) found.emplace(m);
+    }
+    return found;
+}
+
+/// A part of the model, or a module around exchanges without those in it, in one direction: what gets a number of
+/// chunks of its own.
 struct unit {
     std::string module;  ///< empty: what belongs to none
     capture_direction direction;
+    std::size_t depth;  ///< depth_in_part of the module
 };
 
 /// Chunks of every unit.
 using choice = std::vector<std::size_t>;
+
+/// Where it is in a list; behind the others, if it was not.
+std::size_t number_in(std::vector<std::string>& list, const std::string& name) {
+    const auto at = std::find(list.begin(), list.end(), name);
+    const auto number = static_cast<std::size_t>(at - list.begin());
+    if (at == list.end()) list.push_back(name);
+    return number;
+}
 
 class search {
 public:
     search(const chunk_question& q, std::size_t most) : q_(q), best_(q.whole) {
         const std::int64_t rows = q.tokens.value;
         most_ = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(most), rows));
+        const std::set<std::string, std::less<>> around = modules_around_exchanges(q);
         std::map<std::pair<std::string, capture_direction>, std::uint32_t> known;
         for (std::uint32_t v = 0; v < q.step.size(); ++v) {
             unit_of_.push_back(no_unit);
             if (q.step.kind(v) == stretto::op_kind::input || q.step.kind(v) == stretto::op_kind::output) continue;
-            const unit u{std::string(part_of(q.modules.path(v))), q.modules.direction(v)};
+            std::string_view m = q.modules.path(v);
+            const std::string_view part = part_of(m);
+            while (m.size() > part.size() && !around.contains(m)) m = outer(m);
+            const unit u{std::string(m), q.modules.direction(v), depth_in_part(m)};
             const auto [at, is_new] =
                 known.emplace(std::pair(u.module, u.direction), static_cast<std::uint32_t>(units_.size()));
             if (is_new) {
-                const auto module = std::find(modules_.begin(), modules_.end(), u.module);
-                module_of_.push_back(static_cast<std::size_t>(module - modules_.begin()));
-                if (module == modules_.end()) modules_.push_back(u.module);
+                module_of_.push_back(number_in(modules_, u.module));
+                part_of_.push_back(number_in(parts_, std::string(part)));
                 units_.push_back(u);
             }
             unit_of_[v] = at->second;
@@ -92,17 +126,11 @@ public:
     chunk_answer run() {
         std::vector<std::pair<nanoseconds, std::size_t>> uniform;
         for (std::size_t k = 2; k <= most_; ++k) {
-            choice chunks(units_.size(), k);
-            outcome o = try_out(chunks);
-            // Where it needs too much memory, that module may do better whole.
-            for (int retries = 0; retries < 3 && o.too_large_in != no_unit; ++retries) {
-                for (std::size_t u = 0; u < units_.size(); ++u)
-                    if (module_of_[u] == module_of_[o.too_large_in]) chunks[u] = 1;
-                o = try_out(chunks);
-            }
+            const outcome o = try_until_it_fits(choice(units_.size(), k));
             if (o.scheduled) uniform.push_back({o.step, k});
             if (o.hopeless) break;  // more chunks only add work
         }
+        if (chosen_.empty()) uniform = try_around_exchanges();
         if (chosen_.empty()) return {};
         std::sort(uniform.begin(), uniform.end());
         budget_ = refinement_tasks;
@@ -166,6 +194,37 @@ private:
         return o;
     }
 
+    /// Where it needs too much memory, that part may do better whole.
+    outcome try_until_it_fits(choice chunks) {
+        outcome o = try_out(chunks);
+        for (int retries = 0; retries < 3 && o.too_large_in != no_unit; ++retries) {
+            for (std::size_t u = 0; u < units_.size(); ++u)
+                if (part_of_[u] == part_of_[o.too_large_in]) chunks[u] = 1;
+            o = try_out(chunks);
+        }
+        return o;
+    }
+
+    /// Where all in chunks costs more than it hides, less of it may not. Returns numbers of chunks with the time of
+    /// the best that has so many.
+    std::vector<std::pair<nanoseconds, std::size_t>> try_around_exchanges() {
+        std::vector<std::pair<nanoseconds, std::size_t>> times;
+        std::size_t deepest = 0;
+        for (const unit& u : units_) deepest = std::max(deepest, u.depth);
+        for (std::size_t k = 2; k <= most_; ++k) {
+            std::optional<nanoseconds> step;
+            for (std::size_t depth = 1; depth <= deepest; ++depth) {
+                choice chunks;
+                for (const unit& u : units_) chunks.push_back(u.depth >= depth ? k : 1);
+                const outcome o = try_until_it_fits(std::move(chunks));
+                if (o.scheduled) step = std::min(o.step, step.value_or(o.step));
+            }
+            if (!step) break;
+            times.push_back({*step, k});
+        }
+        return times;
+    }
+
     /// Where the best schedule so far waits, and what runs per chunk there.
     void note_exposure(const stretto::chunked_tasks& made, const std::vector<stretto::collective_exposure>& exposures) {
         exposed_.assign(units_.size(), 0);
@@ -200,14 +259,17 @@ private:
     }
 
     void refine(const std::vector<std::pair<nanoseconds, std::size_t>>& uniform) {
+        std::vector<std::size_t> in_part(parts_.size(), 0);
+        for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of_[u]] += exchanges_[u];
+        improves(units_that([&](std::size_t u) { return in_part[part_of_[u]] == 0; }), 1);
         improves(units_that([&](std::size_t u) { return exchanges_[u] == 0; }), 1);
         for (capture_direction way : {capture_direction::forward, capture_direction::backward})
             improves(units_that([&](std::size_t u) { return units_[u].direction == way; }), 1);
 
-        // Other numbers of chunks for runs of modules, long ones first.
-        for (std::size_t length = (modules_.size() + 1) / 2; budget_ > 0; length = (length + 1) / 2) {
-            std::vector<std::vector<std::size_t>> runs((modules_.size() + length - 1) / length);
-            for (std::size_t u = 0; u < units_.size(); ++u) runs[module_of_[u] / length].push_back(u);
+        // Other numbers of chunks for runs of parts, long ones first.
+        for (std::size_t length = (parts_.size() + 1) / 2; budget_ > 0; length = (length + 1) / 2) {
+            std::vector<std::vector<std::size_t>> runs((parts_.size() + length - 1) / length);
+            for (std::size_t u = 0; u < units_.size(); ++u) runs[part_of_[u] / length].push_back(u);
             std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
                 return std::pair(-exposed_in(a), a[0]) < std::pair(-exposed_in(b), b[0]);
             });
@@ -222,63 +284,62 @@ private:
                                [&](std::int64_t sum, std::size_t u) { return sum + exposed_[u]; });
     }
 
-    /// The choice as settings: the most frequent number for all, then what differs, outer modules first.
+    /// The choice as settings: the most frequent number for all, then what differs, inner modules behind outer ones.
     std::vector<stretto::module_chunks> settings() const {
-        std::vector<std::size_t> times(most_ + 1, 0);
-        for (std::size_t k : chosen_) ++times[k];
-        std::size_t rest = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
-        for (std::size_t u = 0; u < units_.size(); ++u)
-            if (units_[u].module.empty()) rest = chosen_[u];  // cannot be set but with everything
         std::vector<stretto::module_chunks> all;
-        const auto add = [&](const std::string& module, capture_direction way, std::size_t k) {
-            all.push_back({module, way, stretto::equal_chunks(q_.tokens.value, k)});
-        };
-        add("", capture_direction::both, rest);
+        const auto every = units_that([](std::size_t) { return true; });
+        std::size_t rest = most_frequent(every);
+        for (std::size_t u : every)
+            if (units_[u].module.empty()) rest = chosen_[u];  // cannot be set but with everything
+        add(all, "", capture_direction::both, rest);
+
+        // Modules that are alike but for a number: one setting of all, if most need it, in front of those that differ.
         std::vector<std::size_t> order(modules_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const auto place = [&](std::size_t m) {
             const std::string& module = modules_[m];
-            const auto depth = module.empty() ? 0 : 1 + std::count(module.begin(), module.end(), '.');
-            return std::tuple(is_repeated(module), depth, m);
+            const auto inside = std::count(module.begin(), module.end(), '.');
+            return std::tuple(is_repeated(part_of(module)), inside, pattern_of(module), m);
         };
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
-        bool added = false;
+        std::set<std::string> met;
         for (std::size_t m : order) {
-            if (is_repeated(modules_[m]) && !added) add_repeated(all);
-            added = added || is_repeated(modules_[m]);
+            const std::string pattern = pattern_of(modules_[m]);
+            if (pattern != modules_[m] && met.insert(pattern).second) {
+                const auto alike = units_that([&](std::size_t u) { return pattern_of(units_[u].module) == pattern; });
+                const std::size_t k = most_frequent(alike);
+                if (std::any_of(alike.begin(), alike.end(), [&](std::size_t u) { return given(all, u) != k; }))
+                    add(all, pattern, capture_direction::both, k);
+            }
             const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
             const auto differs = [&](std::size_t u) { return chosen_[u] != given(all, u); };
             if (std::none_of(own.begin(), own.end(), differs)) continue;
             const bool one =
                 std::all_of(own.begin(), own.end(), [&](std::size_t u) { return chosen_[u] == chosen_[own[0]]; });
-            if (one) add(modules_[m], capture_direction::both, chosen_[own[0]]);
+            if (one) add(all, modules_[m], capture_direction::both, chosen_[own[0]]);
             else
                 for (bool known : {false, true})  // a unit of unknown direction can only be set with both others
                     for (std::size_t u : own)
                         if (known == (units_[u].direction != capture_direction::both) && differs(u))
-                            add(modules_[m], units_[u].direction, chosen_[u]);
+                            add(all, modules_[m], units_[u].direction, chosen_[u]);
         }
         return all;
     }
-    /// For modules that differ in their last component, a number, a setting of all of them ("layers.*") if most need
-    /// it.
-    void add_repeated(std::vector<stretto::module_chunks>& all) const {
-        std::map<std::string, std::vector<std::size_t>> alike;  // pattern -> units by number of chunks
-        for (std::size_t u = 0; u < units_.size(); ++u) {
-            const std::string& module = units_[u].module;
-            if (!is_repeated(module)) continue;
-            std::vector<std::size_t>& times = alike[module.substr(0, module.rfind('.')) + ".*"];
-            times.resize(most_ + 1, 0);
-            ++times[chosen_[u]];
-        }
-        for (const auto& [pattern, times] : alike) {
-            const auto k = static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
-            bool differs = false;
-            for (std::size_t u = 0; u < units_.size(); ++u)
-                differs =
-                    differs || (!stretto::matched_module(units_[u].module, pattern).empty() && given(all, u) != k);
-            if (differs) all.push_back({pattern, capture_direction::both, stretto::equal_chunks(q_.tokens.value, k)});
-        }
+    void add(std::vector<stretto::module_chunks>& all, const std::string& module, capture_direction way,
+             std::size_t k) const {
+        all.push_back({module, way, stretto::equal_chunks(q_.tokens.value, k)});
+    }
+    /// "layers.*.moe" for "layers.3.moe"; what is not repeated names itself.
+    static std::string pattern_of(const std::string& module) {
+        const std::string_view part = part_of(module);
+        if (!is_repeated(part)) return module;
+        return std::string(part.substr(0, part.rfind('.'))) + ".*" + module.substr(part.size());
+    }
+    /// The number of chunks that most of the units have; the smaller one of two.
+    std::size_t most_frequent(const std::vector<std::size_t>& units) const {
+        std::vector<std::size_t> times(most_ + 1, 0);
+        for (std::size_t u : units) ++times[chosen_[u]];
+        return static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
     }
     /// The number of chunks that settings give a unit.
     std::size_t given(const std::vector<stretto::module_chunks>& settings, std::size_t u) const {
@@ -294,9 +355,9 @@ private:
     const chunk_question& q_;
     std::size_t most_ = 1;
     std::vector<unit> units_;
-    std::vector<std::uint32_t> unit_of_;  // of a node
-    std::vector<std::string> modules_;    // in the order of the units
-    std::vector<std::size_t> module_of_;  // of a unit
+    std::vector<std::uint32_t> unit_of_;            // of a node
+    std::vector<std::string> modules_, parts_;      // in the order of the units
+    std::vector<std::size_t> module_of_, part_of_;  // of a unit
     nanoseconds best_;
     choice chosen_;                      // empty: whole
     std::vector<std::int64_t> exposed_;  // of the best schedule, by unit

@@ -38,9 +38,10 @@ struct chunk_answer {
 
 /// The chunks with which the step is fastest within the memory limit, of those tried. First everything in 2, 3, ...
 /// `most` chunks, until the lower bound of one more is no better than the best; what does not fit is tried again with
-/// the modules whole in which it needs too much. Then modules whole whose chunks hide nothing, forward or backward
-/// whole, and other numbers of chunks for halves, quarters, ... of the modules, those with the most exposed time first,
-/// until a fixed number of tasks has been scheduled. Depends on its arguments alone.
+/// the parts of the model whole (layers, mostly) in which it needs too much. If nothing of that is faster, the modules
+/// around all-to-alls alone. Then parts and modules whole whose chunks hide nothing, forward or backward whole, and
+/// other numbers of chunks for halves, quarters, ... of the parts, those with the most exposed time first, until a
+/// fixed number of tasks has been scheduled. Depends on its arguments alone.
 chunk_answer best_chunks(const chunk_question& q, std::size_t most);
 
 /// Whether the step in these chunks is to be put together slice by slice: as is asked for, or else if it is faster than
