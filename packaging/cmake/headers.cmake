@@ -19,6 +19,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/order_list.hpp
     include/stretto/analysis/detail/order_positions.hpp
     include/stretto/analysis/detail/overlay_vertex.hpp
+    include/stretto/analysis/detail/packed_fields.hpp
     include/stretto/analysis/detail/position_graph.hpp
     include/stretto/analysis/detail/program_ids.hpp
     include/stretto/analysis/detail/pruned_search.hpp
@@ -103,6 +104,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/interpreter_inputs.hpp
     include/stretto/testing/detail/interpreter_joining.hpp
     include/stretto/testing/detail/interpreter_losses.hpp
+    include/stretto/testing/detail/interpreter_norms.hpp
     include/stretto/testing/detail/interpreter_numbers.hpp
     include/stretto/testing/detail/interpreter_operators.hpp
     include/stretto/testing/detail/interpreter_parts.hpp
@@ -130,6 +132,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/aten_factories.hpp
     include/stretto/transform/detail/aten_gather.hpp
     include/stretto/transform/detail/aten_ledger.hpp
+    include/stretto/transform/detail/aten_norms.hpp
     include/stretto/transform/detail/aten_pointwise.hpp
     include/stretto/transform/detail/aten_products.hpp
     include/stretto/transform/detail/aten_reductions.hpp

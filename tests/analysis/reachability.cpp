@@ -98,20 +98,55 @@ TEST_CASE("every kind answers as the closure does") {
     });
 }
 
-TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
+namespace {
+
+/// That neither labels nor ranks of a graph contradict its closure. Ranks that are `strict` grow along every edge.
+template <class Labels>
+void check_spine_labels(const small_dag& g, bool strict) {
+    const small_dag_view view{&g};
+    const auto order = topological_sort(view);
+    RC_ASSERT(order.has_value());
+    const std::vector<std::uint64_t> truth = g.closure();
+    const Labels labels(view, *order);
+    for (std::uint32_t p = 0; p < g.size; ++p) {
+        const std::size_t of_u = view.index((*order)[p]);
+        RC_ASSERT(labels.contains(of_u));
+        RC_ASSERT(labels.position(of_u) == p);
+        for (std::uint32_t q = 0; q < g.size; ++q) {
+            if (p == q) continue;
+            const std::size_t of_v = view.index((*order)[q]);
+            const bool path = truth[(*order)[p]] >> (*order)[q] & 1u;
+            if (path) RC_ASSERT(labels.rank(of_u) + (strict ? 1 : 0) <= labels.rank(of_v));
+            RC_ASSERT(labels.compare(of_u, of_v) != (path ? detail::reach_verdict::no : detail::reach_verdict::yes));
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("spine labels alone are never wrong, however few numbers there are") {
+    stretto_check("small graphs", 1000, [](const std::vector<std::uint8_t>& bytes) {
+        const small_dag g = small_dag::decode(bytes, 60);
+        check_spine_labels<detail::spine_labels<>>(g, true);
+        check_spine_labels<detail::spine_labels<2, 23>>(g, true);   // a spine of more than two has few posts
+        check_spine_labels<detail::spine_labels<3, 4>>(g, false);   // ranks are not strict
+        check_spine_labels<detail::spine_labels<19, 1>>(g, false);  // nor distinct
+        check_spine_labels<detail::spine_labels<4, 9>>(g, true);    // there is no room between wishes
+    });
+}
+
+TEST_CASE("support labels alone are never wrong, and both of their orders are orders") {
     stretto_check("small graphs", 1000, [](const std::vector<std::uint8_t>& bytes) {
         const small_dag g = small_dag::decode(bytes, 40);
         const small_dag_view view{&g};
         const auto order = topological_sort(view);
         RC_ASSERT(order.has_value());
         const std::vector<std::uint64_t> truth = g.closure();
-        const auto spine = detail::spine_labels_of(view, *order);
         const detail::position_graph positions(view, *order);
         const detail::support_labelling supports(positions.view());
 
         std::vector<bool> taken(g.size);
         for (std::uint32_t p = 0; p < g.size; ++p) {
-            RC_ASSERT(spine[view.index((*order)[p])].position == p);
             const detail::label_fields& l = supports.labels()[p].at;
             RC_ASSERT(l.position == p);
             RC_ASSERT(l.rank < g.size);
@@ -121,18 +156,31 @@ TEST_CASE("labels alone are never wrong, and both of their orders are orders") {
         for (std::uint32_t p = 0; p < g.size; ++p)
             for (std::uint32_t q = 0; q < g.size; ++q) {
                 if (p == q) continue;
-                const std::uint32_t u = (*order)[p], v = (*order)[q];
-                const detail::label_fields &of_u = spine[view.index(u)], &of_v = spine[view.index(v)];
-                const bool path = truth[u] >> v & 1u;
-                if (path) {
-                    RC_ASSERT(of_u.rank < of_v.rank);
-                    RC_ASSERT(supports.labels()[p].at.rank < supports.labels()[q].at.rank);
-                }
+                const bool path = truth[(*order)[p]] >> (*order)[q] & 1u;
+                if (path) RC_ASSERT(supports.labels()[p].at.rank < supports.labels()[q].at.rank);
                 const auto opposite = path ? detail::reach_verdict::no : detail::reach_verdict::yes;
-                RC_ASSERT(detail::compare(of_u, of_v) != opposite);
                 RC_ASSERT(detail::compare(supports.labels()[p], supports.labels()[q]) != opposite);
             }
     });
+}
+
+TEST_CASE("fields in one word are compared as one by one") {
+    using fields = detail::packed_fields<3, 2>;
+    constexpr std::uint32_t posts = fields::none + 1, ranks = fields::highest_rank + 1;
+    std::size_t wrong = 0;
+    for (std::uint32_t a = 0; a < posts * posts * ranks; ++a)
+        for (std::uint32_t b = 0; b < posts * posts * ranks; ++b) {
+            const std::uint64_t u = fields::pack(a % posts, a / posts % ranks, a / posts / ranks);
+            const std::uint64_t v = fields::pack(b % posts, b / posts % ranks, b / posts / ranks);
+            wrong += fields::next(u) != a % posts || fields::rank(u) != a / posts % ranks;
+            wrong += fields::last(u) != a / posts / ranks;
+            const bool beyond = fields::next(u) > fields::next(v) || fields::last(u) > fields::last(v);
+            for (const bool strict : {false, true}) {
+                const bool late = strict ? fields::rank(u) >= fields::rank(v) : fields::rank(u) > fields::rank(v);
+                wrong += fields::contradict(u, v, fields::allowance(strict)) != (beyond || late);
+            }
+        }
+    CHECK(wrong == 0);
 }
 
 TEST_CASE("four fields at once are compared as one by one") {
@@ -158,20 +206,28 @@ TEST_CASE("four fields at once are compared as one by one") {
 TEST_CASE("ranks of vertices beside the spine stay apart, however long the paths there are") {
     // Bands for any length of the spine: what feeds it comes before its middle, and that before what drains it.
     for (const std::uint32_t length : {1u, 2u, 1000u, 1u << 20, (1u << 28) - 1}) {
-        const detail::spine_ranks ranks(length);
-        const std::uint32_t highest_feeding = ranks.feeding(1),
-                            lowest_feeding = ranks.feeding(detail::label_fields::none);
-        CHECK(lowest_feeding >= length);  // room for any path below
+        const detail::spine_ranks ranks(length, 30);
+        CHECK(ranks.strict() == (length < 1u << 27));
+        const std::uint32_t highest_feeding = ranks.feeding(1), lowest_feeding = ranks.feeding(UINT32_MAX);
+        const std::uint32_t room = ranks.strict() ? length : length >> 1;  // there, two ranks are one
+        CHECK(lowest_feeding >= room);                                     // room for any path below
         CHECK(ranks.feeding(length) > lowest_feeding);
         CHECK(highest_feeding >= ranks.feeding(length));
         CHECK(ranks.middle(length) > highest_feeding);
         CHECK(ranks.middle(1) >= ranks.middle(length));
         const std::uint32_t lowest_draining = length == 1 ? ranks.draining(1) : ranks.draining(length - 1);
-        CHECK(lowest_draining - length > ranks.middle(1));
+        CHECK(lowest_draining - room > ranks.middle(1));
         CHECK(ranks.draining(1) >= lowest_draining);
         CHECK(ranks.draining(length) >= ranks.draining(1));
-        CHECK(ranks.draining(length) < detail::label_fields::none);
+        CHECK(ranks.draining(length) < 1u << 30);
     }
+    // No rank needs more bits than there are, and no more ranks become one than must.
+    for (const std::uint32_t length : {1u, 2u, 3u, 100u, 1'677'720u, 1'677'722u, (1u << 28) - 1})
+        for (const unsigned bits : {1u, 2u, 5u, 9u, 23u, 30u}) {
+            const detail::spine_ranks ranks(length, bits);
+            CHECK(ranks.draining(length) < 1u << bits);
+            CHECK(ranks.strict() == (5 * std::uint64_t{length} + 4 < 1u << bits));
+        }
 }
 
 TEST_CASE("graphs of every shape, all pairs") {
@@ -201,7 +257,9 @@ TEST_CASE("the kind is chosen by the length of searches") {
     CHECK(step.reason == reason::few_steps);
     CHECK(step.trial(kind::spine_labels).mean_steps() <= 8);
     CHECK(step.trial(kind::support_labels).pairs == 0);
-    CHECK(step.bytes() == 16 * support::spine_with_branches(3000).size());
+    CHECK(step.bytes() == 8 * support::spine_with_branches(3000).size());
+    const dag_shape renamed = support::spine_with_branches(3000).renamed(1);
+    CHECK(choice_for(renamed).bytes() == 12 * renamed.size());
 
     const dag_shape copies = support::replicated(support::spine_with_branches(3000), 8);
     const reachability_choice replicas = choice_for(copies);
@@ -336,6 +394,17 @@ TEST_CASE("depth is no recursion, breadth is no quadratic work") {
         reachability index(g, *topological_sort(g));
         CHECK(index.choice().kind == reachability_kind::spine_labels);
         CHECK(index.choice().trials[0].steps == 0);
+        CHECK(index.reaches(0, size - 1));
+        CHECK(!index.reaches(size - 1, 0));
+    }
+    SUBCASE("a path of more vertices than labels have numbers for positions and ranks") {
+        constexpr std::uint32_t size = 2'200'000;
+        const dag_shape path = support::path_shape(size);
+        reachability index(path.view(), *topological_sort(path.view()), reachability_kind::spine_labels);
+        std::size_t wrong = 0;
+        for (std::uint32_t u = 0; u + 40 < size; u += 10'007)
+            for (std::uint32_t v = u; v < u + 40; ++v) wrong += !index.reaches(u, v) || (u != v && index.reaches(v, u));
+        CHECK(wrong == 0);
         CHECK(index.reaches(0, size - 1));
         CHECK(!index.reaches(size - 1, 0));
     }

@@ -24,7 +24,7 @@ namespace stretto {
 
 /// How reachability is stored.
 enum class reachability_kind : std::uint8_t {
-    spine_labels,    ///< 16 bytes per vertex: for one long graph, as training steps are
+    spine_labels,    ///< 8 bytes per vertex, 12 if indices are not positions: for one long graph, as training steps are
     support_labels,  ///< 32 bytes per vertex: for several long parts side by side, as micro-batches are
     hub_labels       ///< some 100 bytes per vertex: questions never lead to a search
 };
@@ -149,13 +149,9 @@ private:
     static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // on average; in a trial
     static constexpr std::uint64_t most_hubs = 40;                     // per vertex
 
-    void make_spine(const topological_order<vertex_type>& order) { spine_ = detail::spine_labels_of(graph_, order); }
+    void make_spine(const topological_order<vertex_type>& order) { spine_ = detail::spine_labels<>(graph_, order); }
     void make_supports(const detail::position_graph<G>& positions, const topological_order<vertex_type>& order) {
-        const detail::support_labelling labelling(positions.view());
-        supports_ = detail::raw_array<detail::support_label>(graph_.index_bound());
-        if (order.size() < supports_.size())
-            for (detail::support_label& l : supports_) l = {{detail::label_fields::none, 0, 0, 0}, 0, 0};
-        for (std::size_t p = 0; p < order.size(); ++p) supports_[graph_.index(order[p])] = labelling.labels()[p];
+        supports_ = detail::support_labels(detail::support_labelling(positions.view()), graph_, order);
     }
     bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
         detail::hub_labelling labelling(positions.view());
@@ -169,12 +165,12 @@ private:
     template <class Labels>
     bool ask(const Labels& labels, vertex_type u, vertex_type v, workspace& scratch) const {
         const std::size_t from = graph_.index(u), to = graph_.index(v);
-        STRETTO_ASSERT(is_in_order(labels[from]) && is_in_order(labels[to]), "a vertex is not in the order");
-        const detail::reach_verdict verdict = detail::compare(labels[from], labels[to]);
+        STRETTO_ASSERT(labels.contains(from) && labels.contains(to), "a vertex is not in the order");
+        const detail::reach_verdict verdict = labels.compare(from, to);
         if (verdict != detail::reach_verdict::unknown)
             return detail::either(verdict == detail::reach_verdict::yes, from == to);
         std::uint64_t steps = 0;
-        return scratch.search_.run(graph_, labels.data(), u, v, steps, UINT64_MAX);
+        return scratch.search_.run(graph_, labels, u, v, steps, UINT64_MAX);
     }
     std::uint32_t position_of(vertex_type v) const {
         const std::uint32_t position = positions_[graph_.index(v)];
@@ -185,7 +181,7 @@ private:
     /// Asks the sample.
     template <class Labels>
     reachability_trial try_kind(const Labels& labels, const topological_order<vertex_type>& order) {
-        reachability_trial trial{0, 0, labels.size() * sizeof(labels[0])};
+        reachability_trial trial{0, 0, labels.bytes()};
         if (order.size() < 2) return trial;
         std::uint64_t state = 0x9E3779B97F4A7C15u;
         // Knuth's linear congruential generator (MMIX); its upper bits are good.
@@ -200,8 +196,8 @@ private:
             std::size_t from = any_position(), to = any_position();
             if (from > to) std::swap(from, to);
             const vertex_type &u = order[from], &v = order[to];
-            if (detail::compare(labels[graph_.index(u)], labels[graph_.index(v)]) == detail::reach_verdict::unknown)
-                own_.search_.run(graph_, labels.data(), u, v, trial.steps, most);
+            if (labels.compare(graph_.index(u), graph_.index(v)) == detail::reach_verdict::unknown)
+                own_.search_.run(graph_, labels, u, v, trial.steps, most);
         }
         return trial;
     }
@@ -211,10 +207,10 @@ private:
 
     G graph_;
     reachability_choice choice_;
-    detail::raw_array<detail::spine_label> spine_;       // by index; empty unless it is the kind
-    detail::raw_array<detail::support_label> supports_;  // likewise
-    detail::hub_labels<> hubs_;                          // by position
-    std::vector<std::uint32_t> positions_;               // by index; for hub labels
+    detail::spine_labels<> spine_;          // empty unless it is the kind
+    detail::support_labels supports_;       // likewise
+    detail::hub_labels<> hubs_;             // by position
+    std::vector<std::uint32_t> positions_;  // by index; for hub labels
     workspace own_;
 };
 

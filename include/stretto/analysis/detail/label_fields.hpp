@@ -60,8 +60,6 @@ struct label_contradictions {
 }
 #endif
 
-[[nodiscard]] inline bool is_in_order(const label_fields& l) noexcept { return l.position != label_fields::none; }
-
 /// Both answers are proofs: labels grow along paths, and a spine is one. Precondition: two different vertices.
 [[nodiscard]] inline reach_verdict compare(const label_fields& u, const label_fields& v) noexcept {
     const unsigned found = contradictions(u, v);

@@ -22,8 +22,8 @@ public:
 
     /// Whether `u` reaches `v`, another vertex, given that their labels do not say. `steps` grows by one per edge that
     /// is followed; false if it grows beyond `most`.
-    template <class Label>
-    bool run(const G& g, const Label* labels, V u, V v, std::uint64_t& steps, std::uint64_t most) {
+    template <class Labels>
+    bool run(const G& g, const Labels& labels, V u, V v, std::uint64_t& steps, std::uint64_t most) {
         const std::size_t goal = g.index(v);
         found_.clear();
         found_.push_back(u);
@@ -33,7 +33,7 @@ public:
             for (V w : g.successors(from)) {
                 ++steps;
                 const std::size_t i = g.index(w);
-                const reach_verdict verdict = compare(labels[i], labels[goal]);
+                const reach_verdict verdict = labels.compare(i, goal);
                 if (i == goal || verdict == reach_verdict::yes) {
                     reached = true;
                     break;

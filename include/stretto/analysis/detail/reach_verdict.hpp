@@ -7,15 +7,14 @@
 namespace stretto::detail {
 
 enum class reach_verdict : std::uint8_t {
-    no,
+    unknown,
     yes,
-    unknown
+    no
 };
 
 /// Of two proofs; at most one of them holds. Without branches but the one that the caller takes.
 [[nodiscard]] inline reach_verdict verdict_of(bool proved, bool refuted) noexcept {
-    return static_cast<reach_verdict>(static_cast<unsigned>(proved) +
-                                      2 * (1 - (static_cast<unsigned>(proved) | static_cast<unsigned>(refuted))));
+    return static_cast<reach_verdict>(static_cast<unsigned>(proved) | static_cast<unsigned>(refuted) << 1);
 }
 
 /// `a && b` that evaluates both: comparisons of labels are cheaper than a branch that is taken at random.

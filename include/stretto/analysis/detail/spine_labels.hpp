@@ -13,107 +13,196 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stretto/analysis/detail/label_fields.hpp"
+#include "stretto/analysis/detail/packed_fields.hpp"
 #include "stretto/analysis/detail/raw_array.hpp"
+#include "stretto/analysis/detail/reach_verdict.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
 
 namespace stretto::detail {
 
-using spine_label = label_fields;
-
 /// Ranks as bands of numbers, one above the other. A vertex is *feeding* if nothing of the spine reaches it; *draining*
 /// if something does, and it reaches at most the end of the spine; all others are in the *middle*.
 ///
 /// The rank of a vertex is a wish, or, where that is not below all its successors, just below the lowest of these. The
-/// wishes of feeding and draining vertices are as far apart as 31 bits allow, so that paths of them fit in between; a
-/// longer one costs no more than some contradictions, because at the bottom of every band there is room for any path.
+/// wishes of feeding and draining vertices are as far apart as there are numbers for, so that paths of them fit in
+/// between; a longer one costs no more than some contradictions, because at the bottom there is room for any path.
+/// Where even the bands of a long spine do not fit, several ranks become one, and ranks then only stay or grow along
+/// edges.
 class spine_ranks {
 public:
-    /// Precondition: below 2^28.
-    explicit spine_ranks(std::uint32_t spine_length) : length_(spine_length) {
-        while (shift_ < 20 && ((std::uint64_t{length_} + 2) << (shift_ + 1)) <= std::uint64_t{1} << 29) ++shift_;
+    /// Preconditions: the length is below 2^28, `bits` at most 30.
+    spine_ranks(std::uint32_t spine_length, unsigned bits) : length_(spine_length) {
+        while (shift_ < 20 && top(shift_ + 1) >> bits == 0) ++shift_;
+        while (top(shift_) >> (bits + merged_) != 0) ++merged_;
         const std::uint32_t band = length_ + ((length_ + 2) << shift_);
-        middle_ = band;
-        draining_ = band + length_;
+        lowest_wish_ = length_ + (1u << shift_) - 1;
+        middle_ = band + length_;
+        draining_ = band + 2 * length_;
     }
+    /// `next_spine`: the first position that the vertex reaches, or any above the length.
     [[nodiscard]] std::uint32_t feeding(std::uint32_t next_spine) const {
-        return length_ + (((next_spine > length_ ? 0 : length_ + 1 - next_spine) + 1) << shift_) - 1;
+        const std::uint32_t behind = next_spine > length_ ? 0 : length_ + 1 - next_spine;
+        return (lowest_wish_ + (behind << shift_)) >> merged_;
     }
     /// `height`: the number of vertices on a longest path from it.
-    [[nodiscard]] std::uint32_t middle(std::uint32_t height) const { return middle_ + length_ - height; }
+    [[nodiscard]] std::uint32_t middle(std::uint32_t height) const { return (middle_ - height) >> merged_; }
     [[nodiscard]] std::uint32_t draining(std::uint32_t last_spine) const {
-        return draining_ + length_ + ((last_spine == length_ ? length_ + 1 : length_ - last_spine) << shift_);
+        const std::uint32_t behind = last_spine == length_ ? length_ + 1 : length_ - last_spine;
+        return (draining_ + (behind << shift_)) >> merged_;
     }
+    /// Whether the rank of a vertex is below that of its successors, rather than not above it.
+    [[nodiscard]] bool strict() const { return merged_ == 0; }
 
 private:
-    std::uint32_t length_, shift_ = 0, middle_, draining_;
+    /// Above all ranks, if shifted so.
+    [[nodiscard]] std::uint64_t top(unsigned shift) const {
+        return 3 * std::uint64_t{length_} + ((std::uint64_t{length_} + 2) << (shift + 1));
+    }
+
+    std::uint32_t length_;
+    unsigned shift_ = 0, merged_ = 0;
+    std::uint32_t lowest_wish_, middle_, draining_;
 };
 
-/// Three passes over the graph, and no memory but the result: until a field has its value it serves the passes.
-/// By index. Precondition: fewer than 2^28 vertices.
-template <dependence_graph G>
-[[nodiscard]] raw_array<spine_label> spine_labels_of(G g, const topological_order<vertex_t<G>>& order) {
-    using V = vertex_t<G>;
-    constexpr std::uint32_t none = spine_label::none;
-    const auto size = static_cast<std::uint32_t>(order.size());
-    STRETTO_ASSERT(size < std::uint32_t{1} << 28, "spine labels have 28-bit positions");
-    raw_array<spine_label> labels(g.index_bound());
-    if (size < labels.size())
-        for (spine_label& l : labels) l = {none, 0, none, 0};
+/// Labels by index: 8 bytes, and 4 more unless indices are positions in the order.
+///
+/// They name *posts*: every vertex of the spine, as long as there are numbers for them; of a longer spine every second,
+/// every fourth, and so on. Then they leave a little more open, and are no less true. The numbers of bits are for
+/// tests.
+template <unsigned PostBits = 19, unsigned RankBits = 23>
+class spine_labels {
+public:
+    using fields = packed_fields<PostBits, RankBits>;
 
-    // In this pass `next_spine` holds the height, and `rank` the position of the next vertex on a longest path.
-    std::uint32_t length = 0, spine = 0;
-    for (std::uint32_t position = size; position-- > 0;) {
-        const V& v = order[position];
-        std::uint32_t height = 0, next = none;
-        for (V w : g.successors(v)) {
-            const spine_label& behind = labels[g.index(w)];
-            const bool better = behind.next_spine > height;
-            height = better ? behind.next_spine : height;
-            next = better ? behind.position : next;
-        }
-        labels[g.index(v)] = {position, next, ++height, 0};
-        spine = height >= length ? position : spine;
-        length = height >= length ? height : length;
+    spine_labels() = default;
+    /// Three passes over the graph, and no memory but the result: until a word has its value it serves the passes.
+    /// Precondition: fewer than 2^28 vertices.
+    template <dependence_graph G>
+    spine_labels(const G& g, const topological_order<vertex_t<G>>& order) : words_(g.index_bound()) {
+        const auto size = static_cast<std::uint32_t>(order.size());
+        STRETTO_ASSERT(size < std::uint32_t{1} << 28, "a spine has 28-bit positions");
+        if (size < words_.size())
+            for (std::uint64_t& word : words_) word = UINT64_MAX;
+        const std::uint32_t length = measure_heights(g, order);
+        follow_spine(g, order, length);
+        while (length >> gap_ >= fields::none - 1) ++gap_;
+        give_labels(g, order, length);
     }
 
-    // Follows the spine, and finds what of it reaches each vertex. The height moves to `rank`.
-    std::uint32_t passed = 0;
-    for (const V& v : order) {
-        std::uint32_t last = 0;
-        for (V u : g.predecessors(v)) {
-            const std::uint32_t before = labels[g.index(u)].last_spine;
-            last = before > last ? before : last;
-        }
-        spine_label& l = labels[g.index(v)];
-        const bool on_spine = l.position == spine;
-        spine = on_spine ? l.rank : spine;
-        passed += on_spine;
-        l.last_spine = on_spine ? passed : last;
-        l.rank = l.next_spine;
-        l.next_spine = on_spine ? passed : none;
+    [[nodiscard]] bool contains(std::size_t i) const { return words_[i] != UINT64_MAX; }
+
+    /// Whether the vertex of index `i` reaches that of index `j`, another one: both answers are proofs, because labels
+    /// grow along paths, and a spine is one.
+    [[nodiscard]] reach_verdict compare(std::size_t i, std::size_t j) const {
+        const std::uint64_t u = words_[i], v = words_[j];
+        const bool connected = fields::next(u) <= fields::last(v);
+        const bool contradicted = either(fields::contradict(u, v, allowance_), position(i) >= position(j));
+        return verdict_of(connected, contradicted);
     }
 
-    const spine_ranks ranks(length);
-    for (std::uint32_t position = size; position-- > 0;) {
-        const V& v = order[position];
-        spine_label& l = labels[g.index(v)];
-        std::uint32_t next = l.next_spine, lowest = none;
-        for (V w : g.successors(v)) {
-            const spine_label& behind = labels[g.index(w)];
-            next = behind.next_spine < next ? behind.next_spine : next;
-            lowest = behind.rank < lowest ? behind.rank : lowest;
-        }
-        l.next_spine = next;
-        const bool feeds = l.last_spine == 0, drains = next >= length;
-        const std::uint32_t beside = feeds ? ranks.feeding(next) : ranks.draining(l.last_spine);
-        const std::uint32_t wish = either(feeds, drains) ? beside : ranks.middle(l.rank);
-        l.rank = wish < lowest ? wish : lowest - 1;
+    [[nodiscard]] std::size_t bytes() const {
+        return words_.size() * sizeof(std::uint64_t) + positions_.size() * sizeof(std::uint32_t);
     }
-    return labels;
-}
+    [[nodiscard]] std::size_t position(std::size_t i) const { return positions_.size() == 0 ? i : positions_[i]; }
+    [[nodiscard]] std::uint32_t rank(std::size_t i) const { return fields::rank(words_[i]); }
+
+private:
+    /// Words become heights, in their upper halves: the number of vertices on a longest path from there. Returns the
+    /// largest. Positions are written if they are not the indices.
+    template <dependence_graph G>
+    std::uint32_t measure_heights(const G& g, const topological_order<vertex_t<G>>& order) {
+        constexpr std::uint64_t one = std::uint64_t{1} << 32;
+        std::uint64_t highest = 0;
+        std::size_t moved = 0;
+        latest_word latest;
+        for (std::size_t position = order.size(); position-- > 0;) {
+            std::uint64_t behind = 0;
+            for (vertex_t<G> w : g.successors(order[position])) {
+                const std::uint64_t height = word(g.index(w), latest);
+                behind = height > behind ? height : behind;
+            }
+            const std::size_t i = g.index(order[position]);
+            latest = {i, words_[i] = behind + one};
+            highest = latest.word > highest ? latest.word : highest;
+            moved |= i ^ position;
+        }
+        if (moved != 0) {
+            positions_ = raw_array<std::uint32_t>(words_.size());
+            std::uint32_t position = 0;
+            for (const vertex_t<G>& v : order) positions_[g.index(v)] = position++;
+        }
+        return height_of(highest);
+    }
+
+    /// Below the heights come the last positions of the spine that reach the vertices. The spine begins at the first
+    /// vertex of full height, and goes on to the first successor whose height is the next. (Whatever its last vertex
+    /// reaches and is of that height is a successor: any detour would make it higher.)
+    template <dependence_graph G>
+    void follow_spine(const G& g, const topological_order<vertex_t<G>>& order, std::uint32_t length) {
+        std::uint32_t passed = 0;
+        latest_word latest;
+        for (const vertex_t<G>& v : order) {
+            std::uint32_t last = 0;
+            for (vertex_t<G> u : g.predecessors(v)) {
+                const auto before = static_cast<std::uint32_t>(word(g.index(u), latest));
+                last = before > last ? before : last;
+            }
+            const std::size_t i = g.index(v);
+            if (last == passed && height_of(words_[i]) + passed == length) last = ++passed;
+            latest = {i, words_[i] |= last};
+        }
+    }
+
+    template <dependence_graph G>
+    void give_labels(const G& g, const topological_order<vertex_t<G>>& order, std::uint32_t length) {
+        const spine_ranks ranks(length, RankBits);
+        allowance_ = fields::allowance(ranks.strict());
+        const std::uint64_t step = ranks.strict() ? fields::rank_one : 0;
+        const std::uint32_t gap = gap_, round_up = (std::uint32_t{1} << gap) - 1, end = (length + round_up) >> gap;
+        latest_word latest;
+        for (std::size_t position = order.size(); position-- > 0;) {
+            const std::size_t i = g.index(order[position]);
+            const auto height = height_of(words_[i]), last = static_cast<std::uint32_t>(words_[i]);
+            // Anything else that the spine reaches so late is closer to the end.
+            if (height + last == length + 1) {
+                const std::uint32_t rank = last == length ? ranks.draining(last) : ranks.middle(height);
+                latest = {i, words_[i] = fields::pack((last + round_up) >> gap, rank, last >> gap)};
+                continue;
+            }
+            std::uint64_t first = fields::pack(fields::none, 0, 0), lowest = UINT64_MAX;
+            for (vertex_t<G> w : g.successors(order[position])) {
+                const std::uint64_t behind = word(g.index(w), latest), rank = behind & fields::rank_mask;
+                first = behind < first ? behind : first;
+                lowest = rank < lowest ? rank : lowest;
+            }
+            const std::uint32_t next = fields::next(first);
+            const std::uint32_t wish = last == 0     ? ranks.feeding(next << gap)
+                                       : next >= end ? ranks.draining(last)
+                                                     : ranks.middle(height);
+            const std::uint64_t wished = fields::pack(0, wish, 0), most = lowest - step;
+            latest = {i, words_[i] = fields::pack(next, 0, last >> gap) | (wished < most ? wished : most)};
+        }
+    }
+
+    /// What was written last. Programs list most vertices next to a neighbour, and a processor takes longer to read
+    /// what it has just written than to guess that it need not.
+    struct latest_word {
+        std::size_t index = SIZE_MAX;
+        std::uint64_t word = 0;
+    };
+    [[nodiscard]] std::uint64_t word(std::size_t i, const latest_word& latest) const {
+        return i == latest.index ? latest.word : words_[i];
+    }
+
+    [[nodiscard]] static std::uint32_t height_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
+
+    raw_array<std::uint64_t> words_;
+    raw_array<std::uint32_t> positions_;  // empty if they are the indices
+    std::uint64_t allowance_ = 0;         // for comparing words
+    std::uint32_t gap_ = 0;               // one post per 2^gap vertices of the spine
+};
 
 }  // namespace stretto::detail
 

@@ -14,7 +14,9 @@
 
 #include "stretto/analysis/detail/greedy_paths.hpp"
 #include "stretto/analysis/detail/label_fields.hpp"
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/analysis/detail/reach_verdict.hpp"
+#include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/index_lists.hpp"
 
@@ -26,8 +28,6 @@ struct alignas(32) support_label {
     std::uint64_t reached;   ///< supports that the vertex reaches
     std::uint64_t reaching;  ///< supports that reach the vertex
 };
-
-[[nodiscard]] inline bool is_in_order(const support_label& l) noexcept { return is_in_order(l.at); }
 
 inline constexpr std::uint32_t spine_position_bits = 27;
 inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_position_bits) - 1;
@@ -184,6 +184,29 @@ private:
     std::vector<support_label> labels_;
     std::vector<std::uint32_t> missing_, ready_;  // neighbours that must be ranked first; vertices that wait for none
     std::uint32_t feeding_ = 0;
+};
+
+/// By index.
+class support_labels {
+public:
+    support_labels() = default;
+    /// `labelling`: of the positions of `order`.
+    template <class Ids, dependence_graph G>
+    support_labels(const support_labelling<Ids>& labelling, const G& g, const topological_order<vertex_t<G>>& order)
+        : labels_(g.index_bound()) {
+        if (order.size() < labels_.size())
+            for (support_label& l : labels_) l = {{label_fields::none, 0, 0, 0}, 0, 0};
+        for (std::size_t p = 0; p < order.size(); ++p) labels_[g.index(order[p])] = labelling.labels()[p];
+    }
+
+    [[nodiscard]] bool contains(std::size_t i) const { return labels_[i].at.position != label_fields::none; }
+    [[nodiscard]] reach_verdict compare(std::size_t i, std::size_t j) const {
+        return detail::compare(labels_[i], labels_[j]);
+    }
+    [[nodiscard]] std::size_t bytes() const { return labels_.size() * sizeof(support_label); }
+
+private:
+    raw_array<support_label> labels_;
 };
 
 }  // namespace stretto::detail
