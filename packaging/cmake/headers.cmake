@@ -8,6 +8,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/cone.hpp
     include/stretto/analysis/convexity.hpp
     include/stretto/analysis/detail/chain_flow.hpp
+    include/stretto/analysis/detail/closure_rows.hpp
     include/stretto/analysis/detail/draw_forward.hpp
     include/stretto/analysis/detail/dynamic_order.hpp
     include/stretto/analysis/detail/greedy_paths.hpp

@@ -151,8 +151,8 @@ private:
         });
     }
     void ask_about_reachability(const topological_order<V>& order, const std::vector<V>& set) {
-        for (const auto kind :
-             {reachability_kind::spine_labels, reachability_kind::support_labels, reachability_kind::hub_labels}) {
+        for (const auto kind : {reachability_kind::spine_labels, reachability_kind::support_labels,
+                                reachability_kind::closure_rows, reachability_kind::hub_labels}) {
             reachability<G> index(g_, order, kind);
             add_for_pairs("reachability", [&](V u, V v) { return index.reaches(u, v); });
         }

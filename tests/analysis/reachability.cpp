@@ -27,7 +27,7 @@ using support::small_dag_view;
 namespace {
 
 constexpr reachability_kind every_kind[] = {reachability_kind::spine_labels, reachability_kind::support_labels,
-                                            reachability_kind::hub_labels};
+                                            reachability_kind::closure_rows, reachability_kind::hub_labels};
 
 /// The pairs about which an index is wrong.
 template <class Index>
@@ -273,12 +273,20 @@ TEST_CASE("the kind is chosen by the length of searches") {
     CHECK(random.trial(kind::support_labels).mean_steps() > 8);
     CHECK(random.bytes() == random.trial(random.kind).bytes);
 
-    const reachability_choice hubs = choice_for(support::random_shape(3000, 2, 200, 5));
+    // Half a bit per pair, up to the word that the diagonal is in, and positions.
+    const reachability_choice rows = choice_for(support::butterflies(6, 200));
+    CHECK(rows.kind == kind::closure_rows);
+    CHECK(rows.reason == reason::no_search);
+    const std::size_t n = support::butterflies(6, 200).size(), words = (n + 63) / 64;
+    CHECK(rows.bytes() == 8 * 64 * words * (words + 1) / 2 + 4 * n);
+
+    const reachability_choice hubs = choice_for(support::replicated(support::random_shape(8250, 2, 8250, 5), 2));
     CHECK(hubs.kind == kind::hub_labels);
     CHECK(hubs.reason == reason::no_search);
     CHECK(hubs.bytes() > 0);
+    CHECK(hubs.trial(kind::closure_rows).bytes == 0);
 
-    const reachability_choice hard = choice_for(support::butterflies(6, 200));
+    const reachability_choice hard = choice_for(support::random_shape(16'385, 2, 1000, 5));
     CHECK(hard.reason == reason::fewest_steps);
     CHECK(hard.kind != kind::hub_labels);
     CHECK(hard.trial(kind::hub_labels).bytes == 0);

@@ -1,8 +1,8 @@
 // Does u reach v? An exact index for any acyclic graph, built once, asked often.
 //
-// Labels of constant size answer most questions by comparison, and prune the search that answers the others. Three
-// kinds of them trade memory for generality; the index measures, by counting steps of searches and never by timing,
-// which is the first that is good enough for the graph at hand, and says so.
+// Labels of constant size answer most questions by comparison, and prune the search that answers the others. Two kinds
+// of them, and two of indices that never search, trade memory for generality; the index measures, by counting steps of
+// searches and never by timing, which is the first that is good enough for the graph at hand, and says so.
 #ifndef STRETTO_ANALYSIS_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_REACHABILITY_HPP
 
@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/detail/closure_rows.hpp"
 #include "stretto/analysis/detail/hub_labels.hpp"
 #include "stretto/analysis/detail/position_graph.hpp"
 #include "stretto/analysis/detail/pruned_search.hpp"
@@ -26,15 +27,16 @@ namespace stretto {
 enum class reachability_kind : std::uint8_t {
     spine_labels,    ///< 8 bytes per vertex, 12 if indices are not positions: for one long graph, as training steps are
     support_labels,  ///< 32 bytes per vertex: for several long parts side by side, as micro-batches are
-    hub_labels       ///< some 100 bytes per vertex: questions never lead to a search
+    closure_rows,    ///< half a bit per pair of vertices: for small graphs; questions never lead to a search
+    hub_labels       ///< some 100 bytes per vertex: the same for large graphs
 };
 
 /// Why an index is of its kind.
 enum class reachability_reason : std::uint8_t {
     demanded,      ///< by the caller
     few_steps,     ///< the first kind whose searches are short
-    no_search,     ///< searches are long with both other kinds
-    fewest_steps,  ///< searches are long, and hub labels would be too many: the better of the two other kinds
+    no_search,     ///< searches are long with both kinds that need some
+    fewest_steps,  ///< searches are long, and hub labels would be too many: the better of the two kinds that search
 };
 
 /// What a kind of index did on a sample of questions. Uniformly random pairs in topological order, always the same.
@@ -52,7 +54,7 @@ struct reachability_trial {
 struct reachability_choice {
     reachability_kind kind = reachability_kind::spine_labels;
     reachability_reason reason = reachability_reason::few_steps;
-    reachability_trial trials[3];  ///< by kind
+    reachability_trial trials[4];  ///< by kind
 
     [[nodiscard]] const reachability_trial& trial(reachability_kind k) const {
         return trials[static_cast<std::size_t>(k)];
@@ -64,9 +66,10 @@ struct reachability_choice {
 
 /// Exact reachability on the graph that `order` is an order of. What the view refers to must outlive the index and stay
 /// as it is. Precondition: fewer than 2^28 vertices. Building: O(V + E) time, in three passes and without scratch for
-/// spine labels; about 26 passes and 100 bytes per vertex and 8 per edge of scratch for support labels; O(V L (L +
-/// E/V)) time for hub labels, L of them per vertex. No recursion, no hashing. Deterministic. Sources: the documentation
-/// of detail/spine_labels.hpp, support_labels.hpp and hub_labels.hpp.
+/// spine labels; about 26 passes and 100 bytes per vertex and 8 per edge of scratch for support labels; O(V E / 128)
+/// time for rows of the closure; O(V L (L + E/V)) time for hub labels, L of them per vertex. No recursion, no hashing.
+/// Deterministic. Sources: the documentation of detail/spine_labels.hpp, support_labels.hpp, closure_rows.hpp and
+/// hub_labels.hpp.
 template <dependence_graph G>
 class reachability {
 public:
@@ -84,7 +87,7 @@ public:
     };
 
     /// Chooses the kind: the first whose searches take no more than 8 steps per question on average over at most 1,000
-    /// sample questions. Hub labels are given up at 40 per vertex.
+    /// sample questions. Rows of the closure are for at most 16,384 vertices; hub labels are given up at 40 per vertex.
     reachability(G g, const topological_order<vertex_type>& order) : graph_(g), own_(*this) {
         make_spine(order);
         choice_.trials[0] = try_kind(spine_, order);
@@ -95,9 +98,12 @@ public:
         choice_.trials[1] = try_kind(supports_, order);
         choice_.kind = reachability_kind::support_labels;
         if (!good_enough(choice_.trials[1])) {
-            choice_.kind = reachability_kind::hub_labels;
+            const bool small = order.size() <= most_rows;
+            choice_.kind = small ? reachability_kind::closure_rows : reachability_kind::hub_labels;
             choice_.reason = reachability_reason::no_search;
-            if (!make_hubs(positions, most_hubs * order.size())) {
+            if (small) {
+                make_rows(positions);
+            } else if (!make_hubs(positions, most_hubs * order.size())) {
                 const bool supports_help = 2 * choice_.trials[1].mean_steps() < choice_.trials[0].mean_steps();
                 choice_.kind = supports_help ? reachability_kind::support_labels : reachability_kind::spine_labels;
                 choice_.reason = reachability_reason::fewest_steps;
@@ -111,17 +117,19 @@ public:
     reachability(G g, const topological_order<vertex_type>& order, reachability_kind kind) : graph_(g), own_(*this) {
         choice_.kind = kind;
         choice_.reason = reachability_reason::demanded;
-        if (kind == reachability_kind::hub_labels) {
-            detail::position_graph<G> positions(g, order);
-            make_hubs(positions, UINT64_MAX);
-            return;
-        }
-        if (kind == reachability_kind::support_labels) {
-            make_supports(detail::position_graph<G>(g, order), order);
-            choice_.trials[1] = try_kind(supports_, order);
-        } else {
+        if (kind == reachability_kind::spine_labels) {
             make_spine(order);
             choice_.trials[0] = try_kind(spine_, order);
+            return;
+        }
+        detail::position_graph<G> positions(g, order);
+        if (kind == reachability_kind::support_labels) {
+            make_supports(positions, order);
+            choice_.trials[1] = try_kind(supports_, order);
+        } else if (kind == reachability_kind::closure_rows) {
+            make_rows(positions);
+        } else {
+            make_hubs(positions, UINT64_MAX);
         }
     }
 
@@ -136,6 +144,8 @@ public:
                 return ask(spine_, u, v, scratch);
             case reachability_kind::support_labels:
                 return ask(supports_, u, v, scratch);
+            case reachability_kind::closure_rows:
+                return rows_.reaches(position_of(u), position_of(v));
             case reachability_kind::hub_labels:
                 break;
         }
@@ -148,17 +158,23 @@ public:
 private:
     static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // on average; in a trial
     static constexpr std::uint64_t most_hubs = 40;                     // per vertex
+    static constexpr std::size_t most_rows = 16'384;
 
     void make_spine(const topological_order<vertex_type>& order) { spine_ = detail::spine_labels<>(graph_, order); }
     void make_supports(const detail::position_graph<G>& positions, const topological_order<vertex_type>& order) {
         supports_ = detail::support_labels(detail::support_labelling(positions.view()), graph_, order);
+    }
+    void make_rows(detail::position_graph<G>& positions) {
+        rows_ = detail::closure_rows<>(positions.view());
+        positions_ = std::move(positions.positions());
+        choice_.trials[2].bytes = rows_.bytes() + positions_.size() * sizeof(std::uint32_t);
     }
     bool make_hubs(detail::position_graph<G>& positions, std::uint64_t most) {
         detail::hub_labelling labelling(positions.view());
         if (!labelling.run(most)) return false;
         hubs_ = detail::hub_labels<>(labelling, static_cast<std::uint32_t>(positions.view().index_bound()));
         positions_ = std::move(positions.positions());
-        choice_.trials[2].bytes = hubs_.bytes() + positions_.size() * sizeof(std::uint32_t);
+        choice_.trials[3].bytes = hubs_.bytes() + positions_.size() * sizeof(std::uint32_t);
         return true;
     }
 
@@ -209,8 +225,9 @@ private:
     reachability_choice choice_;
     detail::spine_labels<> spine_;          // empty unless it is the kind
     detail::support_labels supports_;       // likewise
-    detail::hub_labels<> hubs_;             // by position
-    std::vector<std::uint32_t> positions_;  // by index; for hub labels
+    detail::closure_rows<> rows_;           // by position
+    detail::hub_labels<> hubs_;             // likewise
+    std::vector<std::uint32_t> positions_;  // by index; for what is by position
     workspace own_;
 };
 

@@ -1,0 +1,58 @@
+// The transitive closure of a small graph: a bit for every pair of positions in a topological order.
+//
+// Only what lies behind a vertex can be reached, so a row begins with the word that its own bit is in. Rows are made
+// from the last position to the first, each the union of those of its successors: Purdom, BIT 1970, with words for
+// sets.
+#ifndef STRETTO_ANALYSIS_DETAIL_CLOSURE_ROWS_HPP
+#define STRETTO_ANALYSIS_DETAIL_CLOSURE_ROWS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+
+namespace stretto::detail {
+
+/// Half a bit per pair of vertices: 1 MB for 4,096 of them, 17 MB for 16,384.
+template <class = void>
+class closure_rows {
+public:
+    closure_rows() = default;
+    /// The vertices of the graph are positions in a topological order. O(V E / 128) time, for every successor that is
+    /// not reached through one named before it V / 128 words on average.
+    template <dependence_graph G>
+    explicit closure_rows(const G& g) : row_words_((g.index_bound() + 63) / 64), words_(begin_of(row_words_ * 64)) {
+        for (auto u = static_cast<std::uint32_t>(g.index_bound()); u-- > 0;) {
+            std::uint64_t* const row = words_.data() + begin_of(u);
+            const std::size_t first = u / 64;
+            row[0] |= std::uint64_t{1} << (u % 64);
+            for (std::uint32_t v : g.successors(u)) {
+                const std::size_t skipped = v / 64 - first;
+                if ((row[skipped] >> (v % 64)) & 1u) continue;
+                const std::uint64_t* const more = words_.data() + begin_of(v);
+                for (std::size_t k = skipped; k < row_words_ - first; ++k) row[k] |= more[k - skipped];
+            }
+        }
+    }
+
+    [[nodiscard]] bool reaches(std::uint32_t u, std::uint32_t v) const {
+        if (v < u) return false;
+        return (words_[begin_of(u) + (v / 64 - u / 64)] >> (v % 64)) & 1u;
+    }
+    [[nodiscard]] std::size_t bytes() const { return words_.size() * sizeof(std::uint64_t); }
+
+private:
+    /// Of the row at a position: 64 rows at a time are one word shorter than those before.
+    [[nodiscard]] std::size_t begin_of(std::size_t u) const {
+        const std::size_t block = u / 64, length = row_words_ - block;
+        return 64 * (block * row_words_ - block * (block - 1) / 2) + u % 64 * length;
+    }
+
+    std::size_t row_words_ = 0;  // of the longest row
+    std::vector<std::uint64_t> words_;
+};
+
+}  // namespace stretto::detail
+
+#endif
