@@ -33,15 +33,16 @@ add_library(stretto_capture_test_support STATIC
 if(STRETTO_TEST_LARGE_STEPS)
     target_sources(stretto_capture_test_support PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/shrunken_step.cpp)
 endif()
-target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture doctest::doctest)
+target_link_libraries(stretto_capture_test_support PUBLIC stretto::capture doctest::doctest PRIVATE rapidcheck)
 target_compile_definitions(stretto_capture_test_support PRIVATE DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 target_include_directories(stretto_capture_test_support PUBLIC ${PROJECT_SOURCE_DIR}/tests)
 
-# rapidcheck costs two seconds per translation unit; one precompiled copy serves all tests. Only doctest's implementation
-# must not see the header before it says so.
-option(STRETTO_TEST_PCH "Precompile the headers of doctest and rapidcheck for the tests" OFF)
-if(STRETTO_TEST_PCH)
+# rapidcheck costs two seconds per translation unit and simdjson three; one precompiled copy each serves all tests. None
+# of our own headers: what those include shows in the tests header/. Only doctest's implementation must not see its header
+# before it says so.
+if(STRETTO_PCH)
     target_precompile_headers(stretto_test_support PRIVATE <doctest/doctest.h> <rapidcheck.h>)
+    target_precompile_headers(stretto_capture_test_support PRIVATE <doctest/doctest.h> <rapidcheck.h> <simdjson.h>)
     set_source_files_properties(${PROJECT_SOURCE_DIR}/tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 endif()
 
@@ -58,8 +59,12 @@ function(stretto_test name)
     string(REPLACE "/" "." target "test.${name}")
     add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
     target_link_libraries(${target} PRIVATE stretto_test_support ${ARGN})
-    if(STRETTO_TEST_PCH)
-        target_precompile_headers(${target} REUSE_FROM stretto_test_support)
+    if(STRETTO_PCH)
+        set(precompiled stretto_test_support)
+        if("${ARGN}" MATCHES "capture|planner")
+            set(precompiled stretto_capture_test_support)
+        endif()
+        target_precompile_headers(${target} REUSE_FROM ${precompiled})
     endif()
     add_test(NAME ${name} COMMAND ${target})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${stretto_test_environment}")
