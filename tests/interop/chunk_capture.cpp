@@ -10,6 +10,7 @@
 
 #include "stretto/interop/capture_tokens.hpp"
 #include "support/chunk_step.hpp"
+#include "support/plan_complaints.hpp"
 #include "support/read_step.hpp"
 #include "support/small_step.hpp"
 
@@ -116,6 +117,26 @@ TEST_CASE("a step in chunks, put together slice by slice") {
     REQUIRE(larger);
     CHECK(larger->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
     CHECK(!larger->step.find("c_slice0"));
+}
+
+TEST_CASE("a write that names who allocates it, not the view of it that it goes through") {
+    // x -> b = 0; b[:, 0:2] = -x; out = -b
+    const small_step small =
+        two_inputs()
+            .add("b", "aten.zeros_like.default", "compute", {"x"}, {-4, 3})
+            .add("place", "aten.slice.Tensor", "view", {"b"}, {-4, 2}, R"(["%0",1,0,2])", R"(,"alias":[2])")
+            .add("left", "aten.slice.Tensor", "view", {"x"}, {-4, 2}, R"(["%0",1,0,2])", R"(,"alias":[0])")
+            .add("write", "aten.copy_.default", "compute", {"place", "left"}, {-4, 2}, "null",
+                 R"(,"alias":[2],"mutates":[2])")
+            .add("read", "aten.neg.default", "compute", {"b"}, {-4, 3})
+            .add("out", "output", "output", {"read"}, {});
+    const capture step = small.made();
+    const auto tensors = support::read_tensors(step);
+    REQUIRE(tensors);
+    const auto made = support::chunk_step(step, *tensors, regions{{small.region, {1, 3}}}, token_list{{0, 0}});
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+    CHECK(made->step.find("write_chunk1"));
+    CHECK(support::complaints_about(step, made->step) == "");
 }
 
 TEST_CASE("regions and sizes that make no sense") {

@@ -172,16 +172,27 @@ private:
         return stand_ins_.inside(v, was, is) ? plan_stand_ins::answer::yes : plan_stand_ins::answer::no;
     }
 
+    /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other.
     void check_writes(old_id u, new_id v) {
         const auto was = m_.step.writes(u);
         const auto is = m_.plan.writes(v);
         bool same = was.size() == is.size();
         for (std::size_t k = 0; same && k < was.size(); ++k)
-            same = std::any_of(is.begin(), is.end(),
-                               [&](new_id x) { return fits(v, was[k], x) == plan_stand_ins::answer::yes; });
+            same = std::any_of(is.begin(), is.end(), [&](new_id x) {
+                const auto stands_for = [&](old_id y) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
+                const auto operands = m_.step.inputs(u);
+                return stands_for(was[k]) || std::any_of(operands.begin(), operands.end(), [&](old_id y) {
+                           return share_storage(y, was[k]) && stands_for(y);
+                       });
+            });
         if (!same)
             add(plan_rule::writes_changed, m_.plan.name(v), "", "does not write in place what it writes in the step",
                 "mutates names the same nodes");
+    }
+
+    [[nodiscard]] bool share_storage(old_id x, old_id y) const {
+        const auto& of_x = m_.step_storages[x];
+        return std::any_of(of_x.begin(), of_x.end(), [&](old_id s) { return contains(m_.step_storages[y], s); });
     }
 
     /// Results must live at least where they lived: everything that keeps order and memory right hangs on it.
