@@ -238,7 +238,7 @@ private:
 
     maintained_order<G> order_;
     moving_labels labels_;
-    std::vector<std::uint32_t> open_;
+    std::vector<typename dynamic_order::id> open_;
     std::vector<marked_moment> marks_;
     std::uint64_t last_serial_ = 0;
 };

@@ -141,19 +141,21 @@ public:
     }
     /// The vertices of a witness. Valid until the next change.
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) {
-        std::vector<std::uint32_t> ids = now_.path(ids_.id(witness.via), ids_.id(witness.to));
+        auto ids = now_.path(ids_.id(witness.via), ids_.id(witness.to));
         if (!(witness.via == witness.from)) ids.insert(ids.begin(), ids_.id(witness.from));
         return vertices(ids);
     }
 
 private:
     friend class incremental_reachability<G>;
+    using dynamic_order = detail::dynamic_order<typename detail::program_ids<G>::view_type>;
+    using id = typename dynamic_order::id;
 
     [[nodiscard]] std::uint32_t root(vertex_type v) const { return now_.graph.root(ids_.id(v)); }
-    [[nodiscard]] std::vector<vertex_type> vertices(const std::vector<std::uint32_t>& ids) const {
+    [[nodiscard]] std::vector<vertex_type> vertices(const std::vector<id>& ids) const {
         std::vector<vertex_type> all;
         all.reserve(ids.size());
-        for (std::uint32_t id : ids) all.push_back(ids_.vertex(id));
+        for (id each : ids) all.push_back(ids_.vertex(each));
         return all;
     }
     [[nodiscard]] vertex_type leader_of_root(std::uint32_t root) const { return ids_.vertex(now_.graph.first(root)); }
@@ -187,8 +189,8 @@ private:
     }
 
     detail::program_ids<G> ids_;
-    detail::dynamic_order<typename detail::program_ids<G>::view_type> now_;
-    std::vector<std::uint32_t> set_;
+    dynamic_order now_;
+    std::vector<id> set_;
 };
 
 }  // namespace stretto

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "stretto/analysis/detail/draw_forward.hpp"
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
@@ -81,7 +82,8 @@ bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
         }
         return true;
     }
-    std::vector<std::uint64_t> listed((g.index_bound() + 63) / 64);  // bits by index
+    detail::raw_array<std::uint64_t> listed((g.index_bound() + 63) / 64);  // bits by index
+    for (std::uint64_t& word : listed) word = 0;
     for (vertex_t<G> v : g.vertices()) {
         for (vertex_t<G> u : g.predecessors(v)) {
             const std::size_t i = g.index(u);
@@ -117,7 +119,7 @@ template <dependence_graph G>
         acyclic = detail::forward_drawing(g)(done, vertices);
     } else {
         const snapshot<G> copy(g);
-        std::vector<std::uint32_t> ids(done);
+        std::vector<vertex_t<decltype(copy.view())>> ids(done);
         for (std::uint32_t id = 0; id < done; ++id) ids[id] = id;
         acyclic = detail::forward_drawing(copy.view())(done, ids);
         vertices.clear();

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace stretto::detail {
 /// Puts every vertex behind its predecessors: what is listed too late is drawn forward to just before the first that
 /// depends on it; several in order of the row that names them, each behind what it depends on itself; all else stays.
 /// Looks at predecessors alone. For one run.
-template <class = void>
+template <class Id = std::uint32_t>
 class forward_drawing {
 public:
     explicit forward_drawing(snapshot_view g) : g_(g), marks_(g.index_bound(), mark::untouched), path_(64) {}
@@ -24,7 +23,7 @@ public:
     /// `order` begins as the ids below `done`, whose predecessors are below `done` too. Returns whether it could be
     /// completed. If not, it ends up as a cycle, from its smallest id. O(V + E) time; a byte per vertex, and up to 48
     /// per vertex of the longest path that is drawn forward.
-    [[nodiscard]] bool operator()(std::uint32_t done, std::vector<std::uint32_t>& order) {
+    [[nodiscard]] bool operator()(std::uint32_t done, std::vector<Id>& order) {
         const std::size_t size = marks_.size();
         order.resize(size);
         std::uint32_t* next = order.data() + done;
@@ -72,7 +71,8 @@ private:
 
     /// Many at a time: in an order that is in disarray, a branch for each would be mispredicted as often as not.
     [[nodiscard]] std::size_t first_untouched(std::size_t from) const {
-        const void* found = std::memchr(marks_.data() + from, static_cast<int>(mark::untouched), marks_.size() - from);
+        const void* found =
+            __builtin_memchr(marks_.data() + from, static_cast<int>(mark::untouched), marks_.size() - from);
         return found ? static_cast<std::size_t>(static_cast<const mark*>(found) - marks_.data()) : marks_.size();
     }
 
@@ -83,13 +83,13 @@ private:
     }
 
     /// Along the path, each vertex waits for the next one, and the last for `v`, which is on it.
-    [[nodiscard]] std::vector<std::uint32_t> cycle_back_to(std::uint32_t v) const {
+    [[nodiscard]] std::vector<Id> cycle_back_to(std::uint32_t v) const {
         std::size_t first = path_.size() - 1, smallest = first;
         for (; path_[first].vertex != v; --first)
             if (path_[first].vertex < path_[smallest].vertex) smallest = first;
         if (v < path_[smallest].vertex) smallest = first;
         const std::size_t length = path_.size() - first;
-        std::vector<std::uint32_t> cycle;
+        std::vector<Id> cycle;
         for (std::size_t k = 0; k < length; ++k)
             cycle.push_back(path_[first + (smallest - first + length - k) % length].vertex);
         return cycle;

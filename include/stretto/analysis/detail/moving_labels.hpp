@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/config.hpp"
 
 namespace stretto::detail {
@@ -32,7 +33,8 @@ public:
     moving_labels(const Graph& graph, const Order& order, Labels labels) : labels_(labels) {
         if (graph.size() == 0) return;
         const auto& base = graph.base();
-        std::vector<label> found(graph.size(), {UINT32_MAX, 0});
+        raw_array<label> found(graph.size());
+        for (label& l : found) l = {UINT32_MAX, 0};
         const auto largest_before = [&](id v) {
             std::uint32_t largest = 0;
             for (id u : base.predecessors(v)) largest = found[u].last_spine > largest ? found[u].last_spine : largest;

@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/views/snapshot.hpp"
 
@@ -23,10 +23,10 @@ public:
     [[nodiscard]] vertex_t<G> vertex(std::uint32_t id) const { return copy_.vertex(id); }
     /// The ids of vertices in the order given.
     template <class Vertices>
-    [[nodiscard]] std::vector<std::uint32_t> of(const Vertices& vertices) const {
-        std::vector<std::uint32_t> ids;
-        ids.reserve(vertices.size());
-        for (const vertex_t<G>& v : vertices) ids.push_back(id(v));
+    [[nodiscard]] raw_array<std::uint32_t> of(const Vertices& vertices) const {
+        raw_array<std::uint32_t> ids(vertices.size());
+        std::uint32_t* next = ids.begin();
+        for (const vertex_t<G>& v : vertices) *next++ = id(v);
         return ids;
     }
 

@@ -32,6 +32,8 @@ public:
     [[nodiscard]] const T& operator[](std::size_t k) const { return elements_[k]; }
     [[nodiscard]] T* begin() noexcept { return elements_; }
     [[nodiscard]] T* end() noexcept { return elements_ + size_; }
+    [[nodiscard]] const T* begin() const noexcept { return elements_; }
+    [[nodiscard]] const T* end() const noexcept { return elements_ + size_; }
     [[nodiscard]] const T* data() const noexcept { return elements_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
