@@ -184,6 +184,35 @@ void index_select(operator_call& c) {
     const tensor made = rows_at(c, self, dim, index.values<std::int64_t>());
     if (!c.failed()) c.give(made);
 }
+/// index_add(self, dim, index, source, alpha) adds rows to rows; index_copy(self, dim, index, source) replaces them.
+template <class = void>
+void rows_put(operator_call& c) {
+    const bool adds = c.operation.starts_with("aten.index_add");
+    const tensor self = c.input(0, "self"), index = c.input(2, "index"), source = c.input(3, "source");
+    const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());
+    const number alpha = adds ? c.scalar(SIZE_MAX, "alpha", number::of(std::int64_t{1})) : number{};
+    extents shape = self.shape();
+    if (!shape.empty() && index.rank() == 1) shape[dim] = index.extent(0);
+    if (self.rank() == 0 || index.rank() != 1 || index.category() != element_class::integer)
+        c.fail("puts rows " + text_of(index) + " of " + text_of(self));
+    else if (source.shape() != shape || source.element() != self.element())
+        c.fail(text_of(source) + " does not fit rows " + text_of(index) + " of " + text_of(self));
+    if (c.failed()) return;
+    const tensor made = self.cloned();
+    std::int64_t k = 0;
+    for (const std::int64_t at : index.values<std::int64_t>()) {
+        if (at < 0 || at >= self.extent(dim)) return c.fail(no_such_position(at, self.extent(dim)));
+        const tensor to = selected(made, dim, at), from = selected(source, dim, k++);
+        in_class(self.category(), [&]<class T>(T) {
+            std::vector<T> x = from.values<T>();
+            const std::vector<T> there = to.values<T>();
+            for (std::size_t i = 0; adds && i < x.size(); ++i) x[i] = plus(there[i], times(as<T>(alpha), x[i]));
+            to.assign<T>(x);
+        });
+    }
+    made.storage()->writes = 0;
+    c.give(made);
+}
 template <class = void>
 void embedding(operator_call& c) {
     const tensor table = c.input(0, "weight"), index = c.input(1, "indices");
@@ -254,6 +283,8 @@ inline constexpr operator_entry indexing_operators[] = {
     {"aten.index", "Tensor", index<>},
     {"aten.index_put", "default", index_put<>, operator_entry::trait::has_in_place_form},
     {"aten.index_select", "default", index_select<>},
+    {"aten.index_add", "default", rows_put<>, operator_entry::trait::has_in_place_form},
+    {"aten.index_copy", "default", rows_put<>, operator_entry::trait::has_in_place_form},
     {"aten.embedding", "default", embedding<>},
     {"aten.embedding_dense_backward", "default", embedding_dense_backward<>},
     {"aten.repeat_interleave", "Tensor self_Tensor self_int", repeat_interleave<>},

@@ -153,6 +153,34 @@ void select_scatter(operator_call& c) {
     c.give(made);
 }
 
+/// slice_backward(gradient, sizes, dim, start, end, step), select_backward(gradient, sizes, dim, index): zeros but
+/// there.
+template <class = void>
+void part_backward(operator_call& c) {
+    const bool selects = c.operation.starts_with("aten.select");
+    const tensor gradient = c.input(0, "grad_output");
+    const extents sizes = c.integers(1, "input_sizes");
+    const std::size_t dim = c.wrapped(c.integer(2, "dim"), sizes.size());
+    std::int64_t at = selects ? c.integer(3, "index") : 0;
+    if (sizes.empty()) c.fail("is the gradient of a part of a tensor without dimensions");
+    if (c.failed()) return;
+    if (selects && at < 0) at += sizes[dim];
+    if (selects && (at < 0 || at >= sizes[dim])) return c.fail("position " + text_of(at) + " does not exist");
+    const tensor made(gradient.element(), sizes);
+    tensor to;
+    if (selects) {
+        to = selected(made, dim, at);
+    } else {
+        const slice_bounds b = bounds_of_slice(c, 3, sizes[dim]);
+        if (c.failed()) return;
+        to = narrowed(made, dim, b.first, b.count, b.step);
+    }
+    if (to.shape() != gradient.shape()) return c.fail(text_of(gradient) + " does not fit positions " + text_of(to));
+    write_elements(to, gradient);
+    made.storage()->writes = 0;
+    c.give(made);
+}
+
 template <class = void>
 inline constexpr operator_entry joining_operators[] = {
     {"aten.cat", "default", cat<>},
@@ -161,6 +189,8 @@ inline constexpr operator_entry joining_operators[] = {
     {"aten.flip", "default", flip<>},
     {"aten.slice_scatter", "default", slice_scatter<>},
     {"aten.select_scatter", "default", select_scatter<>},
+    {"aten.slice_backward", "default", part_backward<>},
+    {"aten.select_backward", "default", part_backward<>},
 };
 
 }  // namespace stretto::testing::detail

@@ -14,6 +14,7 @@
 #include "stretto/testing/detail/interpreter_indexing.hpp"
 #include "stretto/testing/detail/interpreter_joining.hpp"
 #include "stretto/testing/detail/interpreter_losses.hpp"
+#include "stretto/testing/detail/interpreter_norms.hpp"
 #include "stretto/testing/detail/interpreter_numbers.hpp"
 #include "stretto/testing/detail/interpreter_parts.hpp"
 #include "stretto/testing/detail/interpreter_products.hpp"
@@ -57,7 +58,7 @@ operator_match find_operator(std::string_view operation) {
         comparison_operators<>, unary_operators<>,   creation_operators<>, reduction_operators<>,
         sorting_operators<>,    product_operators<>, indexing_operators<>, scatter_operators<>,
         joining_operators<>,    loss_operators<>,    part_operators<>,     activation_operators<>,
-        rounding_operators<>};
+        rounding_operators<>,   norm_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;
