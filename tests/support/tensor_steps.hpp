@@ -134,6 +134,8 @@ private:
     void draw_write(std::uint32_t a, std::uint32_t b);
     void draw_numbers(std::uint32_t a);
     void draw_sorting(std::uint32_t a);
+    std::uint32_t extent_of(std::uint32_t a, std::size_t d);
+    std::uint32_t number_rows(std::uint32_t a, std::size_t d);
 
     const std::vector<std::uint8_t>& bytes_;
     bool whole_;
@@ -288,12 +290,21 @@ inline void step_maker::draw_lookup(std::uint32_t a, std::uint32_t b) {
         return;
     }
     if (i.size() != 1 || s.empty() || !(s[0] == i[0])) return;
+    if (how < 3 && s.size() == 2 && s[1] == limit) {  // of every row the element that it names
+        const std::uint32_t rows = number_rows(a, 0);
+        const std::uint32_t named = make("aten.index.Tensor", "%0 [%1,%2]", {a, rows, index}, i, bound(a));
+        if (how == 0) return;
+        const std::uint32_t zeros = make("aten.zeros_like.default", "", {a}, s, 0);
+        make("aten.index_put.default", "%0 [%1,%2] %3 true", {zeros, rows, index, named}, s, bound(a));
+        return;
+    }
     // What every row names gets the row.
     step_shape base = s;
     base[0] = limit;
     const std::uint32_t zeros = make("aten.zeros.default", text(base) + " dtype=f64", {}, base, 0);
     if (s.size() == 1 && how % 2 == 0)
         make("aten.scatter_add.default", "%0 0 %1 %2", {zeros, index, a}, base, bound(a) * most(i[0]));
+    else if (how == 3) make("aten.index_add.default", "%0 0 %1 %2", {zeros, index, a}, base, bound(a) * most(i[0]));
     else make("aten.index_put.default", "%0 [%1] %2 true", {zeros, index, a}, base, bound(a) * most(i[0]));
 }
 inline void step_maker::draw_write(std::uint32_t a, std::uint32_t b) {
@@ -311,11 +322,21 @@ inline void step_maker::draw_numbers(std::uint32_t a) {
     if (s.empty()) return;
     const std::size_t d = pick(s.size()), how = pick(3);
     if (how == 2) return void(make("aten.zeros_like.default", "", {a}, s, 0, all_[a].elements[0]));
+    if (how == 1) return void(number_rows(a, d));
+    const std::uint32_t n = extent_of(a, d);
+    make("aten.zeros.default", "[%0, 2] dtype=f64", {n}, {s[d], fixed(2)}, 0);
+}
+inline std::uint32_t step_maker::extent_of(std::uint32_t a, std::size_t d) {
     step_operation size{"aten.sym_size.int", "%0 " + std::to_string(d), op_kind::view, {a}};
-    const std::uint32_t n = push(std::move(size), most(s[d]));
-    if (how == 0) return void(make("aten.zeros.default", "[%0, 2] dtype=f64", {n}, {s[d], fixed(2)}, 0));
-    const std::uint32_t numbers = make("aten.arange.default", "%0", {n}, {s[d]}, most(s[d]), element_type::i64);
-    all_[numbers].limit = s[d];
+    return push(std::move(size), most(shape(a)[d]));
+}
+/// The numbers of the rows of a along d.
+inline std::uint32_t step_maker::number_rows(std::uint32_t a, std::size_t d) {
+    const step_extent rows = shape(a)[d];
+    const std::uint32_t n = extent_of(a, d);
+    const std::uint32_t numbers = make("aten.arange.default", "%0", {n}, {rows}, most(rows), element_type::i64);
+    all_[numbers].limit = rows;
+    return numbers;
 }
 inline void step_maker::draw_sorting(std::uint32_t a) {
     const step_shape s = shape(a);
@@ -343,6 +364,16 @@ inline void step_maker::draw_sorting(std::uint32_t a) {
         one.limit = k == 1 ? s[d] : all_[a].limit;
         push(std::move(one), 0);
     }
+    if (top || s.size() != 1 || pick(2) == 0) return;
+    // The inverse of that permutation, as a program writes it down that does not want to sort again.
+    const auto order = static_cast<std::uint32_t>(all_.size() - 1);
+    const std::uint32_t numbers = number_rows(order, 0);
+    const std::uint32_t base = make("aten.zeros_like.default", "", {order}, s, 0, element_type::i64);
+    const char* forms[] = {"aten.scatter.src", "aten.index_put.default", "aten.index_copy.default"};
+    const std::size_t how = pick(3);
+    const std::uint32_t inverse = make(forms[how], how == 1 ? "%0 [%1] %2" : "%0 0 %1 %2", {base, order, numbers}, s,
+                                       most(s[0]), element_type::i64);
+    all_[inverse].limit = s[0];
 }
 
 /// The program for so many tokens, without its inputs.

@@ -223,6 +223,63 @@ TEST_CASE("a buffer that all chunks share may be added to, in a chain, and not b
     CHECK_FALSE(copied.ask(4, {whole, addend}).possible);
 }
 
+TEST_CASE("counts that are floats become integers as sums") {
+    const auto counted = [](const std::string& how, const std::string& args) {
+        return input("x", "[8]") + R"({"name":"c","op":")" + how + R"(","kind":"compute","inputs":[0],"args":)" + args +
+               R"(,"outputs":[{"shape":[4],"dtype":"f32"}],"bytes":0,"ns":0},)" +
+               R"({"name":"r","op":"aten.reshape.default","kind":"view","inputs":[1],"args":["%0",[2,2]],)" +
+               R"("outputs":[{"shape":[2,2],"dtype":"f32"}],"bytes":0,"ns":0},)" +
+               node("aten._to_copy.default", "[2]", R"(["%0"],"kwargs":{"dtype":"i64"})", "[2,2]", "i64");
+    };
+    program counts(counted("aten.histc.default", R"(["%0",4,0,4])"));
+    CHECK(counts.ask(8, {addend}).possible);
+    CHECK(counts.results[0] == addend);
+    program others(counted("aten.sum.dim_IntList", R"(["%0",[0]])"));
+    CHECK_FALSE(others.ask(8, {addend}).possible);
+}
+
+TEST_CASE("numbers written where a permutation of as many says are its inverse") {
+    const std::string sort =
+        R"({"name":"s","op":"aten.sort.stable","kind":"compute","inputs":[0],"kwargs":{"stable":true},"outputs":[)"
+        R"({"shape":[8],"dtype":"i64"},{"shape":[8],"dtype":"i64"}],"bytes":0,"ns":0},)";
+    const std::string numbered = input("keys", "[8]", "i64") + input("order", "[8]", "i64") + input("n", "number") +
+                                 input("base", "[8]", "i64") +
+                                 R"({"name":"a","op":"aten.arange.default","kind":"compute","inputs":[2],"outputs":[)"
+                                 R"({"shape":[8],"dtype":"i64"}],"bytes":0,"ns":0},)";
+    program p(numbered + node("aten.scatter.src", "[3,1,4]", R"(["%0",0,"%1","%2"])", "[8]", "i64"));
+    program sorter(input("keys", "[8]", "i64") + sort.substr(0, sort.size() - 1));
+    REQUIRE(sorter.ask(4, {sliced(0)}).possible);
+    p.ledger = sorter.ledger;
+    const chunk_state order = sorter.results[1], numbers = sliced(0, 2);
+    const chunk_state alike{kind::permuted, 0, 0, p.ledger.alike(p.ledger.rows_of(order.order)), 0};
+    REQUIRE(p.ask(4, {alike, order, numbers}).possible);
+    const chunk_state inverse = p.results[0];
+    CHECK(inverse.what == kind::sliced);  // again in the order of the keys,
+    CHECK(inverse.into == order.order);   // and numbers of sorted rows
+    // Numbers of rows that are not as many, or not a permutation, are not inverted.
+    CHECK_FALSE(p.ask(4, {alike, sliced(0, 2), numbers}).possible);
+    CHECK_FALSE(p.ask(4, {alike, order, sliced(0)}).possible);
+}
+
+TEST_CASE("several indices side by side: one may number rows of the chunk") {
+    const std::string operands = input("x", "[8,3]") + input("rows", "[8]", "i64") + input("columns", "[8]", "i64");
+    program looked(operands + node("aten.index.Tensor", "[0,1,2]", R"(["%0",["%1","%2"]])", "[8]"));
+    CHECK(looked.ask(4, {sliced(0), sliced(0, 2), sliced(0)}).possible);
+    CHECK(looked.results[0] == sliced(0));
+    CHECK_FALSE(looked.ask(4, {sliced(0), sliced(0), sliced(0)}).possible);
+    const chunk_verdict v = looked.ask(4, {whole, sliced(0, 2), sliced(0)});
+    CHECK(v.wanted == 0);
+    CHECK(v.wanted_dim == 0);
+    CHECK(looked.ask(4, {sliced(0), sliced(0, 2), whole}).wanted == 2);
+    program table(operands + node("aten.index.Tensor", "[0,1,2]", R"(["%0",["%1","%2"]])", "[8]"));
+    CHECK(table.ask(4, {whole, sliced(0), sliced(0)}).possible);
+    program put(input("x", "[8,3]") + input("rows", "[8]", "i64") + input("columns", "[8]", "i64") + input("v", "[8]") +
+                node("aten.index_put.default", "[0,1,2,3]", R"(["%0",["%1","%2"],"%3"])", "[8,3]"));
+    CHECK(put.ask(4, {sliced(0), sliced(0, 2), sliced(0), sliced(0)}).possible);
+    CHECK(put.results[0] == sliced(0));
+    CHECK_FALSE(put.ask(4, {whole, sliced(0), sliced(0), sliced(0)}).possible);
+}
+
 TEST_CASE("collectives other than exchanges are refused; exchanges want rows in an order of their own") {
     for (const char* op : {"_c10d_functional.all_reduce.default", "_c10d_functional.reduce_scatter_tensor.default",
                            "_c10d_functional.all_gather_into_tensor.default"}) {

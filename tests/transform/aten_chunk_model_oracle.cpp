@@ -275,6 +275,73 @@ void put(maker& m, std::string_view name, bool adds) {
     const tensor_argument v = m.pick.one_in(6) ? m.add(m.w.shared(m.random(e, {}, 1, 4)), {}, e) : m.make(e, values);
     m.call_with(name, {l.x, m.list(indices), v, truth(adds)});
 }
+/// Several indices side by side, of the same or of broadcast shapes.
+looked_up several(maker& m, element_type e, bool base_zero, std::vector<tensor_argument>& indices) {
+    looked_up l;
+    l.shape = m.shape(2 + m.pick.below(2));
+    l.dim = static_cast<std::int64_t>(m.pick.below(l.shape.size() - 1));
+    l.index_shape = m.shape(1 + m.pick.below(2));
+    l.x = m.make(e, l.shape, base_zero ? holds::zeros : holds::values);
+    indices.resize(static_cast<std::size_t>(l.dim));
+    for (std::size_t k = 0; k < 2; ++k) {
+        extents own = l.index_shape;
+        if (m.pick.one_in(4)) own[m.pick.below(own.size())] = 1;
+        indices.push_back(m.make(element_type::i64, own, holds::numbers, l.shape[static_cast<std::size_t>(l.dim) + k]));
+    }
+    return l;
+}
+void put_several(maker& m, std::string_view name) {
+    std::vector<tensor_argument> indices;
+    const looked_up l = several(m, element_type::f32, !m.pick.one_in(4), indices);
+    extents values = l.shape;
+    values.erase(values.begin() + l.dim, values.begin() + l.dim + 2);
+    // All indices are as large as they become together, so that the values are.
+    values.insert(values.begin() + l.dim, l.index_shape.begin(), l.index_shape.end());
+    if (m.pick.one_in(3)) values.assign(1, 1);
+    m.call_with(name, {l.x, m.list(indices), m.make(element_type::f32, values), truth(m.pick.below(2))});
+}
+/// index_add and index_copy.
+void put_rows(maker& m, std::string_view name) {
+    const looked_up l = lookup(m, 1, !m.pick.one_in(4));
+    extents source = l.shape;
+    source[static_cast<std::size_t>(l.dim)] = l.index_shape[0];
+    m.call_with(name, {l.x, integer(l.dim), l.index, m.make(m.c.types[0][0].element, source)});
+}
+/// What a slice or one place of a tensor was taken from, of which the gradient is given.
+void part_backward(maker& m, std::string_view name, bool selects) {
+    extents s = m.shape(2 + m.pick.below(2)), part = s;
+    const std::size_t d = m.pick.below(s.size());
+    s[d] = std::max<std::int64_t>(s[d], 1);
+    part[d] = m.pick.below(2) ? s[d] : 1 + static_cast<std::int64_t>(m.pick.below(static_cast<std::size_t>(s[d])));
+    const std::int64_t count = part[d];
+    if (selects) part.erase(part.begin() + static_cast<std::ptrdiff_t>(d));
+    const tensor_argument g = m.make(element_type::f32, part);
+    std::vector<tensor_argument> all{g, m.sizes(s), integer(static_cast<std::int64_t>(d)), integer(0)};
+    if (!selects) all.insert(all.end(), {integer(count == s[d] ? INT64_MAX : count), integer(1)});
+    m.call_with(name, all);
+}
+/// Normalisation over the last dimension, or the last two.
+void norm(maker& m, std::string_view name, bool centred, bool backward) {
+    extents s = m.shape(2 + m.pick.below(2));
+    const std::size_t n = m.pick.one_in(4) ? 2 : 1;
+    for (std::size_t d = s.size() - n; d < s.size(); ++d) s[d] = 2;
+    const extents last(s.end() - static_cast<std::ptrdiff_t>(n), s.end());
+    extents ones = s;
+    for (std::size_t d = s.size() - n; d < s.size(); ++d) ones[d] = 1;
+    std::vector<tensor_argument> all{m.make(element_type::f32, s)};
+    if (backward) all.push_back(m.make(element_type::f32, s));
+    all.push_back(m.sizes(last));
+    for (std::size_t k = 0; backward && k < 1 + std::size_t{centred}; ++k)
+        all.push_back(m.make(element_type::f32, ones));
+    const auto shared = [&] {
+        return m.add(m.w.shared(m.random(element_type::f32, last, -4, 4)), last, element_type::f32);
+    };
+    all.push_back(shared());
+    if (centred) all.push_back(shared());
+    if (backward) all.push_back(m.list(std::vector<tensor_argument>(2 + std::size_t{centred}, truth(true))));
+    else all.push_back(real(1));
+    m.call_with(name, all);
+}
 /// scatter and gather along `dim`, with an index of the rank of the tensor.
 looked_up same_rank(maker& m, bool base_zero) {
     looked_up l;
@@ -559,6 +626,27 @@ constexpr spec specs[] = {
      }},
     {"aten.index_put.default", [](maker& m, std::string_view n) { put(m, n, m.pick.below(2)); }},
     {"aten.index_put_.default", [](maker& m, std::string_view n) { put(m, n, m.pick.below(2)); }},
+    {"aten.index_put.default", put_several},
+    {"aten.index.Tensor",
+     [](maker& m, std::string_view n) {
+         std::vector<tensor_argument> indices;
+         const looked_up l = several(m, m.element(), false, indices);
+         m.call_with(n, {l.x, m.list(indices)});
+     }},
+    {"aten.index_add.default", put_rows},
+    {"aten.index_add_.default", put_rows},
+    {"aten.index_copy.default", put_rows},
+    {"aten.slice_backward.default", [](maker& m, std::string_view n) { part_backward(m, n, false); }},
+    {"aten.select_backward.default", [](maker& m, std::string_view n) { part_backward(m, n, true); }},
+    {"aten.native_layer_norm.default", [](maker& m, std::string_view n) { norm(m, n, true, false); }},
+    {"aten.native_layer_norm_backward.default", [](maker& m, std::string_view n) { norm(m, n, true, true); }},
+    {"aten._fused_rms_norm.default", [](maker& m, std::string_view n) { norm(m, n, false, false); }},
+    {"aten._fused_rms_norm_backward.default", [](maker& m, std::string_view n) { norm(m, n, false, true); }},
+    {"aten.arange.start_step",
+     [](maker& m, std::string_view n) {
+         std::int64_t k = 2;
+         m.call_with(n, {integer(static_cast<std::int64_t>(m.pick.below(2))), m.row_count(k), integer(1)});
+     }},
     {"aten.gather.default",
      [](maker& m, std::string_view n) {
          looked_up l = same_rank(m, false);

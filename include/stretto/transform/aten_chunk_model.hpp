@@ -106,7 +106,7 @@ private:
             call.result_types = result_types;
             call.results = results;
             call.ledger = m.ledger_;
-            call.history = {this, &all_zero, &read_here_only, &counts};
+            call.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending};
             sound = states.size() == types.size() && results.size() == result_types.size() && tokens > 0 && ranks();
         }
 
@@ -165,6 +165,14 @@ private:
             const question& q = *static_cast<const question*>(self);
             return q.model.counted(q.values[operand], place);
         }
+        static bool integers(const void* self, std::size_t operand) {
+            const question& q = *static_cast<const question*>(self);
+            return q.model.holds_integers(q.values[operand]);
+        }
+        static bool ascending(const void* self, std::size_t operand) {
+            const question& q = *static_cast<const question*>(self);
+            return q.model.is_ascending(q.values[operand]);
+        }
     };
 
     /// The operand that v is a copy or a view of, if v is an operator that `passes`; false otherwise.
@@ -190,12 +198,22 @@ private:
         "aten.permute.default",  "aten.reshape.default",   "aten.slice.Tensor",  "aten.t.default",
         "aten.transpose.int",    "aten.unsqueeze.default", "aten.view.default",  "prims.convert_element_type.default"};
 
+    /// Whether v, an operator in place, may write x: it writes its first argument.
+    [[nodiscard]] bool may_write(vertex_type v, value_type x) const {
+        const std::span<const tensor_argument> arguments = tensors_.arguments(v);
+        if (arguments.empty() || arguments[0].what != tensor_argument::form::operand) return true;
+        std::int64_t k = 0;
+        for (value_type y : view_.operands(v))
+            if (y == x) return k == arguments[0].integer;
+            else ++k;
+        return true;
+    }
     /// Whether somebody writes into x in place, or into something that is made of x as it is.
     [[nodiscard]] bool is_written(value_type x, bool and_views = true) const {
         for (vertex_type reader : view_.consumers(x)) {
             const std::string_view name = tensors_.operation(reader);
             const std::size_t at = name.rfind('.');
-            if (at != std::string_view::npos && at > 0 && name[at - 1] == '_') return true;
+            if (at != std::string_view::npos && at > 0 && name[at - 1] == '_' && may_write(reader, x)) return true;
             if (!and_views || !one_of(name, arranged)) continue;
             for (value_type y : view_.results(reader))
                 if (is_written(y, false)) return true;
@@ -219,6 +237,36 @@ private:
         const tensor_argument& a = arguments[filled_with];
         return (a.what == tensor_argument::form::integer && a.integer == 0) ||
                (a.what == tensor_argument::form::real && !(a.real < 0) && !(a.real > 0));
+    }
+
+    /// Whether x holds integers, whatever its type.
+    [[nodiscard]] bool holds_integers(value_type x) const {
+        do {
+            const element_type e = components(x).empty() ? element_type::other : components(x)[0].element;
+            if (detail::aten::is_integral(e) || e == element_type::boolean) return true;
+            if (is_written(x)) return false;
+        } while (step_back(x, [](std::string_view name, vertex_type) {
+            return one_of(name, arranged) || name == "aten.sum.default" || name == "aten.sum.dim_IntList";
+        }));
+        return tensors_.operation(view_.producer(x)) == "aten.histc.default";
+    }
+
+    /// Whether x was made by arange from 0 in steps of 1, and nobody writes into it in place.
+    [[nodiscard]] bool is_ascending(value_type x) const {
+        static constexpr std::string_view copies[] = {"aten._to_copy.default", "aten.alias.default",
+                                                      "aten.clone.default", "prims.convert_element_type.default"};
+        do {
+            if (is_written(x)) return false;
+        } while (step_back(x, [](std::string_view name, vertex_type) { return one_of(name, copies); }));
+        const vertex_type p = view_.producer(x);
+        const std::string_view name = tensors_.operation(p);
+        const std::span<const tensor_argument> a = tensors_.arguments(p);
+        const auto is = [&](std::size_t k, std::int64_t n) {
+            return k < a.size() && a[k].what == tensor_argument::form::integer && a[k].integer == n;
+        };
+        if (name == "aten.arange.default") return true;
+        return (name == "aten.arange.start" || name == "aten.arange.start_step") && is(0, 0) &&
+               (a.size() < 3 || is(2, 1));
     }
 
     /// Whether x, and whatever it is a view of, has one reader.

@@ -33,6 +33,10 @@ struct aten_history {
     /// The value that a count was read from: back through casts, copies, reads of one element and sums over the inner
     /// dimensions. `place` is the element that was read, or -1.
     std::int64_t (*counts)(const void* program, std::size_t operand, std::int64_t& place) = nullptr;
+    /// Whether its elements are integers, whatever its type: counts, or integers that were cast, and sums of them.
+    bool (*integers)(const void* program, std::size_t operand) = nullptr;
+    /// Whether its elements are 0, 1, 2, ..., as arange has made them.
+    bool (*ascending)(const void* program, std::size_t operand) = nullptr;
 };
 
 struct aten_call {

@@ -47,10 +47,13 @@ inline chunk_verdict made_like(const aten_call& c) {
     return c.give({chunk_kind::permuted, s.dim, 0, c.ledger->alike(c.ledger->rows_of(s.order)), 0});
 }
 
-/// arange(number of rows): their numbers.
-inline chunk_verdict numbered(const aten_call& c) {
-    const std::size_t k = c.operand(0, "end");
-    if (!c.is_number(k) || c.operands.size() != 1 || !is_addend(c.state(k)) || !is_integral(c.result_types[0].element))
+/// arange(number of rows): their numbers. `End`: which argument that is; a start before it is 0, a step behind it 1.
+template <std::size_t End>
+chunk_verdict numbered(const aten_call& c) {
+    const std::size_t k = c.operand(End, "end");
+    const bool from_0 = End == 0 || c.integer(0, "start", -1) == 0, by_1 = c.integer(End + 1, "step", 1) == 1;
+    if (!from_0 || !by_1 || !c.is_number(k) || c.operands.size() != 1 || !is_addend(c.state(k)) ||
+        !is_integral(c.result_types[0].element))
         return c.refuse("numbers rows from a start or by a step that has no rule");
     const chunk_state& n = c.state(k);
     if (n.positions > 0 && c.result_types[0].shape[0] == n.positions * c.tokens)
@@ -90,6 +93,12 @@ inline chunk_verdict size_read(const aten_call& c) {
 /// _local_scalar_dense: the value of a tensor of one element.
 inline chunk_verdict value_read(const aten_call& c) {
     if (!c.is_tensor(0) || !is_addend(c.state(0))) return c.refuse(reads_unknown);
+    return c.give({chunk_kind::addend, -1, 0, 0, 0});
+}
+
+/// scalar_tensor: a number as a tensor of one element.
+inline chunk_verdict number_held(const aten_call& c) {
+    if (!c.is_number(0) || !is_addend(c.state(0))) return c.refuse(reads_unknown);
     return c.give({chunk_kind::addend, -1, 0, 0, 0});
 }
 

@@ -94,12 +94,81 @@ inline bool only_index(const aten_call& c, const tensor_argument& list, std::siz
     return given == 1 && c.is_tensor(index) && c.type(index).element != element_type::boolean;
 }
 
+/// Several indices side by side, broadcast against each other.
+struct index_rows {
+    std::int64_t first = 0, count = 0;  ///< the dimensions that are indexed
+    std::int64_t rank = 0;              ///< of the indices, broadcast
+    chunk_state rows;                   ///< of these; whole if all chunks share them
+    std::size_t numbering = SIZE_MAX;   ///< the one that has numbers of rows of the chunk,
+    std::int64_t dim = -1;              ///< and its dimension
+};
+/// False: `v` says why not.
+inline bool several_indices(const aten_call& c, const tensor_argument& list, index_rows& r, chunk_verdict& v) {
+    static constexpr std::string_view apart = "has indices that are not side by side, or a mask: no rule for that";
+    const std::int64_t end = static_cast<std::int64_t>(list.items.size());
+    const auto at = [&](std::int64_t d) { return c.operand(list.items[static_cast<std::size_t>(d)]); };
+    const auto rank_of = [&](std::size_t k) { return static_cast<std::int64_t>(c.shape(k).size()); };
+    while (r.first < end && list.items[static_cast<std::size_t>(r.first)].what == argument_form::none) ++r.first;
+    for (std::int64_t d = r.first; d < end; ++d) {
+        if (!c.is_tensor(at(d)) || c.type(at(d)).element == element_type::boolean) return v = c.refuse(apart), false;
+        if (rank_of(at(d)) > r.rank) r.rank = rank_of(at(d));
+        ++r.count;
+    }
+    bool any = false;
+    for (std::int64_t d = r.first; d < end; ++d) {
+        const chunk_state& s = c.state(at(d));
+        if (is_whole(s)) continue;
+        if (is_addend(s)) return v = c.refuse("is not linear in an operand that is a sum over chunks"), false;
+        if (s.what == chunk_kind::opaque) return v = c.refuse(foreign_rows), false;
+        const chunk_state here = moved_to(rows_only(s), s.dim + r.rank - rank_of(at(d)));
+        if (!any) r.rows = here;
+        else if (!join_rows(c, r.rows, here)) return v = c.refuse(no_such_rows), false;
+        any = true;
+        if (!counts_rows(s)) continue;
+        if (r.numbering != SIZE_MAX) return v = c.refuse(reads_row_numbers), false;
+        r.numbering = at(d);
+        r.dim = d;
+    }
+    for (std::int64_t d = r.first; any && d < end; ++d) {
+        const std::int64_t own = r.rows.dim - r.rank + rank_of(at(d));
+        if (is_whole(c.state(at(d))) && own >= 0 && c.shape(at(d))[static_cast<std::size_t>(own)] != 1)
+            return v = c.want(at(d), own, r.rows), false;
+    }
+    return true;
+}
+
+/// Elements of operand x where several indices say.
+inline chunk_verdict elements_looked_up(const aten_call& c, std::size_t x, const tensor_argument& list) {
+    chunk_verdict v;
+    index_rows r;
+    if (!several_indices(c, list, r, v)) return v;
+    const chunk_state& s = c.state(x);
+    if (is_whole(r.rows)) {
+        if (is_addend(s)) return c.give(s);
+        if (!is_plain(s)) return c.refuse(reads_unknown);
+        if (s.dim >= r.first && s.dim < r.first + r.count)
+            return c.refuse("looks up rows of one chunk by numbers that all chunks share");
+        return c.give(s.dim < r.first ? s : moved_to(s, s.dim - r.count + r.rank));
+    }
+    const chunk_state found = moved_to(r.rows, r.rows.dim + r.first);
+    if (r.numbering == SIZE_MAX) {
+        if (is_whole(s)) return c.give(found);
+        return c.refuse(is_addend(s) ? "looks up a part of a sum" : foreign_rows);
+    }
+    const chunk_state& by = c.state(r.numbering);
+    if (is_whole(s) && by.positions != 0 && c.shape(x)[static_cast<std::size_t>(r.dim)] == by.positions * c.tokens)
+        return c.want(x, r.dim, as_tokens);
+    if (!is_cut(s) || !is_plain(s) || s.dim != r.dim || !numbers_rows_of(c, by, s, c.shape(x)))
+        return c.refuse(foreign_rows);
+    return c.give(found);
+}
+
 inline chunk_verdict indexed(const aten_call& c) {
     std::size_t index = 0;
     std::int64_t dim = 0;
     const std::size_t x = c.operand(0, "self");
-    if (!c.is_tensor(x) || !only_index(c, c.argument(1, "indices"), index, dim))
-        return c.refuse("has more than one index, or a mask: no rule for that");
+    if (!c.is_tensor(x)) return c.refuse(chunk_number);
+    if (!only_index(c, c.argument(1, "indices"), index, dim)) return elements_looked_up(c, x, c.argument(1, "indices"));
     return rows_looked_up(c, x, index, dim);
 }
 

@@ -156,7 +156,8 @@ inline chunk_verdict pointwise_sum(const aten_call& c, linear l) {
             case linear::but_for_rounding_up: {
                 const element_type from = c.type(0).element, to = c.result_types[0].element;
                 return to != element_type::boolean &&
-                       (!is_integral(to) || is_integral(from) || from == element_type::boolean);
+                       (!is_integral(to) || is_integral(from) || from == element_type::boolean ||
+                        c.history.integers(c.history.program, 0));
             }
             case linear::never:
                 break;
@@ -211,8 +212,9 @@ chunk_verdict written(const aten_call& c) {
     chunk_state after = c.results[0];
     if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
     // Rows that were all alike are in one order from now on: who else reads them would still take them for alike.
-    if (c.ledger->all_alike(before.order) && after.what == chunk_kind::permuted && after.dim == before.dim &&
-        c.history.read_here_only(c.history.program, target))
+    const bool orderly = after.what == chunk_kind::permuted || after.what == chunk_kind::sliced;
+    if (before.what == chunk_kind::permuted && c.ledger->all_alike(before.order) && orderly &&
+        after.dim == before.dim && c.history.read_here_only(c.history.program, target))
         return v;
     return c.refuse("writes rows of the chunk in another order than the one they are in");
 }
