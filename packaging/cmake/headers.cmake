@@ -132,6 +132,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/aten_call.hpp
     include/stretto/transform/detail/aten_factories.hpp
     include/stretto/transform/detail/aten_gather.hpp
+    include/stretto/transform/detail/aten_history.hpp
     include/stretto/transform/detail/aten_ledger.hpp
     include/stretto/transform/detail/aten_norms.hpp
     include/stretto/transform/detail/aten_pointwise.hpp
