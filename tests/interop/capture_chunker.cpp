@@ -90,6 +90,32 @@ TEST_CASE("clones have the extents, work and bytes of their part") {
     CHECK(support::complaints_about(*step, made) == "");
 }
 
+TEST_CASE("chunks of a collective cost what the table says, or their share of a step without one") {
+    // The columns of x are exchanged.
+    const auto exchanges = [](const std::string& collectives) {
+        return R"({"format":"stretto-graph","version":1,"name":"exchanges","groups":[{"name":"ep","size":2}],)"
+               R"("costs":{"memory_bytes_per_second":1e9,"launch_ns":100,"collectives":{)" +
+               collectives + R"(}},"symbols":{"s":8},"nodes":[
+{"name":"x","op":"placeholder","kind":"input","inputs":[],"outputs":[{"shape":[2,8],"dtype":"f32","symbolic":[2,"s"]}],"bytes":64,"ns":0},
+{"name":"a","op":"_c10d_functional.all_to_all_single.default","kind":"start","inputs":[0],"args":["%0",[1,1],[1,1],"ep"],"outputs":[{"shape":[2,8],"dtype":"f32","symbolic":[2,"s"]}],"bytes":64,"collective":"all_to_all","group":0,"payload":64,"ns":800},
+{"name":"b","op":"_c10d_functional.wait_tensor.default","kind":"wait","inputs":[1],"alias":[1],"outputs":[{"shape":[2,8],"dtype":"f32","symbolic":[2,"s"]}],"bytes":0,"ns":0},
+{"name":"out","op":"output","kind":"output","inputs":[2],"outputs":[],"bytes":0,"ns":0}]})";
+    };
+    const auto times = [&](const std::string& collectives, const char* name) {
+        const auto step = support::parse_capture(exchanges(collectives), "exchanges.json");
+        REQUIRE(step);
+        const capture made = in_chunks(*step, {6, 2}).step;
+        CHECK(support::complaints_about(*step, made) == "");
+        std::vector<std::int64_t> all;
+        for (const char* k : {"0", "1"})
+            if (const auto v = made.find(std::string(name) + "_chunk" + k)) all.push_back(made.duration(*v).count);
+        return all;
+    };
+    const std::string table = R"("ep":{"all_to_all":[[0,900],[64,1540]]})";
+    CHECK(times(table, "a") == std::vector<std::int64_t>{900 + 480, 900 + 160});
+    CHECK(times("", "a") == std::vector<std::int64_t>{600, 200});
+}
+
 TEST_CASE("names that are taken are not taken again") {
     std::string text = small_step;
     text.replace(text.find("\"name\":\"w\""), 10, "\"name\":\"y_chunk0\"");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "stretto/core/chunk_model.hpp"
@@ -47,7 +48,8 @@ public:
             c.payload = step_->payload(v);
             if (!part.operands.empty() && has_rows(part.operands[0])) {
                 c.payload.count = part.share(c.payload.count);
-                c.duration = collective_time(step_->group(v), step_->collective(v), c.payload);
+                const auto priced = collective_time(step_->group(v), step_->collective(v), c.payload);
+                c.duration = priced.value_or(nanoseconds{part.share(c.duration.count)});
             }
         } else if (step_->kind(v) == op_kind::compute) {
             c.duration = time_of_part(v, bytes{size}, part);
@@ -90,10 +92,11 @@ private:
         const std::int64_t least = std::min(work, static_cast<std::int64_t>(writing));
         return {launch + std::max(done, least)};
     }
-    [[nodiscard]] nanoseconds collective_time(group_id group, collective_kind kind, bytes payload) const {
+    [[nodiscard]] std::optional<nanoseconds> collective_time(group_id group, collective_kind kind,
+                                                             bytes payload) const {
         for (const collective_cost_table& t : step_->costs().collectives)
             if (t.group == step_->groups()[group].name && t.collective == kind) return interpolate(t.points, payload);
-        return {};
+        return std::nullopt;
     }
     [[nodiscard]] nanoseconds time_of_copy(bytes written) const {
         const double moved = 2 * static_cast<double>(written.count) / step_->costs().memory_bytes_per_second * 1e9;
