@@ -139,6 +139,27 @@ TEST_CASE("a write that names who allocates it, not the view of it that it goes 
     CHECK(support::complaints_about(step, made->step) == "");
 }
 
+TEST_CASE("what a collective brings is not cut before it has arrived, even if only its shape is read") {
+    const small_step small =
+        two_inputs()
+            .add("s", "_c10d_functional.all_reduce.default", "start", {"x"}, {-4, 3}, R"(["%0","sum","dp"])",
+                 R"(,"collective":"all_reduce","group":0,"payload":48)")
+            .add("n", "aten.sym_size.int", "view", {"s"}, {}, R"(["%0",0])")
+            .add("a", "_c10d_functional.wait_tensor.default", "wait", {"s"}, {-4, 3}, "null", R"(,"alias":[2])")
+            .add("b", "aten.neg.default", "compute", {"a"}, {-4, 3})
+            .add("out", "output", "output", {"b", "n"}, {});
+    const capture step = small.made();
+    const auto tensors = support::read_tensors(step);
+    REQUIRE(tensors);
+    const auto made = support::chunk_step(step, *tensors, regions{{small.region, {1, 3}}},
+                                          token_symbols_of(step)[0].dimensions, {.skip_refused = true});
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+    CHECK(made->step.find("a_part1"));
+    CHECK(!made->step.find("s_part0"));
+    CHECK(made->step.find("n"));
+    CHECK(support::complaints_about(step, made->step) == "");
+}
+
 TEST_CASE("regions and sizes that make no sense") {
     const small_step s = chain();
     CHECK(complaint(s, {}) == "no region to chunk is given; a region is a set of nodes, and rows per chunk");

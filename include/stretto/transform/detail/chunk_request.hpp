@@ -56,7 +56,11 @@ public:
         return true;
     }
 
+    /// What a collective brings is cut behind its wait; on the way, only its shape may be read.
     bool take_tokens(std::span<const token_dimension<X>> tokens) {
+        std::vector<char> flies(p_.size(), false);
+        for (std::uint32_t w = 0; w < p_.size(); ++w)
+            if (p_.launch[w] != w) flies[p_.launch[w]] = true;
         for (const token_dimension<X>& t : tokens) {
             const std::uint32_t x = n_.value_number(g_, t.value);
             const V from = g_.producer(t.value);
@@ -66,7 +70,7 @@ public:
             for (std::uint32_t r = 0; r < p_.tokens.size(); ++r)
                 if (chunks_.extent(t.value, 0, t.dim) % p_.tokens[r] != 0)
                     return fail(chunk_reason::extent_indivisible, r, from, from);
-            p_.token_dim[x] = static_cast<std::int8_t>(t.dim);
+            if (!flies[p_.producer[x]]) p_.token_dim[x] = static_cast<std::int8_t>(t.dim);
         }
         return true;
     }

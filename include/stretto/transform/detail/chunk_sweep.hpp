@@ -183,7 +183,8 @@ private:
         if (verdict.possible) return verdict;
         std::int32_t k = 0;
         for (std::uint32_t x : p_.operands[v]) {
-            const bool wanted = verdict.wanted == k && p_.components(x) == 1 && p_.token_dim[x] < 0;
+            const bool wanted =
+                verdict.wanted == k && p_.components(x) == 1 && p_.token_dim[x] < 0 && waits_[p_.producer[x]].empty();
             k += static_cast<std::int32_t>(p_.components(x));
             if (!wanted || operands_[static_cast<std::size_t>(verdict.wanted)].what != kind::whole) continue;
             const std::int64_t extent = extent_(x, static_cast<std::size_t>(verdict.wanted_dim));
