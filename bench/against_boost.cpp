@@ -8,6 +8,8 @@
 // which is more than was asked for. Two program orders: one that is topological, as that of an IR usually is, and a
 // random one. The floor is one sweep over the same rows that looks up a number of every neighbour.
 
+#include <malloc.h>
+
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/breadth_first_search.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -17,6 +19,7 @@
 #include <boost/property_map/property_map.hpp>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -316,6 +319,10 @@ int main(int argc, char** argv) {
     if (sizes.empty()) sizes = smoke ? std::vector<std::uint32_t>{2'000} : std::vector{10'000u, 100'000u, 1'000'000u};
     std::printf("ns per vertex (up_set: per vertex found)\n%-26s %9s %-17s %6s %8s %8s %8s %8s %8s %8s\n", "graph",
                 "vertices", "", "floor", "ours", "on csr", "Bst csr", "Bst list", "ratio", "on csr");
+    // Freed memory stays with the process. Else the results of large graphs, and of those only, would be new pages in
+    // every run, and growth that of the kernel.
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
     std::vector<figure> figures;
     for (const std::uint32_t size : sizes) {
         const bench::synthetic_step step = bench::make_synthetic_step(size);

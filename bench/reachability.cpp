@@ -254,7 +254,7 @@ void report_closure(const std::string& name, const bench::plain_graph& g, const 
 struct growth {
     double nodes = 0, parts = 0, build = 0, ask = 0, resident = 0, sort = 0;
     double sweep = 0,
-           touch = 0;  // floors of building: a sweep, and writing 16 bytes per node where nothing was written
+           touch = 0;  // floors of building: a sweep, and writing 8 bytes per node where nothing was written
 };
 
 /// Seconds to write memory that the process has not had before.
@@ -291,7 +291,7 @@ growth measure_apart(std::uint32_t nodes, const settings& effort) {
         bench::keep(bench::sweep(g.view(), level));
         f.sweep = bench::thread_seconds() - before;
         malloc_trim(0);
-        f.touch = first_touch(std::size_t{16} * g.size());
+        f.touch = first_touch(std::size_t{8} * g.size());
         malloc_trim(0);  // or the index would live in what the generator has freed
         const double resident = bench::measure_resident_memory().now;
         bench::reset_peak_memory();
