@@ -375,6 +375,19 @@ bool slices_are_better(const chunk_question& q, const chunk_regions& regions) {
     return is_faster_in_slices(q, regions, time_of(q, regions, false));
 }
 
+bool any_in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
+                   const stretto::token_symbol& tokens, const std::vector<std::uint32_t>& nodes) {
+    chunk_regions everything{{{}, stretto::equal_chunks(tokens.value, 2)}};
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        if (step.kind(v) != stretto::op_kind::input && step.kind(v) != stretto::op_kind::output)
+            everything[0].candidates.push_back(v);
+    const auto made = stretto::chunk_tasks(step, tensors, everything, tokens.dimensions, options_for(false));
+    if (!made) return false;
+    return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t v) {
+        return std::count(made->original.begin(), made->original.end(), v) > 1;
+    });
+}
+
 stretto::chunk_options options_for(bool slices) {
     stretto::chunk_options options;
     options.skip_refused = true;

@@ -48,6 +48,10 @@ chunk_answer best_chunks(const chunk_question& q, std::size_t most);
 /// by concatenation, within the memory limit.
 bool slices_are_better(const chunk_question& q, const chunk_regions& regions);
 
+/// Whether at least one of these nodes runs per chunk, if all that can is cut along these tokens.
+bool any_in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
+                   const stretto::token_symbol& tokens, const std::vector<std::uint32_t>& nodes);
+
 /// What chunks of a captured step are planned with.
 stretto::chunk_options options_for(bool slices);
 

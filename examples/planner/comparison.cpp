@@ -152,16 +152,21 @@ std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
     return groups;
 }
 
-/// The symbol that most shapes of the step have; without symbols, the tokens that it exchanges, by the fewest rows.
+/// The symbol that most shapes of the step have. If there is none, or if it is not one that tokens are exchanged along,
+/// such as the length of the sequences of a batch: the tokens that the step exchanges, by the fewest rows.
 std::optional<stretto::token_symbol> tokens_of(const stretto::capture& step, const stretto::capture_tensors& tensors) {
     std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
-    if (!symbols.empty()) return std::move(symbols.front());
     const std::vector<stretto::token_exchange> exchanges = stretto::token_exchanges(step, tensors);
+    std::vector<std::uint32_t> dispatches;
+    for (const stretto::token_exchange& e : exchanges) dispatches.push_back(e.dispatch);
+    if (!symbols.empty() && (exchanges.empty() || any_in_chunks(step, tensors, symbols[0], dispatches)))
+        return std::move(symbols.front());
     if (exchanges.empty()) return std::nullopt;
     stretto::token_symbol tokens{"tokens", INT64_MAX, {}};
     for (const stretto::token_exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
     for (const stretto::token_exchange& e : exchanges)
         if (e.rows % tokens.value == 0) tokens.dimensions.push_back(e.tokens);
+    if (!symbols.empty() && !any_in_chunks(step, tensors, tokens, dispatches)) return std::move(symbols.front());
     return tokens;
 }
 
