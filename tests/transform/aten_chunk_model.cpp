@@ -223,6 +223,17 @@ TEST_CASE("a buffer that all chunks share may be added to, in a chain, and not b
     CHECK_FALSE(copied.ask(4, {whole, addend}).possible);
 }
 
+TEST_CASE("a sum taken from a number of the chunk is a sum") {
+    program rest(input("x", "[1]", "i32") + input("n", "number") +
+                 node("aten.rsub.Scalar", "[0,1]", R"(["%0","%1"])", "[1]", "i32"));
+    CHECK(rest.ask(4, {addend, addend}).possible);
+    CHECK(rest.results[0] == addend);
+    CHECK_FALSE(rest.ask(4, {addend, whole}).possible);
+    program scaled(input("x", "[1]", "i32") + input("n", "number") +
+                   node("aten.mul.Tensor", "[0,1]", R"(["%0","%1"])", "[1]", "i32"));
+    CHECK_FALSE(scaled.ask(4, {addend, addend}).possible);
+}
+
 TEST_CASE("counts that are floats become integers as sums") {
     const auto counted = [](const std::string& how, const std::string& args) {
         return input("x", "[8]") + R"({"name":"c","op":")" + how + R"(","kind":"compute","inputs":[0],"args":)" + args +

@@ -227,8 +227,26 @@ void fma(operator_call& c) {
     });
 }
 
+/// addcmul and addcdiv(self, a, b, value): self + value * a * b, or value * a / b.
+template <class = void>
+void add_product(operator_call& c) {
+    const bool divides = c.operation.starts_with("aten.addcdiv");
+    const tensor self = c.input(0, "self"), a = c.input(1, "tensor1"), b = c.input(2, "tensor2");
+    const double value = c.real(SIZE_MAX, "value", 1);
+    const extents shape = broadcast(c, broadcast(c, self.shape(), a.shape()), b.shape());
+    if (self.category() != element_class::real || a.element() != self.element() || b.element() != self.element())
+        c.fail("is supported for floats of one type");
+    if (c.failed()) return;
+    std::vector<double> x = expanded(self, shape).values<double>();
+    const std::vector<double> y = expanded(a, shape).values<double>(), z = expanded(b, shape).values<double>();
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] += divides ? value * y[k] / z[k] : value * y[k] * z[k];
+    c.give(made_of<double>(self.element(), shape, x));
+}
+
 template <class = void>
 inline constexpr operator_entry arithmetic_operators[] = {
+    {"aten.addcmul", "default", add_product<>},
+    {"aten.addcdiv", "default", add_product<>},
     {"aten.add", "Tensor Scalar", add<>, operator_entry::trait::has_in_place_form},
     {"aten.sub", "Tensor Scalar", sub<>, operator_entry::trait::has_in_place_form},
     {"aten.rsub", "Scalar", rsub<>},

@@ -148,7 +148,7 @@ inline constexpr operator_entry comparison_operators[] = {
     {"aten.le", "Tensor Scalar", less_equal<>},
     {"aten.gt", "Tensor Scalar", greater<>},
     {"aten.ge", "Tensor Scalar", greater_equal<>},
-    {"aten.logical_and", "default", logical_and<>},
+    {"aten.logical_and", "default", logical_and<>, operator_entry::trait::has_in_place_form},
     {"aten.logical_or", "default", logical_or<>},
     {"aten.bitwise_and", "Tensor Scalar", bitwise_and<>},
     {"aten.bitwise_or", "Tensor Scalar", bitwise_or<>},

@@ -141,7 +141,8 @@ inline chunk_verdict pointwise_sum(const aten_call& c, linear l) {
                           c.history.all_zero(c.history.program, k);
         addends += is_addend(c.state(k)) || zero;
         if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
-        if (c.is_number(k) && !is_whole(c.state(k))) return c.refuse(chunk_number);
+        if (c.is_number(k) && !is_whole(c.state(k)) && (l != linear::in_all_at_once || !is_addend(c.state(k))))
+            return c.refuse(chunk_number);
     }
     const bool exact = [&] {
         switch (l) {

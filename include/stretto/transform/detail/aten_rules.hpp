@@ -1,4 +1,5 @@
 // Which rule an operator has: sorted by name, searched by halves. An operator that is not here is refused.
+// Longer than 300 lines: it is one table.
 #ifndef STRETTO_TRANSFORM_DETAIL_ATEN_RULES_HPP
 #define STRETTO_TRANSFORM_DETAIL_ATEN_RULES_HPP
 
@@ -40,6 +41,7 @@ inline constexpr aten_rule scaled = pointwise<linear::in_one_at_a_time, row_numb
 inline constexpr aten_rule scaled_in_place = written<pointwise<linear::in_one_at_a_time, row_numbers::refused>>;
 inline constexpr aten_rule rest = pointwise<linear::never, row_numbers::remainder>;
 inline constexpr aten_rule difference = pointwise<linear::in_all_at_once, row_numbers::subtracted>;
+inline constexpr aten_rule reversed_difference = pointwise<linear::in_all_at_once, row_numbers::refused>;
 inline constexpr aten_rule subtracted_in_place = written<pointwise<linear::in_all_at_once, row_numbers::refused>>;
 
 /// div with a rounding mode: numbers of rows may be divided rounding down, which for them is rounding to zero.
@@ -84,6 +86,8 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.add.Tensor", sum},
     {"aten.add_.Scalar", added_in_place},
     {"aten.add_.Tensor", added_in_place},
+    {"aten.addcdiv.default", elementwise},
+    {"aten.addcmul.default", elementwise},
     {"aten.addmm.default", multiplied_with_bias},
     {"aten.alias.default", copy},
     {"aten.all.default", reduced<reduction::extreme, -1>},
@@ -174,6 +178,7 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.log_softmax.int", along_one<1, false>},
     {"aten.logcumsumexp.default", along_one<1, false>},
     {"aten.logical_and.default", elementwise},
+    {"aten.logical_and_.default", computed_in_place},
     {"aten.logical_not.default", elementwise},
     {"aten.logical_or.default", elementwise},
     {"aten.logsumexp.default", reduced<reduction::extreme, 1>},
@@ -230,7 +235,7 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.round.default", elementwise},
     {"aten.rsqrt.default", elementwise},
     {"aten.rsqrt_.default", computed_in_place},
-    {"aten.rsub.Scalar", elementwise},
+    {"aten.rsub.Scalar", reversed_difference},
     {"aten.scalar_tensor.default", number_held},
     {"aten.scatter.src", scattered<false>},
     {"aten.scatter.value", scattered<false>},
