@@ -97,6 +97,10 @@ public:
     [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
     [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
 
+    [[nodiscard]] bool share_storage(old_id x, old_id y) const {
+        return std::ranges::any_of(step_storages[x], [&](old_id s) { return contains(step_storages[y], s); });
+    }
+
     /// All storage that the results of a node of the plan live in.
     [[nodiscard]] bytes room_of(new_id v) const {
         bytes total;

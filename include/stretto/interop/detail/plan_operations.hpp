@@ -1,5 +1,5 @@
 // Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, clones
-// with their originals.
+// with their originals. Longer than 300 lines: it is all that is asked of one operation.
 #ifndef STRETTO_INTEROP_DETAIL_PLAN_OPERATIONS_HPP
 #define STRETTO_INTEROP_DETAIL_PLAN_OPERATIONS_HPP
 
@@ -156,8 +156,8 @@ private:
         if (!free_places) return;
         for (new_id x : is) {
             const bool extent = clone && m_.plan_fields.outputs(x).empty();
-            if (!extent && std::none_of(was.begin(), was.end(),
-                                        [&](old_id y) { return fits(v, y, x) != plan_stand_ins::answer::no; }))
+            const auto fitting = [&](old_id y) { return fits(v, y, x) != plan_stand_ins::answer::no; };
+            if (!extent && std::ranges::none_of(was, fitting))
                 add(plan_rule::inputs_changed, name, m_.plan.name(x),
                     "reads " + m_.quoted(m_.plan, x) + ", for which the step has no counterpart", hint);
         }
@@ -174,40 +174,33 @@ private:
 
     /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other.
     void check_writes(old_id u, new_id v) {
-        const auto was = m_.step.writes(u);
-        const auto is = m_.plan.writes(v);
-        bool same = was.size() == is.size();
-        for (std::size_t k = 0; same && k < was.size(); ++k)
-            same = std::any_of(is.begin(), is.end(), [&](new_id x) {
-                const auto stands_for = [&](old_id y) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
-                const auto operands = m_.step.inputs(u);
-                return stands_for(was[k]) || std::any_of(operands.begin(), operands.end(), [&](old_id y) {
-                           return share_storage(y, was[k]) && stands_for(y);
-                       });
+        const auto was = m_.step.writes(u), operands = m_.step.inputs(u), is = m_.plan.writes(v);
+        const auto stands_for = [&](old_id y, new_id x) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
+        const auto kept = [&](old_id w) {
+            return std::ranges::any_of(is, [&](new_id x) {
+                const auto names = [&](old_id y) { return m_.share_storage(y, w) && stands_for(y, x); };
+                return stands_for(w, x) || std::ranges::any_of(operands, names);
             });
-        if (!same)
+        };
+        if (was.size() != is.size() || !std::ranges::all_of(was, kept))
             add(plan_rule::writes_changed, m_.plan.name(v), "", "does not write in place what it writes in the step",
                 "mutates names the same nodes");
-    }
-
-    [[nodiscard]] bool share_storage(old_id x, old_id y) const {
-        const auto& of_x = m_.step_storages[x];
-        return std::any_of(of_x.begin(), of_x.end(), [&](old_id s) { return contains(m_.step_storages[y], s); });
     }
 
     /// Results must live at least where they lived: everything that keeps order and memory right hangs on it.
     void check_storages(old_id u, new_id v) {
         for (old_id s : m_.step_storages[u]) {
             if (s == u || m_.absorbed_by[s] != nobody) continue;
-            const auto is = m_.plan_storages[v];
-            const auto any = [&](auto accept) { return std::any_of(is.begin(), is.end(), accept); };
-            bool kept = m_.new_of[s] != nobody && contains(is, m_.new_of[s]);
-            if (!kept && m_.bucket_of[s] != nobody)
-                kept = any(
-                    [&](new_id x) { return m_.role[x] == plan_role::unpack || m_.bucket_at[x] == m_.bucket_of[s]; });
-            if (!kept && (m_.chunked(s) || m_.role[v] == plan_role::clone))
-                kept = any(
-                    [&](new_id x) { return m_.role[x] == plan_role::recombination || m_.role[x] == plan_role::clone; });
+            const auto any = [&](auto accept) { return std::ranges::any_of(m_.plan_storages[v], accept); };
+            bool kept = m_.new_of[s] != nobody && contains(m_.plan_storages[v], m_.new_of[s]);
+            const auto of_bucket = [&](new_id x) {
+                return m_.role[x] == plan_role::unpack || m_.bucket_at[x] == m_.bucket_of[s];
+            };
+            if (!kept && m_.bucket_of[s] != nobody) kept = any(of_bucket);
+            const auto of_chunks = [&](new_id x) {
+                return m_.role[x] == plan_role::recombination || m_.role[x] == plan_role::clone;
+            };
+            if (!kept && (m_.chunked(s) || m_.role[v] == plan_role::clone)) kept = any(of_chunks);
             if (!kept)
                 add(plan_rule::storage_lost, m_.plan.name(v), m_.step.name(s),
                     "does not share the storage of " + m_.quoted(m_.step, s), "alias names the same nodes");
