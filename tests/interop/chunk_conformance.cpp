@@ -465,6 +465,64 @@ TEST_CASE("backward reads the parts that forward has left") {
     CHECK(o.step.inputs(at(o, "gr_chunk1"))[1] == at(o, "r_chunk1"));
 }
 
+TEST_CASE("rows that a grouped product has in groups are in the order of runs of the same counts") {
+    const auto integers = [](small_step s, const char* type, const std::string& from, const std::string& to) {
+        return edited(edited(std::move(s), R"("dtype":"f32")", std::string(R"("dtype":")") + type + '"'), from, to);
+    };
+    small_step s = two_inputs()
+                       .add("experts", "placeholder", "input", {}, {3, 3, 3})
+                       .add("biases", "placeholder", "input", {}, {3, 3})
+                       .add("choice", "aten.argmax.default", "compute", {"x"}, {-4}, R"(["%0",1])");
+    s = integers(std::move(s), "i64", R"("bytes":16)", R"("bytes":32)");
+    s.add("counts", "aten.histc.default", "compute", {"choice"}, {3}, R"(["%0",3,0,3])");
+    s = integers(std::move(s), "i64", R"("bytes":12)", R"("bytes":24)");
+    s.add("sorted", "aten.sort.stable", "compute", {"choice"}, {-4}, "null", R"(,"kwargs":{"stable":true})");
+    const std::string one = R"({"shape":[4],"dtype":"i64","symbolic":["s"]})";
+    s = edited(integers(std::move(s), "i64", R"("bytes":16)", R"("bytes":64)"), one, one + "," + one);
+    s.add("order", "getitem", "view", {"sorted"}, {-4}, R"(["%0",1])", R"(,"alias":[6])");
+    s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i64")");
+    s.add("rows", "aten.index.Tensor", "compute", {"x", "order"}, {-4, 3}, R"(["%0",["%1"]])")
+        .add("ends", "aten.cumsum.default", "compute", {"counts"}, {3}, R"(["%0",0])", R"(,"kwargs":{"dtype":"i32"})");
+    s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+    s = with_number(std::move(s), "n", "aten.sym_size.int", "order", R"(["%0",0])");
+    const auto finish = [&](const char* counts) {
+        s.add("runs", "aten.repeat_interleave.Tensor", "compute", {counts, "n"}, {-4}, R"(["%0"])",
+              R"(,"kwargs":{"output_size":"%1"})");
+        s = integers(std::move(s), "i64", R"("bytes":16)", R"("bytes":32)");
+        s.add("bias", "aten.index_select.default", "compute", {"biases", "runs"}, {-4, 3}, R"(["%0",0,"%1"])");
+    };
+    const auto product = [&] {
+        s.add("product", "aten._grouped_mm.default", "compute", {"rows", "experts", "ends"}, {-4, 3});
+    };
+    const char* counts = "counts";
+    SUBCASE("the product first") {
+        product();
+        finish(counts);
+    }
+    SUBCASE("the runs first") {
+        finish(counts);
+        product();
+    }
+    SUBCASE("other counts: no") {
+        s.add("others", "aten.mul.Tensor", "compute", {"counts"}, {3}, R"(["%0",1])");
+        s = integers(std::move(s), "i64", R"("bytes":12)", R"("bytes":24)");
+        counts = "others";
+        product();
+        finish(counts);
+    }
+    s.add("y", "aten.add.Tensor", "compute", {"product", "bias"}, {-4, 3})
+        .add("zeros", "aten.zeros_like.default", "compute", {"x"}, {-4, 3})
+        .add("back", "aten.index_put.default", "compute", {"zeros", "order", "y"}, {-4, 3}, R"(["%0",["%1"],"%2"])")
+        .add("out", "output", "output", {"back"}, {});
+    if (std::string_view(counts) == "others") {
+        CHECK(refusal(s, {{s.region, {2, 2}}}).node == s.at("y"));
+    } else {
+        const chunked_capture o = in_chunks(s, {{s.region, {1, 3}}});
+        CHECK(count(o, "aten._grouped_mm.default") == 2);
+        CHECK(count(o, "aten.index_put.default") == 2);
+    }
+}
+
 TEST_CASE("X1 eager_chunking_is_idempotent: parts are not cut again") {
     const small_step s =
         two_inputs().add("r", "aten.neg.default", "compute", {"x"}, {-4, 3}).add("out", "output", "output", {"r"}, {});

@@ -98,7 +98,7 @@ private:
             call.result_types = result_types;
             call.results = results;
             call.ledger = m.ledger_;
-            call.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending};
+            call.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending, &groups};
             sound = states.size() == types.size() && results.size() == result_types.size() && tokens > 0 && ranks();
         }
 
@@ -164,6 +164,10 @@ private:
         static bool ascending(const void* self, std::size_t operand) {
             const question& q = *static_cast<const question*>(self);
             return q.model.history_.is_ascending(q.values[operand]);
+        }
+        static std::int64_t groups(const void* self, std::size_t operand, bool ends) {
+            const question& q = *static_cast<const question*>(self);
+            return q.model.history_.groups(q.values[operand], ends);
         }
     };
 

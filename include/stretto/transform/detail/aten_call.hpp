@@ -37,6 +37,9 @@ struct aten_history {
     bool (*integers)(const void* program, std::size_t operand) = nullptr;
     /// Whether its elements are 0, 1, 2, ..., as arange has made them.
     bool (*ascending)(const void* program, std::size_t operand) = nullptr;
+    /// The value that says how many rows are in each group: what `operand` is a copy of, other groups behind them or
+    /// not, or a running sum of if it has their `ends`. -1 if it is none.
+    std::int64_t (*groups)(const void* program, std::size_t operand, bool ends) = nullptr;
 };
 
 struct aten_call {
@@ -159,8 +162,11 @@ inline bool join_rows(const aten_call& c, chunk_state& so_far, const chunk_state
     if (so_far.order != next.order) {
         if (c.ledger->rows_of(so_far.order) == 0 || c.ledger->rows_of(so_far.order) != c.ledger->rows_of(next.order))
             return false;
-        if (c.ledger->all_alike(so_far.order)) so_far.order = next.order;
-        else if (!c.ledger->all_alike(next.order)) return false;
+        const bool in_groups = c.ledger->in_same_groups(so_far.order, next.order);
+        if (c.ledger->all_alike(so_far.order) ||
+            (in_groups && (*c.ledger)[so_far.order].how == aten_ledger::origin::runs))
+            so_far.order = next.order;
+        else if (!in_groups && !c.ledger->all_alike(next.order)) return false;
     }
     if (opaque) so_far.what = chunk_kind::opaque;
     return true;

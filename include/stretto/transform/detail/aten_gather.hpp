@@ -219,7 +219,8 @@ inline chunk_verdict gathered(const aten_call& c) {
 }
 
 /// repeat_interleave(counts): as many rows of each kind as counts say. They are the rows that an exchange has received,
-/// in that order, if the counts are those that it was told.
+/// in that order, if the counts are those that it was told; and may be taken for rows that a grouped product has in
+/// groups of these counts.
 inline chunk_verdict runs(const aten_call& c) {
     const std::size_t counts = c.operand(0, "repeats"), total = c.operand(SIZE_MAX, "output_size");
     if (!c.is_tensor(counts) || !is_addend(c.state(counts)) || c.operands.size() > 2)
@@ -232,6 +233,7 @@ inline chunk_verdict runs(const aten_call& c) {
     std::uint32_t order = rows;
     if (rows == 0 || orders[rows].counts != from || place >= 0)
         order = orders.name(aten_ledger::origin::runs, 0, rows, {c.operands[counts].key});
+    orders.note_groups(order, c.history.groups(c.history.program, counts, false));
     return c.give({chunk_kind::permuted, 0, 0, order, 0});
 }
 

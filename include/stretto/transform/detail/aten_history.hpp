@@ -123,6 +123,26 @@ public:
         return key(x);
     }
 
+    /// What holds the counts of groups: see aten_history.
+    [[nodiscard]] std::int64_t groups(value_type x, bool ends) const {
+        if (!copied_from(x) || components(x)[0].shape.size() != 1) return -1;
+        const vertex_type p = view_.producer(x);
+        const std::string_view name = tensors_.operation(p);
+        const std::span<const tensor_argument> arguments = tensors_.arguments(p);
+        const bool first_dim = arguments.size() < 2 || arguments[1].integer == 0;
+        std::int64_t operand = 0;
+        if (ends) {
+            if (name != "aten.cumsum.default" || !first_dim) return -1;
+        } else if (name == "aten.cat.default" && first_dim && !arguments[0].items.empty()) {
+            operand = arguments[0].items[0].integer;
+        } else {
+            return key(x);
+        }
+        for (value_type y : view_.operands(p))
+            if (operand-- == 0) return copied_from(y) ? key(y) : -1;
+        return -1;
+    }
+
 private:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return tensors_.components(x); }
 
@@ -136,6 +156,21 @@ private:
             return true;
         }
         return false;
+    }
+
+    /// Goes back to what x has the elements of, in the same order. False if somebody writes into any of it in place.
+    [[nodiscard]] bool copied_from(value_type& x) const {
+        static constexpr std::string_view copies[] = {"aten._to_copy.default",
+                                                      "aten.alias.default",
+                                                      "aten.clone.default",
+                                                      "aten.reshape.default",
+                                                      "aten.view.default",
+                                                      "prims.convert_element_type.default",
+                                                      "_c10d_functional.wait_tensor.default"};
+        do {
+            if (components(x).size() != 1 || is_written(x)) return false;
+        } while (step_back(x, [](std::string_view name, vertex_type) { return one_of(name, copies); }));
+        return true;
     }
 
     [[nodiscard]] static bool one_of(std::string_view name, std::span<const std::string_view> names) {

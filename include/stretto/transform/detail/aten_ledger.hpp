@@ -32,6 +32,7 @@ public:
         std::uint32_t rows = 0;         ///< the order that all orders of the same rows share
         std::vector<std::int64_t> key;  ///< two of the same origin are the same if their keys are
         std::int64_t counts = -1;       ///< of exchanged: the value that the numbers of received rows were read from
+        std::int64_t groups = -1;       ///< the value that says how many rows are in each group; -1: not known
     };
 
     /// The name of an order, from 1. O(orders made directly from `before`).
@@ -40,7 +41,7 @@ public:
             if (orders_[child].how == how && orders_[child].key == key && (rows == 0 || orders_[child].rows == rows))
                 return child;
         const std::uint32_t id = static_cast<std::uint32_t>(orders_.size());
-        orders_.push_back({how, before, rows == 0 ? id : rows, std::move(key), -1});
+        orders_.push_back({how, before, rows == 0 ? id : rows, std::move(key), -1, -1});
         made_from(before).push_back(id);
         return id;
     }
@@ -53,6 +54,17 @@ public:
     order& operator[](std::uint32_t id) { return orders_[id]; }
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
+
+    /// That the rows of an order lie in groups; what was said first holds.
+    void note_groups(std::uint32_t id, std::int64_t counts) {
+        if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
+    }
+    /// Whether rows of one order may be taken for rows of the other, because those of one of them are known by their
+    /// group alone, and lie in the same groups.
+    [[nodiscard]] bool in_same_groups(std::uint32_t a, std::uint32_t b) const {
+        if (!knows(a) || !knows(b) || orders_[a].groups < 0 || orders_[a].groups != orders_[b].groups) return false;
+        return orders_[a].how == origin::runs || orders_[b].how == origin::runs;
+    }
 
     /// Both, with a blank between them; lives as long as the ledger. O(different sentences said).
     std::string_view say(std::string_view subject, std::string_view sentence) {

@@ -88,7 +88,10 @@ inline chunk_verdict grouped_product(const aten_call& c) {
     }
     if (is_addend(sa) || is_addend(sb)) return c.refuse(sum_times_rows);
     if (c.shape(b).size() == 3) {
-        if (sa.what == chunk_kind::permuted && sa.dim == 0 && is_whole(sb) && in_groups) return c.give(sa);
+        if (sa.what == chunk_kind::permuted && sa.dim == 0 && is_whole(sb) && in_groups) {
+            c.ledger->note_groups(sa.order, c.history.groups(c.history.program, ends, true));
+            return c.give(sa);
+        }
         if (is_whole(sa) && is_whole(so) && is_cut(sb) && sb.dim == 2) return c.give(moved_to(sb, 1));
         return c.refuse("needs rows that are in groups in every chunk, and the ends of its groups");
     }
