@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stretto/core/concepts.hpp"
+#include "stretto/views/snapshot.hpp"
 
 namespace stretto::detail {
 
@@ -21,8 +21,8 @@ public:
     closure_rows() = default;
     /// The vertices of the graph are positions in a topological order. O(V E / 128) time, for every successor that is
     /// not reached through one named before it V / 128 words on average.
-    template <dependence_graph G>
-    explicit closure_rows(const G& g) : row_words_((g.index_bound() + 63) / 64), words_(begin_of(row_words_ * 64)) {
+    explicit closure_rows(const snapshot_view& g)
+        : row_words_((g.index_bound() + 63) / 64), words_(begin_of(row_words_ * 64)) {
         for (auto u = static_cast<std::uint32_t>(g.index_bound()); u-- > 0;) {
             std::uint64_t* const row = words_.data() + begin_of(u);
             const std::size_t first = u / 64;
