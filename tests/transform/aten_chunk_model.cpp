@@ -291,6 +291,54 @@ TEST_CASE("several indices side by side: one may number rows of the chunk") {
     CHECK_FALSE(put.ask(4, {whole, sliced(0), sliced(0), sliced(0)}).possible);
 }
 
+TEST_CASE("rows known by their group alone go together with rows in these groups; those that have a place do not") {
+    using origin = aten_ledger::origin;
+    program sum(input("a", "[8]", "i64") + input("b", "[8]", "i64") +
+                node("aten.add.Tensor", "[0,1]", R"(["%0","%1"])", "[8]", "i64"));
+    aten_ledger& orders = sum.ledger;
+    const std::uint32_t all = orders.name(origin::exchanged, 0, 0, {1});
+    const std::uint32_t sorted = orders.name(origin::sorted, all, all, {2});
+    const std::uint32_t runs = orders.name(origin::runs, 0, all, {3});
+    const auto in = [](std::uint32_t order, kind what = kind::permuted) { return chunk_state{what, 0, 0, order, 0}; };
+    CHECK_FALSE(sum.ask(4, {in(sorted), in(runs)}).possible);
+    orders.note_groups(sorted, 7);
+    orders.note_groups(runs, 7);
+    for (const bool first : {false, true}) {
+        REQUIRE(sum.ask(4, {in(first ? runs : sorted), in(first ? sorted : runs)}).possible);
+        CHECK(sum.results[0] == in(sorted));
+    }
+    // Numbers of rows tell apart what is in one group, and so does what is looked up by them.
+    REQUIRE(sum.ask(4, {in(runs), in(orders.alike(all), kind::opaque)}).possible);
+    const std::uint32_t placed = sum.results[0].order;
+    CHECK(placed != runs);
+    program look(input("a", "[8]") + input("b", "[8]", "i64") +
+                 node("aten.index.Tensor", "[0,1]", R"(["%0",["%1"]])", "[8]"));
+    look.ledger = orders;
+    for (const std::uint32_t by : {runs, placed}) {
+        REQUIRE(look.ask(4, {in(all), in(by, kind::opaque)}).possible);
+        CHECK(look.results[0] == in(placed));
+    }
+    REQUIRE(sum.ask(4, {in(placed), in(runs)}).possible);
+    CHECK(sum.results[0] == in(placed));
+    orders.note_groups(placed, 7);
+    CHECK_FALSE(sum.ask(4, {in(sorted), in(placed)}).possible);  // in the same groups, but where in them?
+    // Runs of no rows that are known before are the order of their rows, whatever was written there.
+    const std::uint32_t own = orders.name(origin::runs, 0, 0, {4});
+    const std::uint32_t own_sorted = orders.name(origin::sorted, own, own, {5});
+    orders.note_groups(own, 7);
+    orders.note_groups(own_sorted, 7);
+    CHECK_FALSE(sum.ask(4, {in(own), in(own_sorted)}).possible);
+}
+
+TEST_CASE("counts that are put together without saying how have no groups that are known") {
+    program p(input("counts", "[3]", "i64") + input("rest", "[1]", "i64") +
+              R"({"name":"c","op":"aten.cat.default","kind":"compute","inputs":[0,1],"outputs":[)"
+              R"({"shape":[4],"dtype":"i64"}],"bytes":0,"ns":0},)" +
+              node("aten.repeat_interleave.Tensor", "[2]", R"(["%0"])", "[8]", "i64"));
+    REQUIRE(p.ask(4, {addend}).possible);
+    CHECK(p.results[0].what == kind::permuted);
+}
+
 TEST_CASE("collectives other than exchanges are refused; exchanges want rows in an order of their own") {
     for (const char* op : {"_c10d_functional.all_reduce.default", "_c10d_functional.reduce_scatter_tensor.default",
                            "_c10d_functional.all_gather_into_tensor.default"}) {

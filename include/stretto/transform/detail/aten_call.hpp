@@ -162,13 +162,13 @@ inline bool join_rows(const aten_call& c, chunk_state& so_far, const chunk_state
     if (so_far.order != next.order) {
         if (c.ledger->rows_of(so_far.order) == 0 || c.ledger->rows_of(so_far.order) != c.ledger->rows_of(next.order))
             return false;
-        const bool in_groups = c.ledger->in_same_groups(so_far.order, next.order);
-        if (c.ledger->all_alike(so_far.order) ||
-            (in_groups && (*c.ledger)[so_far.order].how == aten_ledger::origin::runs))
-            so_far.order = next.order;
-        else if (!in_groups && !c.ledger->all_alike(next.order)) return false;
+        if (c.ledger->may_be_taken_for(so_far.order, next.order)) so_far.order = next.order;
+        else if (!c.ledger->may_be_taken_for(next.order, so_far.order)) return false;
     }
-    if (opaque) so_far.what = chunk_kind::opaque;
+    if (opaque) {
+        so_far.what = chunk_kind::opaque;
+        so_far.order = c.ledger->placed(so_far.order);
+    }
     return true;
 }
 

@@ -75,6 +75,7 @@ inline chunk_verdict rows_looked_up(const aten_call& c, std::size_t x, std::size
     if (found.what == chunk_kind::opaque) {
         if (counts_rows(rows)) return c.refuse(reads_row_numbers);
         found.what = chunk_kind::permuted;
+        found.order = c.ledger->placed(found.order);
     }
     found.positions = rows.positions;
     if (by.into != 0) found.into = rows.into;

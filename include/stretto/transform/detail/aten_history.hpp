@@ -66,11 +66,7 @@ public:
 
     /// Whether x was made by arange from 0 in steps of 1, and nobody writes into it in place.
     [[nodiscard]] bool is_ascending(value_type x) const {
-        static constexpr std::string_view copies[] = {"aten._to_copy.default", "aten.alias.default",
-                                                      "aten.clone.default", "prims.convert_element_type.default"};
-        do {
-            if (is_written(x)) return false;
-        } while (step_back(x, [](std::string_view name, vertex_type) { return one_of(name, copies); }));
+        if (!copied_from(x)) return false;
         const vertex_type p = view_.producer(x);
         const std::string_view name = tensors_.operation(p);
         const std::span<const tensor_argument> a = tensors_.arguments(p);
@@ -133,7 +129,7 @@ public:
         std::int64_t operand = 0;
         if (ends) {
             if (name != "aten.cumsum.default" || !first_dim) return -1;
-        } else if (name == "aten.cat.default" && first_dim && !arguments[0].items.empty()) {
+        } else if (name == "aten.cat.default" && first_dim && !arguments.empty() && !arguments[0].items.empty()) {
             operand = arguments[0].items[0].integer;
         } else {
             return key(x);

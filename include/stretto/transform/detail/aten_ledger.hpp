@@ -21,7 +21,8 @@ public:
         natural,    ///< as the tokens are, key[0] rows a token
         sorted,     ///< `before`, sorted
         exchanged,  ///< `before`, after an all-to-all
-        runs,       ///< as many rows of each kind as counts say
+        runs,       ///< as many rows of each kind as counts say: known by their kind alone
+        placed,     ///< `before`, runs, once every row has a place of its own among them
         flipped,    ///< `before`, last row first
         alike       ///< rows that are all the same are in every order that has as many
     };
@@ -59,11 +60,18 @@ public:
     void note_groups(std::uint32_t id, std::int64_t counts) {
         if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
     }
-    /// Whether rows of one order may be taken for rows of the other, because those of one of them are known by their
-    /// group alone, and lie in the same groups.
-    [[nodiscard]] bool in_same_groups(std::uint32_t a, std::uint32_t b) const {
-        if (!knows(a) || !knows(b) || orders_[a].groups < 0 || orders_[a].groups != orders_[b].groups) return false;
-        return orders_[a].how == origin::runs || orders_[b].how == origin::runs;
+    /// The order of rows that are told apart, where those of an order are known by their kind alone.
+    std::uint32_t placed(std::uint32_t id) {
+        return knows(id) && orders_[id].how == origin::runs ? name(origin::placed, id, rows_of(id), {}) : id;
+    }
+    /// Whether rows of one order may be taken for those of another of the same rows: they are all alike, or known by
+    /// their kind alone, and the others lie in groups of these kinds. Runs that are the order of all rows with them may
+    /// have been written row by row.
+    [[nodiscard]] bool may_be_taken_for(std::uint32_t id, std::uint32_t other) const {
+        if (all_alike(id)) return true;
+        if (!knows(id) || !knows(other) || orders_[id].how != origin::runs) return false;
+        if (orders_[other].how == origin::placed && orders_[other].before == id) return true;
+        return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
     }
 
     /// Both, with a blank between them; lives as long as the ledger. O(different sentences said).
