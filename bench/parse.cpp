@@ -15,8 +15,8 @@
 #include <string>
 #include <utility>
 
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_writer.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_writer.hpp"
 
 namespace {
 

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_view.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "support/floor.hpp"
 #include "support/measure.hpp"

@@ -3,8 +3,8 @@
 // [first-result]
 #include <cstdio>
 
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_view.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 
 int main() {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_view.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "support/graph_families.hpp"
 
 namespace bench {

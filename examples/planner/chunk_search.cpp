@@ -12,7 +12,7 @@
 #include <tuple>
 #include <utility>
 
-#include "stretto/interop/chunk_tasks.hpp"
+#include "stretto/capture/chunk_tasks.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "chunk_settings.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/capture_tokens.hpp"
 #include "stretto/core/units.hpp"
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/capture_regions.hpp"
-#include "stretto/interop/capture_tensors.hpp"
-#include "stretto/interop/capture_tokens.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_tokens.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/interop/capture_regions.hpp"
-#include "stretto/interop/capture_tokens.hpp"
 
 namespace planner {
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "chunk_settings.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/plan_report.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/plan_report.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"

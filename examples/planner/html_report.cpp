@@ -10,9 +10,9 @@
 #include "human_units.hpp"
 #include "picture.hpp"
 #include "reasons.hpp"
-#include "stretto/interop/chrome_trace.hpp"
-#include "stretto/interop/detail/json_quote.hpp"
-#include "stretto/interop/diagnostic.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
+#include "stretto/schedule/json_quote.hpp"
 #include "stretto/version.hpp"
 
 namespace planner {

@@ -17,10 +17,10 @@
 #include "html_report.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_writer.hpp"
-#include "stretto/interop/chrome_trace.hpp"
-#include "stretto/interop/gzip.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_writer.hpp"
+#include "stretto/capture/gzip.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
 #include "text_report.hpp"
 
 namespace {

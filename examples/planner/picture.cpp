@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "human_units.hpp"
-#include "stretto/interop/chrome_trace.hpp"
-#include "stretto/interop/diagnostic.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
 
 namespace planner {
 

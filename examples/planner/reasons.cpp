@@ -4,7 +4,7 @@
 #include <map>
 
 #include "human_units.hpp"
-#include "stretto/interop/diagnostic.hpp"
+#include "stretto/capture/diagnostic.hpp"
 
 namespace planner {
 namespace {

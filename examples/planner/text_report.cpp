@@ -7,9 +7,9 @@
 
 #include "human_units.hpp"
 #include "reasons.hpp"
-#include "stretto/interop/chrome_trace.hpp"
-#include "stretto/interop/detail/json_quote.hpp"
-#include "stretto/interop/diagnostic.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
+#include "stretto/schedule/json_quote.hpp"
 
 namespace planner {
 namespace {

@@ -27,9 +27,9 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/raw_array.hpp
     include/stretto/analysis/detail/reach_verdict.hpp
     include/stretto/analysis/detail/spine_labels.hpp
-    include/stretto/analysis/detail/storage_rules.hpp
+    include/stretto/analysis/storage_rules.hpp
     include/stretto/analysis/detail/support_labels.hpp
-    include/stretto/analysis/detail/unique_rows.hpp
+    include/stretto/core/unique_rows.hpp
     include/stretto/analysis/dominators.hpp
     include/stretto/analysis/incremental_reachability.hpp
     include/stretto/analysis/influence.hpp
@@ -53,10 +53,10 @@ set(STRETTO_HEADERS
     include/stretto/core/units.hpp
     include/stretto/core/vertex_map.hpp
     include/stretto/core/vertex_set.hpp
-    include/stretto/interop/chrome_trace.hpp
-    include/stretto/interop/detail/json_quote.hpp
-    include/stretto/interop/diagnostic.hpp
-    include/stretto/interop/plan_report.hpp
+    include/stretto/schedule/chrome_trace.hpp
+    include/stretto/schedule/json_quote.hpp
+    include/stretto/capture/diagnostic.hpp
+    include/stretto/capture/plan_report.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
@@ -93,55 +93,55 @@ set(STRETTO_HEADERS
     include/stretto/testing/archetypes.hpp
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/detail/graph_checker.hpp
-    include/stretto/testing/detail/interpreted_value.hpp
-    include/stretto/testing/detail/interpreter_activations.hpp
-    include/stretto/testing/detail/interpreter_arithmetic.hpp
-    include/stretto/testing/detail/interpreter_call.hpp
-    include/stretto/testing/detail/interpreter_collectives.hpp
-    include/stretto/testing/detail/interpreter_comparisons.hpp
-    include/stretto/testing/detail/interpreter_complex.hpp
-    include/stretto/testing/detail/interpreter_creation.hpp
-    include/stretto/testing/detail/interpreter_indexing.hpp
-    include/stretto/testing/detail/interpreter_inputs.hpp
-    include/stretto/testing/detail/interpreter_joining.hpp
-    include/stretto/testing/detail/interpreter_losses.hpp
-    include/stretto/testing/detail/interpreter_norms.hpp
-    include/stretto/testing/detail/interpreter_numbers.hpp
-    include/stretto/testing/detail/interpreter_operators.hpp
-    include/stretto/testing/detail/interpreter_parts.hpp
-    include/stretto/testing/detail/interpreter_products.hpp
-    include/stretto/testing/detail/interpreter_program.hpp
-    include/stretto/testing/detail/interpreter_reductions.hpp
-    include/stretto/testing/detail/interpreter_rounding.hpp
-    include/stretto/testing/detail/interpreter_scatter.hpp
-    include/stretto/testing/detail/interpreter_shapes.hpp
-    include/stretto/testing/detail/interpreter_sorting.hpp
-    include/stretto/testing/detail/interpreter_unary.hpp
-    include/stretto/testing/detail/interpreter_views.hpp
-    include/stretto/testing/detail/tensor_storage.hpp
+    include/stretto/aten/detail/interpreted_value.hpp
+    include/stretto/aten/detail/interpreter_activations.hpp
+    include/stretto/aten/detail/interpreter_arithmetic.hpp
+    include/stretto/aten/detail/interpreter_call.hpp
+    include/stretto/aten/detail/interpreter_collectives.hpp
+    include/stretto/aten/detail/interpreter_comparisons.hpp
+    include/stretto/aten/detail/interpreter_complex.hpp
+    include/stretto/aten/detail/interpreter_creation.hpp
+    include/stretto/aten/detail/interpreter_indexing.hpp
+    include/stretto/aten/detail/interpreter_inputs.hpp
+    include/stretto/aten/detail/interpreter_joining.hpp
+    include/stretto/aten/detail/interpreter_losses.hpp
+    include/stretto/aten/detail/interpreter_norms.hpp
+    include/stretto/aten/detail/interpreter_numbers.hpp
+    include/stretto/aten/detail/interpreter_operators.hpp
+    include/stretto/aten/detail/interpreter_parts.hpp
+    include/stretto/aten/detail/interpreter_products.hpp
+    include/stretto/aten/detail/interpreter_program.hpp
+    include/stretto/aten/detail/interpreter_reductions.hpp
+    include/stretto/aten/detail/interpreter_rounding.hpp
+    include/stretto/aten/detail/interpreter_scatter.hpp
+    include/stretto/aten/detail/interpreter_shapes.hpp
+    include/stretto/aten/detail/interpreter_sorting.hpp
+    include/stretto/aten/detail/interpreter_unary.hpp
+    include/stretto/aten/detail/interpreter_views.hpp
+    include/stretto/aten/detail/tensor_storage.hpp
     include/stretto/testing/finding.hpp
-    include/stretto/testing/interpretation.hpp
-    include/stretto/testing/interpreter.hpp
-    include/stretto/testing/tensor.hpp
+    include/stretto/aten/interpretation.hpp
+    include/stretto/aten/interpreter.hpp
+    include/stretto/aten/tensor.hpp
     include/stretto/transform/apply_chunks.hpp
-    include/stretto/transform/aten_chunk_model.hpp
+    include/stretto/aten/aten_chunk_model.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
     include/stretto/transform/describe_chunks.hpp
-    include/stretto/transform/detail/aten_blocks.hpp
-    include/stretto/transform/detail/aten_call.hpp
-    include/stretto/transform/detail/aten_factories.hpp
-    include/stretto/transform/detail/aten_gather.hpp
-    include/stretto/transform/detail/aten_history.hpp
-    include/stretto/transform/detail/aten_ledger.hpp
-    include/stretto/transform/detail/aten_norms.hpp
-    include/stretto/transform/detail/aten_pointwise.hpp
-    include/stretto/transform/detail/aten_products.hpp
-    include/stretto/transform/detail/aten_reductions.hpp
-    include/stretto/transform/detail/aten_rules.hpp
-    include/stretto/transform/detail/aten_scatter.hpp
-    include/stretto/transform/detail/aten_spelling.hpp
-    include/stretto/transform/detail/aten_views.hpp
+    include/stretto/aten/detail/aten_blocks.hpp
+    include/stretto/aten/detail/aten_call.hpp
+    include/stretto/aten/detail/aten_factories.hpp
+    include/stretto/aten/detail/aten_gather.hpp
+    include/stretto/aten/detail/aten_history.hpp
+    include/stretto/aten/aten_ledger.hpp
+    include/stretto/aten/detail/aten_norms.hpp
+    include/stretto/aten/detail/aten_pointwise.hpp
+    include/stretto/aten/detail/aten_products.hpp
+    include/stretto/aten/detail/aten_reductions.hpp
+    include/stretto/aten/detail/aten_rules.hpp
+    include/stretto/aten/detail/aten_scatter.hpp
+    include/stretto/aten/argument_spelling.hpp
+    include/stretto/aten/detail/aten_views.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_program.hpp
     include/stretto/transform/detail/chunk_request.hpp
@@ -151,7 +151,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_facts.hpp
     include/stretto/transform/detail/verify_memory.hpp
     include/stretto/transform/detail/verify_replay.hpp
-    include/stretto/transform/detail/verify_rules.hpp
+    include/stretto/transform/verify_rules.hpp
     include/stretto/transform/detail/verify_slices.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
@@ -161,7 +161,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/verify_chunks.hpp
     include/stretto/version.hpp
     include/stretto/views/contracted.hpp
-    include/stretto/views/detail/adaptor.hpp
+    include/stretto/views/adaptor.hpp
     include/stretto/views/filtered.hpp
     include/stretto/views/induced.hpp
     include/stretto/views/numbered.hpp
@@ -172,46 +172,43 @@ set(STRETTO_HEADERS
 
 # stretto::capture: reads and writes captured steps; needs simdjson and zlib.
 set(STRETTO_CAPTURE_HEADERS
-    include/stretto/interop/capture.hpp
-    include/stretto/interop/capture_builder.hpp
-    include/stretto/interop/capture_chunker.hpp
-    include/stretto/interop/capture_exchanges.hpp
-    include/stretto/interop/capture_fields.hpp
-    include/stretto/interop/capture_reader.hpp
-    include/stretto/interop/capture_regions.hpp
-    include/stretto/interop/capture_tensors.hpp
-    include/stretto/interop/capture_tokens.hpp
-    include/stretto/interop/capture_view.hpp
-    include/stretto/interop/capture_writer.hpp
-    include/stretto/interop/check_plan.hpp
-    include/stretto/interop/chunk_capture.hpp
-    include/stretto/interop/chunk_tasks.hpp
-    include/stretto/interop/concretise_capture.hpp
-    include/stretto/interop/detail/argument_text.hpp
-    include/stretto/interop/detail/capture_check.hpp
-    include/stretto/interop/detail/capture_node_reader.hpp
-    include/stretto/interop/detail/chunk_costs.hpp
-    include/stretto/interop/detail/chunk_layout.hpp
-    include/stretto/interop/detail/chunk_reasons.hpp
-    include/stretto/interop/detail/chunk_symbols.hpp
-    include/stretto/interop/detail/concrete_numbers.hpp
-    include/stretto/interop/detail/extent_expression.hpp
-    include/stretto/interop/detail/json_members.hpp
-    include/stretto/interop/detail/json_walk.hpp
-    include/stretto/interop/detail/open_parts.hpp
-    include/stretto/interop/detail/open_tokens.hpp
-    include/stretto/interop/detail/plan_buckets.hpp
-    include/stretto/interop/detail/plan_hazards.hpp
-    include/stretto/interop/detail/plan_match.hpp
-    include/stretto/interop/detail/plan_operations.hpp
-    include/stretto/interop/detail/plan_packs.hpp
-    include/stretto/interop/detail/plan_prices.hpp
-    include/stretto/interop/detail/plan_stand_ins.hpp
-    include/stretto/interop/detail/rename_operands.hpp
-    include/stretto/interop/detail/shrink_arguments.hpp
-    include/stretto/interop/detail/shrink_symbols.hpp
-    include/stretto/interop/gzip.hpp
-    include/stretto/interop/shrink_capture.hpp
+    include/stretto/capture/capture.hpp
+    include/stretto/capture/capture_builder.hpp
+    include/stretto/capture/capture_chunker.hpp
+    include/stretto/capture/capture_exchanges.hpp
+    include/stretto/capture/capture_fields.hpp
+    include/stretto/capture/capture_reader.hpp
+    include/stretto/capture/capture_regions.hpp
+    include/stretto/capture/capture_tensors.hpp
+    include/stretto/capture/capture_tokens.hpp
+    include/stretto/capture/capture_view.hpp
+    include/stretto/capture/capture_writer.hpp
+    include/stretto/capture/check_plan.hpp
+    include/stretto/capture/chunk_capture.hpp
+    include/stretto/capture/chunk_tasks.hpp
+    include/stretto/capture/concretise_capture.hpp
+    include/stretto/capture/detail/argument_text.hpp
+    include/stretto/capture/detail/capture_check.hpp
+    include/stretto/capture/detail/capture_node_reader.hpp
+    include/stretto/capture/detail/chunk_costs.hpp
+    include/stretto/capture/detail/chunk_layout.hpp
+    include/stretto/capture/detail/chunk_reasons.hpp
+    include/stretto/capture/detail/chunk_symbols.hpp
+    include/stretto/capture/detail/concrete_numbers.hpp
+    include/stretto/capture/detail/extent_expression.hpp
+    include/stretto/capture/detail/json_members.hpp
+    include/stretto/capture/detail/json_walk.hpp
+    include/stretto/capture/detail/open_parts.hpp
+    include/stretto/capture/detail/open_tokens.hpp
+    include/stretto/capture/detail/plan_buckets.hpp
+    include/stretto/capture/detail/plan_hazards.hpp
+    include/stretto/capture/detail/plan_match.hpp
+    include/stretto/capture/detail/plan_operations.hpp
+    include/stretto/capture/detail/plan_packs.hpp
+    include/stretto/capture/detail/plan_prices.hpp
+    include/stretto/capture/detail/plan_stand_ins.hpp
+    include/stretto/capture/detail/rename_operands.hpp
+    include/stretto/capture/gzip.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/analysis/liveness.hpp"
+#include "stretto/analysis/storage_rules.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/testing/archetypes.hpp"

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <utility>
 
-#include "stretto/interop/capture_fields.hpp"
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/capture_view.hpp"
-#include "stretto/interop/capture_writer.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/capture_writer.hpp"
 
 namespace support {
 

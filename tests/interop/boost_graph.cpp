@@ -24,9 +24,9 @@
 #include <utility>
 #include <vector>
 
-#include "interop/tiny_step.hpp"
+#include "capture/tiny_step.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "stretto/interop/boost_view.hpp"
-#include "stretto/interop/capture_view.hpp"
 #include "stretto/testing/archetypes.hpp"
 #include "stretto/testing/check_graph.hpp"
 #include "support/edge_graph.hpp"

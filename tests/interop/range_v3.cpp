@@ -18,10 +18,10 @@
 #include <utility>
 #include <vector>
 
-#include "interop/tiny_step.hpp"
+#include "capture/tiny_step.hpp"
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "stretto/interop/boost_view.hpp"
-#include "stretto/interop/capture_view.hpp"
 #include "stretto/testing/archetypes.hpp"
 #include "stretto/views/filtered.hpp"
 #include "stretto/views/snapshot.hpp"

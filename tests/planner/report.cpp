@@ -16,9 +16,9 @@
 #include "human_units.hpp"
 #include "picture.hpp"
 #include "reasons.hpp"
-#include "stretto/interop/capture_builder.hpp"
-#include "stretto/interop/capture_reader.hpp"
-#include "stretto/interop/chrome_trace.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
 #include "text_report.hpp"
 
 using namespace planner;

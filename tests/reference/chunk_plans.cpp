@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "stretto/interop/capture_exchanges.hpp"
-#include "stretto/interop/capture_regions.hpp"
-#include "stretto/interop/capture_tensors.hpp"
-#include "stretto/interop/capture_tokens.hpp"
-#include "stretto/interop/capture_view.hpp"
-#include "stretto/interop/check_plan.hpp"
-#include "stretto/interop/chunk_capture.hpp"
-#include "stretto/transform/aten_chunk_model.hpp"
+#include "stretto/aten/aten_chunk_model.hpp"
+#include "stretto/capture/capture_exchanges.hpp"
+#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/capture_tokens.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/check_plan.hpp"
+#include "stretto/capture/chunk_capture.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 #include "support/chunk_step.hpp"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "stretto/interop/capture_view.hpp"
-#include "stretto/interop/check_plan.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/check_plan.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stretto/analysis/topological_order.hpp"
-#include "stretto/interop/capture_view.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "support/read_step.hpp"

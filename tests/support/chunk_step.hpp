@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
+#include "stretto/capture/chunk_capture.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/interop/chunk_capture.hpp"
 
 namespace support {
 

@@ -9,7 +9,7 @@
 #include "support/run_step.hpp"
 
 using namespace stretto;
-using namespace stretto::testing;
+using namespace stretto::aten;
 
 namespace support {
 namespace {

@@ -9,24 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/capture_tensors.hpp"
-#include "stretto/testing/interpretation.hpp"
-#include "stretto/testing/interpreter.hpp"
+#include "stretto/aten/interpretation.hpp"
+#include "stretto/aten/interpreter.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_tensors.hpp"
 
 namespace support {
 
 /// Inputs by name, so that two forms of a step get the same: a value for each rank.
-using named_inputs = std::map<std::string, std::vector<stretto::testing::interpreted_value>, std::less<>>;
+using named_inputs = std::map<std::string, std::vector<stretto::aten::interpreted_value>, std::less<>>;
 
 named_inputs make_named_inputs(const stretto::capture& step, const stretto::capture_tensors& tensors, std::size_t ranks,
                                std::uint64_t seed);
 
 /// Ends the test case if the step cannot be run.
-stretto::testing::interpretation run_named(const stretto::capture& step, const stretto::capture_tensors& tensors,
-                                           const stretto::testing::interpreter_options& options,
-                                           const named_inputs& inputs,
-                                           const std::vector<std::uint32_t>* order = nullptr);
+stretto::aten::interpretation run_named(const stretto::capture& step, const stretto::capture_tensors& tensors,
+                                        const stretto::aten::interpreter_options& options, const named_inputs& inputs,
+                                        const std::vector<std::uint32_t>* order = nullptr);
 
 struct agreement {
     std::size_t entries = 0;
@@ -36,7 +35,7 @@ struct agreement {
 };
 
 /// Of outputs, and of what was written to inputs. Checks that shapes are the same, and all that is no float.
-agreement compare_runs(const stretto::testing::interpretation& a, const stretto::testing::interpretation& b);
+agreement compare_runs(const stretto::aten::interpretation& a, const stretto::aten::interpretation& b);
 
 }  // namespace support
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/capture_tensors.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_tensors.hpp"
 
 namespace support {
 

@@ -1,6 +1,6 @@
 #include "support/plan_complaints.hpp"
 
-#include "stretto/interop/check_plan.hpp"
+#include "stretto/capture/check_plan.hpp"
 
 namespace support {
 

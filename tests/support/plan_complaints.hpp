@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "stretto/interop/capture.hpp"
+#include "stretto/capture/capture.hpp"
 
 namespace support {
 

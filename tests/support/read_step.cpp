@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "stretto/interop/capture_reader.hpp"
+#include "stretto/capture/capture_reader.hpp"
 
 namespace support {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <string_view>
 
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/capture_tensors.hpp"
-#include "stretto/interop/diagnostic.hpp"
 
 namespace support {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "stretto/interop/capture_view.hpp"
+#include "stretto/capture/capture_view.hpp"
 
 using namespace stretto;
 
@@ -16,23 +16,22 @@ struct named_tensor_model : capture_tensor_model {
 
 }  // namespace
 
-expected<testing::interpretation, testing::interpretation_failure> run_step(const capture& step,
-                                                                            const capture_tensors& tensors,
-                                                                            const step_inputs& input_of,
-                                                                            const testing::interpreter_options& options,
-                                                                            const std::vector<std::uint32_t>* order) {
+expected<aten::interpretation, aten::interpretation_failure> run_step(const capture& step,
+                                                                      const capture_tensors& tensors,
+                                                                      const step_inputs& input_of,
+                                                                      const aten::interpreter_options& options,
+                                                                      const std::vector<std::uint32_t>* order) {
     const capture_view view{&step};
     const capture_op_model ops{&step};
     const named_tensor_model model{{&step, &tensors}};
-    return order ? testing::interpret_in_order(view, *order, ops, model, input_of, options)
-                 : testing::interpret(view, ops, model, input_of, options);
+    return order ? aten::interpret_in_order(view, *order, ops, model, input_of, options)
+                 : aten::interpret(view, ops, model, input_of, options);
 }
 
-std::vector<std::vector<testing::interpreted_value>> make_step_inputs(const capture& step,
-                                                                      const capture_tensors& tensors,
-                                                                      const testing::input_options& options) {
-    return testing::make_inputs(capture_view{&step}, capture_op_model{&step}, capture_tensor_model{&step, &tensors},
-                                options);
+std::vector<std::vector<aten::interpreted_value>> make_step_inputs(const capture& step, const capture_tensors& tensors,
+                                                                   const aten::input_options& options) {
+    return aten::make_inputs(capture_view{&step}, capture_op_model{&step}, capture_tensor_model{&step, &tensors},
+                             options);
 }
 
 }  // namespace support

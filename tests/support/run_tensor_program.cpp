@@ -2,8 +2,8 @@
 
 namespace support {
 
-stretto::expected<stretto::testing::interpretation, stretto::testing::interpretation_failure> run_tensor_program(
-    const tensor_program& p, const stretto::testing::interpreter_options& options) {
+stretto::expected<stretto::aten::interpretation, stretto::aten::interpretation_failure> run_tensor_program(
+    const tensor_program& p, const stretto::aten::interpreter_options& options) {
     return p.run(options);
 }
 

@@ -2,14 +2,14 @@
 #ifndef STRETTO_TESTS_SUPPORT_RUN_TENSOR_PROGRAM_HPP
 #define STRETTO_TESTS_SUPPORT_RUN_TENSOR_PROGRAM_HPP
 
+#include "aten/tensor_program.hpp"
+#include "stretto/aten/interpretation.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/testing/interpretation.hpp"
-#include "testing/tensor_program.hpp"
 
 namespace support {
 
-stretto::expected<stretto::testing::interpretation, stretto::testing::interpretation_failure> run_tensor_program(
-    const tensor_program& p, const stretto::testing::interpreter_options& options);
+stretto::expected<stretto::aten::interpretation, stretto::aten::interpretation_failure> run_tensor_program(
+    const tensor_program& p, const stretto::aten::interpreter_options& options);
 
 }  // namespace support
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/interop/capture_view.hpp"
-#include "stretto/testing/interpreter.hpp"
+#include "stretto/aten/interpreter.hpp"
+#include "stretto/capture/capture_view.hpp"
 
 namespace support {
 
@@ -35,16 +35,16 @@ stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::c
     const auto execute = [&](stretto::capture_view view, stretto::capture_op_model ops,
                              stretto::shrunken_tensor_model model)
         -> stretto::expected<std::vector<stretto::executed_node>, stretto::diagnostic> {
-        stretto::testing::interpreter_options options = recipe.run;
-        options.recorded = stretto::testing::recorded_types::ignored;
+        stretto::aten::interpreter_options options = recipe.run;
+        options.recorded = stretto::aten::recorded_types::ignored;
         options.balanced_routing = true;
         options.keep_everything = true;
-        stretto::testing::input_options zeros;  // the extents of tables are not known yet, but position 0 is there
+        stretto::aten::input_options zeros;  // the extents of tables are not known yet, but position 0 is there
         zeros.ranks = options.ranks;
         zeros.integers_below = 1;
-        const auto inputs = stretto::testing::make_inputs(view, ops, model, zeros);
-        const auto done = stretto::testing::interpret(
-            view, ops, model, [&](std::uint32_t v) { return std::span(inputs[v]); }, options);
+        const auto inputs = stretto::aten::make_inputs(view, ops, model, zeros);
+        const auto done =
+            stretto::aten::interpret(view, ops, model, [&](std::uint32_t v) { return std::span(inputs[v]); }, options);
         if (!done)
             return stretto::unexpected(stretto::diagnostic{.file = {},
                                                            .byte = {},
@@ -56,8 +56,8 @@ stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::c
         std::vector<stretto::executed_node> nodes(step.size());
         for (std::size_t v = 0; v < done->values.size(); ++v) {
             if (done->values[v].empty()) continue;
-            const stretto::testing::interpreted_value& x = done->values[v][0][0];
-            for (const stretto::testing::tensor& t : x.tensors) nodes[v].shapes.push_back(t.shape());
+            const stretto::aten::interpreted_value& x = done->values[v][0][0];
+            for (const stretto::aten::tensor& t : x.tensors) nodes[v].shapes.push_back(t.shape());
             if (x.is_number) nodes[v].number = x.scalar.integer;
         }
         return nodes;

@@ -2,19 +2,19 @@
 #ifndef STRETTO_TESTS_SUPPORT_SHRUNKEN_STEP_HPP
 #define STRETTO_TESTS_SUPPORT_SHRUNKEN_STEP_HPP
 
+#include "stretto/aten/interpretation.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/interop/capture.hpp"
-#include "stretto/interop/capture_tensors.hpp"
-#include "stretto/interop/diagnostic.hpp"
-#include "stretto/interop/shrink_capture.hpp"
-#include "stretto/testing/interpretation.hpp"
+#include "support/shrink_capture.hpp"
 
 namespace support {
 
 /// How a captured step is made small and run.
 struct shrunken_recipe {
     stretto::shrink_options extents;
-    stretto::testing::interpreter_options run;
+    stretto::aten::interpreter_options run;
 };
 
 /// 5 MoE layers, 8 experts, groups of 8, 4 and 2 GPUs -> 4 ranks with 2 sequences of 32 tokens each.

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/interop/capture.hpp"
+#include "stretto/capture/capture.hpp"
 #include "support/read_step.hpp"
 
 namespace support {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "testing/tensor_program.hpp"
+#include "aten/tensor_program.hpp"
 
 namespace support {
 

@@ -1,6 +1,6 @@
 // Scenarios of torchtitan's chunker and its defects that need no tensors, on the row IR: what is planned computes the
 // same, and the defect, done to a right plan by hand, is found and both parties are named. Those about tensors are in
-// tests/interop/chunk_conformance.cpp; docs/algorithms/chunking.md lists all.
+// tests/capture/chunk_conformance.cpp; docs/algorithms/chunking.md lists all.
 #include <doctest/doctest.h>
 
 #include <cstddef>

@@ -13,6 +13,7 @@
 #include "stretto/testing/archetypes.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/verify_rules.hpp"
 #include "support/prop.hpp"
 #include "support/row_ir.hpp"
 #include "support/row_programs.hpp"

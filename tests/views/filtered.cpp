@@ -8,6 +8,7 @@
 
 #include "stretto/testing/archetypes.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "stretto/views/adaptor.hpp"
 #include "support/edge_graph.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"

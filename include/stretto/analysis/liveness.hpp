@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "stretto/analysis/detail/storage_rules.hpp"
+#include "stretto/analysis/storage_rules.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"

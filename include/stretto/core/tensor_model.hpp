@@ -96,9 +96,9 @@ struct named_tensor_argument {
     tensor_argument value;
 };
 
-/// `operation(v)`: the name of the operator ("aten.mm.default"). `arguments(v)`: its positional arguments; an operation
-/// whose program does not spell them has its operands, in order. `named_arguments(v)`: the others. `components(x)`: the
-/// tensors that value x consists of: one as a rule, several for a tuple, none for a number.
+/// `operation(v)`: the name of the operator, as its dialect calls it. `arguments(v)`: its positional arguments; an
+/// operation whose program does not spell them has its operands, in order. `named_arguments(v)`: the others.
+/// `components(x)`: the tensors that value x consists of: one as a rule, several for a tuple, none for a number.
 template <class M, class G>
 concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
     { m.operation(v) } -> std::convertible_to<std::string_view>;

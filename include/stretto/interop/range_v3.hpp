@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "stretto/core/iterable.hpp"
-#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/adaptor.hpp"
 #include "stretto/views/snapshot.hpp"
 
 namespace stretto {

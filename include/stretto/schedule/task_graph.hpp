@@ -13,11 +13,11 @@
 #include <span>
 #include <vector>
 
-#include "stretto/analysis/detail/unique_rows.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/unique_rows.hpp"
 #include "stretto/core/units.hpp"
 
 namespace stretto {

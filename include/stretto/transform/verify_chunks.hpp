@@ -14,9 +14,9 @@
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/verify_facts.hpp"
 #include "stretto/transform/detail/verify_memory.hpp"
-#include "stretto/transform/detail/verify_rules.hpp"
 #include "stretto/transform/detail/verify_states.hpp"
 #include "stretto/transform/detail/verify_structure.hpp"
+#include "stretto/transform/verify_rules.hpp"
 
 namespace stretto {
 

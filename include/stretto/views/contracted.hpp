@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "stretto/core/config.hpp"
-#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/adaptor.hpp"
 
 namespace stretto {
 

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/adaptor.hpp"
 
 namespace stretto {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/adaptor.hpp"
 
 namespace stretto {
 

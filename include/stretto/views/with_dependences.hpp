@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stretto/core/config.hpp"
-#include "stretto/views/detail/adaptor.hpp"
+#include "stretto/views/adaptor.hpp"
 
 namespace stretto {
 

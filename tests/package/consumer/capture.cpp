@@ -1,7 +1,7 @@
 // What a consumer of the capture component does: read a captured step and use what it says.
 #include <cstdio>
 
-#include "stretto/interop/capture_reader.hpp"
+#include "stretto/capture/capture_reader.hpp"
 
 int main() {
     const auto step = stretto::parse_capture(

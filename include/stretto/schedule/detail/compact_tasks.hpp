@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "stretto/analysis/detail/unique_rows.hpp"
+#include "stretto/core/unique_rows.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 #include "stretto/schedule/task_graph.hpp"
 

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/analysis/detail/storage_rules.hpp"
-#include "stretto/analysis/detail/unique_rows.hpp"
+#include "stretto/analysis/storage_rules.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
+#include "stretto/core/unique_rows.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {

@@ -9,7 +9,7 @@
 
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/verify_facts.hpp"
-#include "stretto/transform/detail/verify_rules.hpp"
+#include "stretto/transform/verify_rules.hpp"
 
 namespace stretto::detail {
 

@@ -1,0 +1,184 @@
+// The arguments of an operation as its clone for one chunk must spell them.
+#ifndef STRETTO_ATEN_ARGUMENT_SPELLING_HPP
+#define STRETTO_ATEN_ARGUMENT_SPELLING_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/aten_call.hpp"
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto {
+
+/// An argument that spells an extent of the clone's only result as an integer where the original has another.
+struct written_extent {
+    tensor_argument* argument;
+    std::int32_t dim = -1;  ///< of the result; -1: an amount that the original spells as an integer
+};
+
+/// Owns argument lists. What it has handed out stays where it is.
+class argument_store {
+public:
+    /// In the lists that it owns, in the order in which they were written.
+    [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
+    void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
+
+    [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
+        return lists_.emplace_back(of.begin(), of.end());
+    }
+    [[nodiscard]] std::span<named_tensor_argument> copy(std::span<const named_tensor_argument> of) {
+        return named_.emplace_back(of.begin(), of.end());
+    }
+
+private:
+    std::vector<std::vector<tensor_argument>> lists_;
+    std::vector<std::vector<named_tensor_argument>> named_;
+    std::vector<written_extent> extents_;
+};
+
+/// What an operation is called with.
+struct chunk_arguments {
+    std::span<const tensor_argument> positional;
+    std::span<const named_tensor_argument> named;
+};
+
+namespace detail::aten {
+
+/// Which arguments spell extents.
+enum class spelled : std::uint8_t {
+    nothing,
+    sizes_first,   ///< argument 0 has the sizes of the result
+    sizes_second,  ///< argument 1 has them
+    slice_end,     ///< argument 3, along the dimension of argument 1
+    amounts,       ///< arguments 1 and 2 are rows sent and received
+    output_size    ///< the argument of that name is the number of rows
+};
+
+class argument_speller {
+public:
+    argument_speller(const aten_call& call, chunk_interval chunk, argument_store& store)
+        : c_(call), chunk_(chunk), store_(store), out_{call.positional, call.named} {}
+
+    chunk_arguments spell(spelled what) {
+        switch (what) {
+            case spelled::sizes_first:
+                sizes(0, "size");
+                break;
+            case spelled::sizes_second:
+                sizes(1, "size");
+                sizes(SIZE_MAX, "shape");
+                break;
+            case spelled::slice_end:
+                end_of_slice();
+                break;
+            case spelled::amounts:
+                amounts(1);
+                amounts(2);
+                break;
+            case spelled::output_size:
+                rows_of_runs();
+                break;
+            case spelled::nothing:
+                break;
+        }
+        return out_;
+    }
+
+private:
+    using form = argument_form;
+
+    /// A copy of the argument that may be changed; none if it is left out.
+    tensor_argument* writable(std::size_t position, std::string_view name) {
+        if (position < c_.positional.size()) {
+            if (positional_.empty()) out_.positional = positional_ = store_.copy(c_.positional);
+            return &positional_[position];
+        }
+        for (std::size_t k = 0; k < c_.named.size(); ++k) {
+            if (c_.named[k].name != name) continue;
+            if (named_.empty()) out_.named = named_ = store_.copy(c_.named);
+            return &named_[k].value;
+        }
+        return nullptr;
+    }
+    std::span<tensor_argument> writable_items(tensor_argument& list) {
+        const std::span<tensor_argument> items = store_.copy(list.items);
+        list.items = items;
+        return items;
+    }
+    [[nodiscard]] bool shared_number(const tensor_argument& a) const {
+        const std::size_t k = c_.operand(a);
+        return k < c_.operands.size() && is_whole(c_.state(k));
+    }
+    /// The chunk's share of an extent of the result, or of an amount (dim: -1).
+    void write_share(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
+        a = {};
+        a.what = form::integer;
+        a.integer = share_of(extent, c_.tokens, chunk_);
+        store_.written(a, dim);
+    }
+
+    /// How many rows a part has is its exact share of what is sliced. Of rows in another order only the operand knows,
+    /// and -1 stands for that. Any other -1 is written out: a part without rows would not tell what it stands for.
+    void sizes(std::size_t position, std::string_view name) {
+        const chunk_state& r = c_.results[0];
+        const tensor_argument& old = c_.argument(position, name);
+        const std::size_t d = static_cast<std::size_t>(r.dim);
+        const std::span<const std::int64_t> shape = c_.result_types[0].shape;
+        if (!is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
+        const bool expands = c_.name == "aten.expand.default";  // there, -1 is whatever the operand has
+        const std::span<tensor_argument> items = writable_items(*writable(position, name));
+        for (std::size_t j = 0; j < items.size(); ++j) {
+            const bool literal = items[j].what == form::integer;
+            if (j != d && literal && items[j].integer < 0 && !expands) {
+                items[j].integer = shape[j];
+                store_.written(items[j], static_cast<std::int32_t>(j));
+            }
+            if (j != d || (literal ? items[j].integer < 0 : !shared_number(items[j]))) continue;
+            if (r.what == chunk_kind::sliced) write_share(items[j], shape[j], r.dim);
+            else items[j] = {form::integer, -1, 0, {}, {}};
+        }
+    }
+
+    /// An end behind the last row is none of the rows' business; the exact end of all of them becomes that of the part.
+    void end_of_slice() {
+        const chunk_state& r = c_.results[0];
+        const tensor_argument& end = c_.argument(3, "end");
+        if (r.what != chunk_kind::sliced || end.what != form::integer) return;
+        const std::int64_t extent = c_.result_types[0].shape[static_cast<std::size_t>(r.dim)];
+        if (wrapped(c_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim && end.integer == extent)
+            write_share(*writable(3, "end"), extent, r.dim);
+    }
+
+    void amounts(std::size_t position) {
+        const chunk_state& r = c_.results[0];
+        if (!is_cut(r) || r.dim != 0) return;
+        const std::string_view name = position == 1 ? "output_split_sizes" : "input_split_sizes";
+        bool literal = false;
+        for (const tensor_argument& a : c_.argument(position, name).items) literal = literal || a.what == form::integer;
+        if (!literal) return;
+        for (tensor_argument& a : writable_items(*writable(position, name)))
+            if (a.what == form::integer) write_share(a, a.integer, -1);
+    }
+
+    /// A number that all chunks share cannot be how many rows each of them has; the counts tell that themselves.
+    void rows_of_runs() {
+        const tensor_argument& total = c_.argument(SIZE_MAX, "output_size");
+        if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
+    }
+
+    const aten_call& c_;
+    chunk_interval chunk_;
+    argument_store& store_;
+    chunk_arguments out_;
+    std::span<tensor_argument> positional_;
+    std::span<named_tensor_argument> named_;
+};
+
+}  // namespace detail::aten
+}  // namespace stretto
+
+#endif

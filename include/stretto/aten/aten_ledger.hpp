@@ -1,0 +1,102 @@
+// What an aten_chunk_model remembers from one question to the next: in which orders rows can be, and what it has said.
+#ifndef STRETTO_ATEN_ATEN_LEDGER_HPP
+#define STRETTO_ATEN_ATEN_LEDGER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace stretto {
+
+/// An order of rows is known by how it came about. Rows sorted by the same keys, or exchanged among the same ranks in
+/// the same amounts, are in the same order, whoever moved them; an exchange of the same amounts in the other direction
+/// leads back. Grows with the questions asked; asking again adds nothing. Not for several threads at a time.
+class aten_ledger {
+public:
+    enum class origin : std::uint8_t {
+        natural,    ///< as the tokens are, key[0] rows a token
+        sorted,     ///< `before`, sorted
+        exchanged,  ///< `before`, after an all-to-all
+        runs,       ///< as many rows of each kind as counts say: known by their kind alone
+        placed,     ///< `before`, runs, once every row has a place of its own among them
+        flipped,    ///< `before`, last row first
+        alike       ///< rows that are all the same are in every order that has as many
+    };
+
+    struct order {
+        origin how = origin::natural;
+        std::uint32_t before = 0;
+        std::uint32_t rows = 0;         ///< the order that all orders of the same rows share
+        std::vector<std::int64_t> key;  ///< two of the same origin are the same if their keys are
+        std::int64_t counts = -1;       ///< of exchanged: the value that the numbers of received rows were read from
+        std::int64_t groups = -1;       ///< the value that says how many rows are in each group; -1: not known
+    };
+
+    /// The name of an order, from 1. O(orders made directly from `before`).
+    std::uint32_t name(origin how, std::uint32_t before, std::uint32_t rows, std::vector<std::int64_t> key) {
+        for (std::uint32_t child : made_from(before))
+            if (orders_[child].how == how && orders_[child].key == key && (rows == 0 || orders_[child].rows == rows))
+                return child;
+        const std::uint32_t id = static_cast<std::uint32_t>(orders_.size());
+        orders_.push_back({how, before, rows == 0 ? id : rows, std::move(key), -1, -1});
+        made_from(before).push_back(id);
+        return id;
+    }
+
+    std::uint32_t natural(std::int64_t rows_per_token) { return name(origin::natural, 0, 0, {rows_per_token}); }
+    std::uint32_t alike(std::uint32_t rows) { return name(origin::alike, rows, rows, {}); }
+
+    [[nodiscard]] bool knows(std::uint32_t id) const noexcept { return id != 0 && id < orders_.size(); }
+    [[nodiscard]] const order& operator[](std::uint32_t id) const { return orders_[id]; }
+    order& operator[](std::uint32_t id) { return orders_[id]; }
+    [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
+    [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
+
+    /// That the rows of an order lie in groups; what was said first holds.
+    void note_groups(std::uint32_t id, std::int64_t counts) {
+        if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
+    }
+    /// The order of rows that are told apart, where those of an order are known by their kind alone.
+    std::uint32_t placed(std::uint32_t id) {
+        return knows(id) && orders_[id].how == origin::runs ? name(origin::placed, id, rows_of(id), {}) : id;
+    }
+    /// Whether rows of one order may be taken for those of another of the same rows: they are all alike, or known by
+    /// their kind alone, and the others lie in groups of these kinds. Runs that are the order of all rows with them may
+    /// have been written row by row.
+    [[nodiscard]] bool may_be_taken_for(std::uint32_t id, std::uint32_t other) const {
+        if (all_alike(id)) return true;
+        if (!knows(id) || !knows(other) || orders_[id].how != origin::runs) return false;
+        if (orders_[other].how == origin::placed && orders_[other].before == id) return true;
+        return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
+    }
+
+    /// Both, with a blank between them; lives as long as the ledger. O(different sentences said).
+    std::string_view say(std::string_view subject, std::string_view sentence) {
+        for (const std::string& said : said_)
+            if (said.size() == subject.size() + 1 + sentence.size() && said.starts_with(subject) &&
+                said.ends_with(sentence))
+                return said;
+        std::string text(subject);
+        text.append(" ").append(sentence);
+        said_.push_back(std::move(text));
+        return said_.back();
+    }
+
+private:
+    std::vector<std::uint32_t>& made_from(std::uint32_t before) {
+        if (children_.size() <= before) children_.resize(before + std::size_t{1});
+        return children_[before];
+    }
+
+    std::vector<order> orders_ = std::vector<order>(1);
+    std::vector<std::vector<std::uint32_t>> children_;
+    std::deque<std::string> said_;
+};
+
+}  // namespace stretto
+
+#endif

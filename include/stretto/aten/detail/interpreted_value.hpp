@@ -1,0 +1,61 @@
+// What a value of a program is on one rank, and how messages call it.
+#ifndef STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
+#define STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "stretto/aten/tensor.hpp"
+
+namespace stretto::aten {
+
+/// A number of the program: an integer, a truth value or a float.
+struct number {
+    element_class what = element_class::integer;
+    std::int64_t integer = 0;
+    double real = 0;  ///< the same as a float
+
+    [[nodiscard]] static number of(std::int64_t x) { return {element_class::integer, x, static_cast<double>(x)}; }
+    [[nodiscard]] static number of(double x) { return {element_class::real, detail::truncated(x), x}; }
+    [[nodiscard]] static number of(bool x) { return {element_class::truth, x, x ? 1.0 : 0.0}; }
+    friend bool operator==(const number&, const number&) = default;
+};
+
+/// What a value is on one rank: a number, or the tensors it consists of (none: nothing that tensors are made from).
+struct interpreted_value {
+    std::vector<tensor> tensors;
+    std::vector<std::size_t> places;  ///< of the tensors among the members of a tuple, where some are no tensors
+    bool is_number = false;
+    number scalar;
+    /// The collective that makes it is under way: its shape may be read, its data may not.
+    bool in_flight = false;
+
+    /// What that collective still reads, and how often it had been written when the collective was launched.
+    struct guarded {
+        storage_handle storage;
+        std::uint64_t writes = 0;
+    };
+    std::vector<guarded> reads;
+};
+
+namespace detail {
+
+[[nodiscard]] inline std::string text_of(std::int64_t x) { return std::to_string(x); }
+[[nodiscard]] inline std::string text_of(std::span<const std::int64_t> list) {
+    std::string text = "[";
+    for (std::size_t k = 0; k < list.size(); ++k) text += (k ? ", " : "") + text_of(list[k]);
+    return text + "]";
+}
+[[nodiscard]] inline std::string text_of(const tensor& t) {
+    constexpr const char* names[] = {"f16", "bf16", "f32",  "f64", "i8",   "u8",   "i16",
+                                     "i32", "i64",  "bool", "c64", "c128", "other"};
+    return names[static_cast<std::size_t>(t.element())] + text_of(t.shape());
+}
+
+}  // namespace detail
+}  // namespace stretto::aten
+
+#endif

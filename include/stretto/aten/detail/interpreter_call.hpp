@@ -1,0 +1,231 @@
+// One execution of one operator on one rank: its arguments as the operator wants them, its results, or why there are
+// none. Operators are functions of such a call; a failure makes every later read give something harmless, so that they
+// need to ask once.
+#ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
+#define STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/interpreted_value.hpp"
+#include "stretto/aten/tensor.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto::aten {
+
+namespace detail {
+
+/// A tensor, or a number where a tensor may stand.
+struct mixed_operand {
+    tensor value;
+    bool wrapped = false;  ///< it is a number, so it does not decide the type of a result of its class
+};
+
+class operator_call {
+public:
+    using form = tensor_argument::form;
+
+    std::string_view operation;
+    std::span<const tensor_argument> positional;
+    std::span<const named_tensor_argument> named;
+    std::span<const interpreted_value* const> operands;
+    bool only_shapes = false;       ///< the operator reads no data, so operands may be in flight
+    bool balanced_routing = false;  ///< see interpreter_options
+    interpreted_value result;
+    std::string cause;  ///< why it failed; empty while it has not
+    std::string hint;
+
+    [[nodiscard]] bool failed() const noexcept { return !cause.empty(); }
+    void fail(std::string why, std::string advice = {}) {
+        if (failed()) return;
+        cause = std::move(why);
+        hint = std::move(advice);
+    }
+    void give(tensor t) { result.tensors.push_back(std::move(t)); }
+    void give(number n) {
+        result.is_number = true;
+        result.scalar = n;
+    }
+
+    /// The argument at position k, or of that name; null if it is left out.
+    [[nodiscard]] const tensor_argument* find(std::size_t k, std::string_view name) const {
+        const tensor_argument* found = nullptr;
+        if (k < positional.size()) found = &positional[k];
+        for (const named_tensor_argument& a : named)
+            if (!found && a.name == name) found = &a.value;
+        if (!found || found->what == form::none) return nullptr;
+        if (found->what != form::operand) return found;
+        const interpreted_value& v = of(*found);
+        return v.is_number || !v.tensors.empty() ? found : nullptr;
+    }
+    [[nodiscard]] bool has(std::size_t k, std::string_view name) const { return find(k, name) != nullptr; }
+    [[nodiscard]] bool is_number(const tensor_argument& a) const {
+        return a.what == form::operand ? of(a).is_number
+                                       : a.what == form::integer || a.what == form::real || a.what == form::truth ||
+                                             (a.what == form::text && a.text.ends_with("inf"));
+    }
+
+    /// The only tensor of an operand.
+    [[nodiscard]] tensor input(std::size_t k, std::string_view name) {
+        const tensor_argument* a = find(k, name);
+        if (!a || a->what != form::operand || of(*a).tensors.size() != 1) {
+            fail("argument " + std::string(name) + " is no tensor");
+            return {};
+        }
+        return readable(of(*a)).tensors[0];
+    }
+    [[nodiscard]] std::vector<tensor> inputs(std::size_t k, std::string_view name) {
+        std::vector<tensor> all;
+        const tensor_argument* a = find(k, name);
+        if (a && a->what == form::operand) return readable(of(*a)).tensors;
+        if (!a || a->what != form::list) {
+            fail("argument " + std::string(name) + " is no list of tensors");
+            return all;
+        }
+        for (const tensor_argument& item : a->items) {
+            if (item.what != form::operand || of(item).tensors.size() != 1) {
+                fail("argument " + std::string(name) + " holds something else than tensors");
+                return all;
+            }
+            all.push_back(readable(of(item)).tensors[0]);
+        }
+        return all;
+    }
+    [[nodiscard]] mixed_operand input_or_number(std::size_t k, std::string_view name) {
+        const tensor_argument* a = find(k, name);
+        if (!a || !is_number(*a)) return {input(k, name), false};
+        const number n = number_of(*a);
+        constexpr element_type defaults[] = {element_type::boolean, element_type::i64, element_type::f32};
+        const element_type e = defaults[static_cast<std::size_t>(n.what)];
+        if (n.what == element_class::real) return {tensor::of(e, {}, {n.real}), true};
+        return {tensor::of_integers(e, {}, {n.integer}), true};
+    }
+
+    [[nodiscard]] number scalar(std::size_t k, std::string_view name, number otherwise) {
+        const tensor_argument* a = find(k, name);
+        if (!a) return otherwise;
+        if (is_number(*a)) return number_of(*a);
+        if (a->what == form::operand && of(*a).tensors.size() == 1 && of(*a).tensors[0].elements() == 1) {
+            const tensor& t = readable(of(*a)).tensors[0];
+            return t.integral() ? number::of(t.values<std::int64_t>()[0]) : number::of(t.values<double>()[0]);
+        }
+        fail("argument " + std::string(name) + " is no number");
+        return otherwise;
+    }
+    [[nodiscard]] number scalar(std::size_t k, std::string_view name) {
+        if (!has(k, name)) fail("argument " + std::string(name) + " is missing");
+        return scalar(k, name, number{});
+    }
+    [[nodiscard]] std::int64_t integer(std::size_t k, std::string_view name, std::int64_t otherwise) {
+        const number n = scalar(k, name, number::of(otherwise));
+        if (n.what == element_class::real) fail("argument " + std::string(name) + " is a float, not an integer");
+        return n.integer;
+    }
+    [[nodiscard]] std::int64_t integer(std::size_t k, std::string_view name) {
+        if (!has(k, name)) fail("argument " + std::string(name) + " is missing");
+        return integer(k, name, 0);
+    }
+    [[nodiscard]] double real(std::size_t k, std::string_view name, double otherwise) {
+        return scalar(k, name, number::of(otherwise)).real;
+    }
+    [[nodiscard]] bool truth(std::size_t k, std::string_view name, bool otherwise) {
+        return scalar(k, name, number::of(otherwise)).integer != 0;
+    }
+    [[nodiscard]] std::string_view text(std::size_t k, std::string_view name, std::string_view otherwise) const {
+        const tensor_argument* a = find(k, name);
+        return a && a->what == form::text ? a->text : otherwise;
+    }
+    /// A list of integers, or one integer as a list of one; empty if it is left out.
+    [[nodiscard]] extents integers(std::size_t k, std::string_view name) {
+        extents all;
+        const tensor_argument* a = find(k, name);
+        if (!a) return all;
+        const auto add = [&](const tensor_argument& item) {
+            if (is_number(item)) all.push_back(number_of(item).integer);
+            else fail("argument " + std::string(name) + " holds something else than integers");
+        };
+        if (a->what == form::list)
+            for (const tensor_argument& item : a->items) add(item);
+        else add(*a);
+        return all;
+    }
+    [[nodiscard]] element_type element(std::size_t k, std::string_view name, element_type otherwise) {
+        const std::string_view spelt = text(k, name, "");
+        if (spelt.empty()) return otherwise;
+        constexpr std::string_view names[] = {"f16", "bf16", "f32", "f64",  "i8",  "u8",
+                                              "i16", "i32",  "i64", "bool", "c64", "c128"};
+        for (std::size_t e = 0; e < 12; ++e)
+            if (names[e] == spelt) return static_cast<element_type>(e);
+        fail("argument " + std::string(name) + " is \"" + std::string(spelt) + "\", which is no element type");
+        return otherwise;
+    }
+
+    /// A dimension of a tensor, counted from the end if it is negative. Tensors without dimensions pass for such with
+    /// one.
+    [[nodiscard]] std::size_t wrapped(std::int64_t dim, std::size_t rank) {
+        const auto r = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
+        if (dim >= -r && dim < r) return static_cast<std::size_t>(dim < 0 ? dim + r : dim);
+        fail("dimension " + text_of(dim) + " of a tensor that has " + std::to_string(rank));
+        return 0;
+    }
+
+    [[nodiscard]] const interpreted_value& of(const tensor_argument& a) const {
+        return *operands[static_cast<std::size_t>(a.integer)];
+    }
+    [[nodiscard]] number number_of(const tensor_argument& a) const {
+        switch (a.what) {
+            case form::operand:
+                return of(a).scalar;
+            case form::real:
+                return number::of(a.real);
+            case form::truth:
+                return number::of(a.integer != 0);
+            case form::text:
+                return number::of(a.text.starts_with('-') ? -std::numeric_limits<double>::infinity()
+                                                          : std::numeric_limits<double>::infinity());
+            default:
+                return number::of(a.integer);
+        }
+    }
+
+private:
+    const interpreted_value& readable(const interpreted_value& v) {
+        if (v.in_flight && !only_shapes)
+            fail("reads the data of a collective in flight",
+                 "read the result of its wait; before that, only its shape");
+        return v;
+    }
+};
+
+/// Does it by hand, so that no operator needs to: f(T{}) with T the type that arithmetic of a class is done in.
+template <class F>
+void in_class(element_class c, F f) {
+    if (c <= element_class::integer) f(std::int64_t{});
+    else if (c == element_class::real) f(double{});
+    else f(complex_number{});
+}
+
+/// A family of operators, as a table of these.
+struct operator_entry {
+    std::string_view base;       ///< "aten.add"
+    std::string_view overloads;  ///< "Tensor Scalar"; empty: the base is the whole name
+    void (*run)(operator_call&);
+    enum class trait : std::uint8_t {
+        none,
+        has_in_place_form,  ///< "aten.add_" writes the result into the first operand
+        only_shapes         ///< reads no data
+    };
+    trait special = trait::none;
+};
+
+}  // namespace detail
+}  // namespace stretto::aten
+
+#endif

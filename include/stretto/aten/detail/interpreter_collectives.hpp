@@ -1,0 +1,153 @@
+// Collectives: what the ranks of one process group give and get. Data moves at the launch; that nobody looks at it
+// before the wait is seen to elsewhere.
+#ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
+#define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/interpreter_arithmetic.hpp"
+#include "stretto/aten/detail/interpreter_call.hpp"
+#include "stretto/aten/detail/interpreter_joining.hpp"
+#include "stretto/aten/detail/interpreter_shapes.hpp"
+#include "stretto/aten/detail/interpreter_views.hpp"
+#include "stretto/aten/tensor.hpp"
+
+namespace stretto::aten::detail {
+
+/// Elements of all ranks, folded in the order of the ranks.
+template <class = void>
+tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
+    const bool sum = how == "sum" || how == "avg";
+    if (!sum && how != "max" && how != "min" && how != "product")
+        c.fail("reduction \"" + std::string(how) + "\" is not supported");
+    if (how == "avg" && sent[0].integral()) c.fail("an average of integers");
+    tensor made;
+    in_class(sent[0].category(), [&]<class T>(T) {
+        std::vector<T> total = sent[0].values<T>();
+        for (std::size_t k = 1; k < sent.size(); ++k) {
+            const std::vector<T> x = sent[k].values<T>();
+            for (std::size_t i = 0; i < total.size(); ++i) {
+                if (sum) total[i] = plus(total[i], x[i]);
+                else if (how == "product") total[i] = times(total[i], x[i]);
+                else if constexpr (std::is_same_v<T, complex_number>) c.fail("complex numbers have no order");
+                else total[i] = how == "max" ? larger(total[i], x[i]) : smaller(total[i], x[i]);
+            }
+        }
+        const auto ranks = static_cast<double>(sent.size());
+        for (T& x : total)
+            if (how == "avg") {
+                if constexpr (std::is_same_v<T, double>) x /= ranks;
+                if constexpr (std::is_same_v<T, complex_number>) x = {x.re / ranks, x.im / ranks};
+            }
+        made = made_of<T>(sent[0].element(), sent[0].shape(), total);
+    });
+    return made;
+}
+
+/// Rows that a rank says it sends to, or expects from, every rank; equal shares if it says nothing.
+template <class = void>
+extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows, std::size_t ranks) {
+    extents sizes = c.integers(k, name);
+    const auto n = static_cast<std::int64_t>(ranks);
+    if (sizes.empty() && rows % n != 0) c.fail(text_of(rows) + " rows in " + text_of(n) + " equal shares");
+    if (sizes.empty()) sizes.assign(ranks, rows / n);
+    if (sizes.size() != ranks) c.fail(text_of(sizes) + " are not the rows of " + text_of(n) + " ranks");
+    for (const std::int64_t s : sizes)
+        if (s < 0) c.fail("a negative number of rows in " + text_of(sizes));
+    return sizes;
+}
+template <class = void>
+void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
+    const std::size_t n = calls.size();
+    std::vector<extents> gets, gives;
+    for (std::size_t k = 0; k < n; ++k) {
+        operator_call& c = *calls[k];
+        if (sent[k].rank() == 0) c.fail("exchanges rows of a tensor without dimensions");
+        if (c.failed()) return;
+        gets.push_back(rows_per_rank(c, 1, "output_split_sizes", sent[k].extent(0), n));
+        gives.push_back(rows_per_rank(c, 2, "input_split_sizes", sent[k].extent(0), n));
+        std::int64_t total = 0;
+        for (const std::int64_t s : gives[k]) total += s;
+        if (total != sent[k].extent(0))
+            c.fail("sends " + text_of(gives[k]) + " rows but has " + text_of(sent[k].extent(0)));
+        if (c.failed()) return;
+    }
+    for (std::size_t k = 0; k < n; ++k) {
+        std::vector<tensor> parts;
+        for (std::size_t from = 0; from < n; ++from) {
+            if (gets[k][from] != gives[from][k])
+                return calls[k]->fail("split sizes disagree: position " + std::to_string(k) + " of the group expects " +
+                                          text_of(gets[k]) + " rows, and position " + std::to_string(from) +
+                                          " sends it " + text_of(gives[from][k]),
+                                      "the sizes that ranks compute must be exchanged before the data");
+            std::int64_t first = 0;
+            for (std::size_t to = 0; to < k; ++to) first += gives[from][to];
+            parts.push_back(narrowed(sent[from], 0, first, gives[from][k]));
+        }
+        calls[k]->give(concatenated(*calls[k], parts, 0));
+    }
+}
+
+/// Runs one collective among the ranks of one group. `name` without its namespace and overload.
+template <class = void>
+void run_collective(std::string_view name, std::span<operator_call* const> calls) {
+    const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
+    const bool in_place = name == "all_reduce_";
+    std::vector<tensor> sent;
+    for (operator_call* c : calls) {
+        sent.push_back(c->input(0, "input"));
+        if (c->failed()) return;
+    }
+    if (name == "all_to_all_single") return all_to_all(calls, sent);
+    const auto ranks = static_cast<std::int64_t>(calls.size());
+    for (std::size_t k = 0; k < calls.size(); ++k) {
+        operator_call& c = *calls[k];
+        if (sent[k].shape() != sent[0].shape() || sent[k].element() != sent[0].element())
+            c.fail("ranks disagree: position 0 of the group sends " + text_of(sent[0]) + ", position " +
+                   std::to_string(k) + " sends " + text_of(sent[k]));
+        const std::int64_t said = gather ? c.integer(1, "group_size") : scatter ? c.integer(2, "group_size") : ranks;
+        if (said != ranks)
+            c.fail("the arguments say " + text_of(said) + " ranks, the group has " + text_of(ranks),
+                   "give the layout of the group in the options");
+        if ((gather || scatter) && sent[k].rank() == 0) c.fail("needs a tensor with rows");
+        if (scatter && !c.failed() && sent[k].extent(0) % ranks != 0)
+            c.fail(text_of(sent[k].extent(0)) + " rows in " + text_of(ranks) + " equal shares");
+        if (c.failed()) return;
+    }
+    operator_call& first = *calls[0];
+    const tensor whole =
+        gather ? concatenated(first, sent, 0) : reduced(first, sent, first.text(1, "reduce_op", "sum"));
+    if (first.failed()) return;
+    for (std::size_t k = 0; k < calls.size(); ++k) {
+        if (in_place) {
+            write_elements(sent[k], whole);
+            calls[k]->give(sent[k]);
+            continue;
+        }
+        const std::int64_t rows = scatter ? whole.extent(0) / ranks : 0;
+        calls[k]->give((scatter ? narrowed(whole, 0, static_cast<std::int64_t>(k) * rows, rows) : whole).cloned());
+    }
+}
+
+/// "_c10d_functional.all_reduce.default" -> "all_reduce"; empty if it is no collective that run_collective() knows.
+template <class = void>
+std::string_view collective_name(std::string_view operation) {
+    constexpr std::string_view prefix = "_c10d_functional.", suffix = ".default";
+    if (!operation.starts_with(prefix) || !operation.ends_with(suffix)) return {};
+    operation.remove_prefix(prefix.size());
+    operation.remove_suffix(suffix.size());
+    for (const std::string_view known :
+         {"all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "all_reduce_", "all_to_all_single"})
+        if (operation == known) return operation;
+    return {};
+}
+
+}  // namespace stretto::aten::detail
+
+#endif

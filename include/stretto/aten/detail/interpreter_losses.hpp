@@ -1,0 +1,251 @@
+// Attention and the negative log-likelihood, forward and backward.
+#ifndef STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
+#define STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "stretto/aten/detail/interpreter_arithmetic.hpp"
+#include "stretto/aten/detail/interpreter_call.hpp"
+#include "stretto/aten/detail/interpreter_products.hpp"
+#include "stretto/aten/detail/interpreter_shapes.hpp"
+#include "stretto/aten/detail/interpreter_views.hpp"
+#include "stretto/aten/tensor.hpp"
+
+namespace stretto::aten::detail {
+
+/// Row-major [batch, rows, columns] of doubles.
+struct matrices {
+    std::size_t batch = 0, rows = 0, columns = 0;
+    std::vector<double> x;
+
+    matrices(std::size_t n, std::size_t r, std::size_t k) : batch(n), rows(r), columns(k), x(n * r * k) {}
+    /// The last two dimensions of a tensor are the matrices.
+    explicit matrices(const tensor& t)
+        : rows(static_cast<std::size_t>(t.shape()[t.rank() - 2])), columns(static_cast<std::size_t>(t.shape().back())) {
+        x = t.values<double>();
+        batch = 1;
+        for (std::size_t d = 0; d + 2 < t.rank(); ++d) batch *= static_cast<std::size_t>(t.extent(d));
+    }
+    double& at(std::size_t n, std::size_t i, std::size_t j) { return x[(n * rows + i) * columns + j]; }
+    double at(std::size_t n, std::size_t i, std::size_t j) const { return x[(n * rows + i) * columns + j]; }
+    [[nodiscard]] matrices transposed() const {
+        matrices made(batch, columns, rows);
+        for (std::size_t n = 0; n < batch; ++n)
+            for (std::size_t i = 0; i < rows; ++i)
+                for (std::size_t j = 0; j < columns; ++j) made.at(n, j, i) = at(n, i, j);
+        return made;
+    }
+    friend matrices operator*(const matrices& a, const matrices& b) {
+        matrices made(a.batch, a.rows, b.columns);
+        for (std::size_t n = 0; n < a.batch; ++n)
+            multiply(a.x.data() + n * a.rows * a.columns, b.x.data() + n * b.rows * b.columns,
+                     made.x.data() + n * a.rows * b.columns, a.rows, a.columns, b.columns);
+        return made;
+    }
+};
+
+/// [.., rows, e], [.., keys, e], [.., keys, v] of the same leading dimensions.
+template <class = void>
+bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
+    if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank()) return false;
+    for (std::size_t d = 0; d + 2 < q.rank(); ++d)
+        if (k.extent(d) != q.extent(d) || v.extent(d) != q.extent(d)) return false;
+    return k.shape().back() == q.shape().back() && v.shape()[q.rank() - 2] == k.shape()[q.rank() - 2] &&
+           q.category() == element_class::real;
+}
+/// q k^T * scale, -inf above the diagonal if causal, plus the bias.
+template <class = void>
+matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, const tensor* bias, bool causal,
+                          double scale) {
+    matrices s = matrices(q) * matrices(k).transposed();
+    std::vector<double> shift;
+    if (bias) {
+        extents shape = q.shape();
+        shape.back() = k.shape()[k.rank() - 2];
+        if (broadcast(c, shape, bias->shape()) != shape) c.fail("bias " + text_of(*bias) + " does not fit the scores");
+        if (!c.failed()) shift = expanded(*bias, shape).values<double>();
+    }
+    for (std::size_t n = 0; n < s.batch; ++n)
+        for (std::size_t i = 0; i < s.rows; ++i)
+            for (std::size_t j = 0; j < s.columns; ++j) {
+                double& x = s.at(n, i, j);
+                x *= scale;
+                if (!shift.empty()) x += shift[(n * s.rows + i) * s.columns + j];
+                if (causal && j > i) x = -std::numeric_limits<double>::infinity();
+            }
+    return s;
+}
+template <class = void>
+bool is_named(operator_call& c, std::string_view what) {
+    return c.operation.find(what) != std::string_view::npos;
+}
+template <class = void>
+double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
+    return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
+}
+
+/// The variants differ in the shape of the log-sum-exp and in what else they return:
+///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          [.., rows]
+///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      [.., rows, 1]
+template <class = void>
+void attention(operator_call& c) {
+    const bool cudnn = is_named(c, "cudnn");
+    const tensor q = c.input(0, "query"), k = c.input(1, "key"), v = c.input(2, "value");
+    const bool biased = c.has(3, "attn_bias");
+    const tensor bias = biased ? c.input(3, "attn_bias") : tensor();
+    if (c.real(5, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
+    const bool causal = c.truth(6, "is_causal", false);
+    if (!c.failed() && !is_attention(q, k, v))
+        c.fail("no attention of " + text_of(q) + ", " + text_of(k) + " and " + text_of(v));
+    if (c.failed()) return;
+    matrices s = attention_scores(c, q, k, biased ? &bias : nullptr, causal, attention_scale(c, 99, q));
+    std::vector<double> lse;
+    for (std::size_t n = 0; n < s.batch; ++n)
+        for (std::size_t i = 0; i < s.rows; ++i) {
+            double top = -std::numeric_limits<double>::infinity(), total = 0;
+            for (std::size_t j = 0; j < s.columns; ++j) top = larger(top, s.at(n, i, j));
+            for (std::size_t j = 0; j < s.columns; ++j) total += std::exp(s.at(n, i, j) - top);
+            lse.push_back(top + std::log(total));
+            for (std::size_t j = 0; j < s.columns; ++j) s.at(n, i, j) = std::exp(s.at(n, i, j) - lse.back());
+        }
+    extents shape = q.shape(), rows = q.shape();
+    shape.back() = v.shape().back();
+    if (cudnn) rows.back() = 1;
+    else rows.pop_back();
+    // Dense as [batch, rows, heads, v], as kernels leave it.
+    const tensor out = made_of<double>(q.element(), shape, (s * matrices(v)).x);
+    c.give(out.rank() == 4 ? transposed(transposed(out, 1, 2).cloned(), 1, 2) : out);
+    c.give(made_of<double>(element_type::f32, rows, lse));
+    c.give(tensor(element_type::i64, {}));  // the state of a generator that nobody asks
+    c.give(tensor(element_type::i64, {}));
+    if (cudnn) c.result.places = {0, 1, 6, 7};
+}
+/// Gradients of q, k and v.
+///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)
+///   cudnn_backward(g, q, k, v, out, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal, *, scale)
+template <class = void>
+void attention_backward(operator_call& c) {
+    const bool cudnn = is_named(c, "cudnn");
+    const std::size_t bias_at = cudnn ? 8 : 4, out_at = cudnn ? 4 : 5;
+    const tensor g = c.input(0, "grad_out"), q = c.input(1, "query"), k = c.input(2, "key"), v = c.input(3, "value");
+    const tensor out = c.input(out_at, "out"), lse = c.input(out_at + 1, "logsumexp");
+    const bool biased = c.has(bias_at, "attn_bias");
+    const tensor bias = biased ? c.input(bias_at, "attn_bias") : tensor();
+    if (c.real(cudnn ? 13 : 9, "dropout_p", 0) != 0) c.fail("has dropout, which is random");
+    const bool causal = c.truth(cudnn ? 14 : 11, "is_causal", false);
+    if (!cudnn) {
+        const extents wanted = c.integers(10, "grad_input_mask");
+        if (wanted.size() == 4 && wanted[3] != 0) c.fail("the gradient of a bias is not supported");
+    }
+    if (!c.failed() && (!is_attention(q, k, v) || g.shape() != out.shape()))
+        c.fail("no gradient of attention of " + text_of(q) + ", " + text_of(k) + " and " + text_of(v));
+    if (c.failed()) return;
+    const double scale = attention_scale(c, 99, q);
+    matrices p = attention_scores(c, q, k, biased ? &bias : nullptr, causal, scale);
+    const std::vector<double> l = lse.values<double>();
+    if (l.size() != p.batch * p.rows) return c.fail("log-sum-exp " + text_of(lse) + " is that of something else");
+    for (std::size_t n = 0; n < p.batch; ++n)
+        for (std::size_t i = 0; i < p.rows; ++i)
+            for (std::size_t j = 0; j < p.columns; ++j) p.at(n, i, j) = std::exp(p.at(n, i, j) - l[n * p.rows + i]);
+    const matrices gm(g), om(out);
+    matrices ds = gm * matrices(v).transposed();
+    for (std::size_t n = 0; n < p.batch; ++n)
+        for (std::size_t i = 0; i < p.rows; ++i) {
+            double dot = 0;
+            for (std::size_t j = 0; j < gm.columns; ++j) dot += gm.at(n, i, j) * om.at(n, i, j);
+            for (std::size_t j = 0; j < p.columns; ++j) ds.at(n, i, j) = (ds.at(n, i, j) - dot) * p.at(n, i, j) * scale;
+        }
+    c.give(made_of<double>(q.element(), q.shape(), (ds * matrices(k)).x));
+    c.give(made_of<double>(k.element(), k.shape(), (ds.transposed() * matrices(q)).x));
+    c.give(made_of<double>(v.element(), v.shape(), (p.transposed() * gm).x));
+}
+
+/// What nll_loss(self, target, weight, reduction, ignore_index) and its gradient have in common.
+struct nll_terms {
+    std::vector<std::int64_t> target;
+    std::vector<double> weight;  ///< of each row; 0 for rows that are ignored
+    double total = 0;            ///< of the weights
+    std::int64_t reduction = 1;  ///< 0 none, 1 mean, 2 sum
+};
+template <class = void>
+nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
+    nll_terms t;
+    const tensor target = c.input(first, "target");
+    const bool weighted = c.has(first + 1, "weight");
+    const std::vector<double> by_class =
+        weighted ? c.input(first + 1, "weight").values<double>() : std::vector<double>{};
+    t.reduction = c.integer(first + 2, "reduction", 1);
+    const std::int64_t ignored = c.integer(first + 3, "ignore_index", -100);
+    if (self.rank() == 0 || self.rank() > 2 || target.rank() + 1 != self.rank() ||
+        (self.rank() == 2 && self.extent(0) != target.extent(0)) || target.category() != element_class::integer ||
+        self.category() != element_class::real)
+        c.fail("no loss of " + text_of(self) + " against " + text_of(target));
+    if (c.failed()) return t;
+    const std::int64_t classes = self.shape().back();
+    if (weighted && static_cast<std::int64_t>(by_class.size()) != classes)
+        c.fail("weights of another number of classes");
+    t.target = target.values<std::int64_t>();
+    for (const std::int64_t at : t.target) {
+        if (at != ignored && (at < 0 || at >= classes)) c.fail("class " + text_of(at) + " of " + text_of(classes));
+        if (c.failed()) return t;
+        t.weight.push_back(at == ignored ? 0 : weighted ? by_class[static_cast<std::size_t>(at)] : 1);
+        t.total += t.weight.back();
+    }
+    return t;
+}
+template <class = void>
+void nll_loss(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const nll_terms t = terms_of(c, 1, self);
+    if (c.failed()) return;
+    const auto classes = static_cast<std::size_t>(self.shape().back());
+    const std::vector<double> x = self.values<double>();
+    std::vector<double> losses;
+    double sum = 0;
+    for (std::size_t r = 0; r < t.target.size(); ++r) {
+        const bool counts = t.weight[r] != 0;
+        losses.push_back(counts ? -t.weight[r] * x[r * classes + static_cast<std::size_t>(t.target[r])] : 0);
+        sum += losses.back();
+    }
+    if (t.reduction == 0 && self.rank() == 2) c.give(made_of<double>(self.element(), {self.extent(0)}, losses));
+    else c.give(tensor::of(self.element(), {}, {t.reduction == 1 ? sum / t.total : sum}));
+    c.give(tensor::of(self.element(), {}, {t.reduction == 0 ? 0 : t.total}));
+}
+template <class = void>
+void nll_loss_backward(operator_call& c) {
+    const tensor grad = c.input(0, "grad_output"), self = c.input(1, "self");
+    const nll_terms t = terms_of(c, 2, self);
+    const double total = c.input(6, "total_weight").values<double>()[0];
+    const bool by_row = t.reduction == 0 && self.rank() == 2;
+    if (grad.elements() != (by_row ? static_cast<std::int64_t>(t.target.size()) : 1))
+        c.fail(text_of(grad) + " is no gradient of that loss");
+    if (c.failed()) return;
+    const auto classes = static_cast<std::size_t>(self.shape().back());
+    const std::vector<double> g = grad.values<double>();
+    std::vector<double> made(static_cast<std::size_t>(self.elements()));
+    for (std::size_t r = 0; r < t.target.size(); ++r) {
+        if (t.weight[r] == 0) continue;
+        const double x = -t.weight[r] * g[by_row ? r : 0];
+        made[r * classes + static_cast<std::size_t>(t.target[r])] = t.reduction == 1 ? x / total : x;
+    }
+    c.give(made_of<double>(self.element(), self.shape(), made));
+}
+
+template <class = void>
+inline constexpr operator_entry loss_operators[] = {
+    {"aten._scaled_dot_product_efficient_attention", "default", attention<>},
+    {"aten._scaled_dot_product_cudnn_attention", "default", attention<>},
+    {"aten._scaled_dot_product_efficient_attention_backward", "default", attention_backward<>},
+    {"aten._scaled_dot_product_cudnn_attention_backward", "default", attention_backward<>},
+    {"aten.nll_loss_forward", "default", nll_loss<>},
+    {"aten.nll_loss_backward", "default", nll_loss_backward<>},
+};
+
+}  // namespace stretto::aten::detail
+
+#endif

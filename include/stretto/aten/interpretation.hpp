@@ -1,0 +1,180 @@
+// What an interpreter is told and what it gives back: options, results, failures, and the comparison of two results.
+#ifndef STRETTO_ATEN_INTERPRETATION_HPP
+#define STRETTO_ATEN_INTERPRETATION_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/interpreted_value.hpp"
+#include "stretto/aten/tensor.hpp"
+
+namespace stretto::aten {
+
+/// How the ranks fall into groups of one communicator: `size` ranks, `stride` apart. With 8 ranks, {4, 1} is 0123 4567
+/// and {4, 2} is 0246 1357.
+struct group_layout {
+    std::size_t size = 1;
+    std::size_t stride = 1;
+};
+
+/// What is expected of the types that the program records for its tensors.
+enum class recorded_types : std::uint8_t {
+    ignored,
+    kinds,  ///< element type and number of dimensions hold; other extents are listed in the result
+    exact   ///< and all extents
+};
+
+struct interpreter_options {
+    std::size_t ranks = 1;
+    std::vector<group_layout> groups = {};  ///< by group_id; a group that is not listed has all ranks
+    recorded_types recorded = recorded_types::kinds;
+    /// Round what every operator makes to what its element type can hold; otherwise every float is a double.
+    bool round = false;
+    /// The positions that a topk gives are replaced by ones that name every position equally often.
+    bool balanced_routing = false;
+    bool keep_everything = false;  ///< keep the value of every vertex in the result
+};
+
+/// A value that goes in or comes out.
+struct interpreted_entry {
+    std::size_t vertex = 0;  ///< index of the vertex that makes it
+    std::string name;
+    bool written = false;  ///< of an input: some rank wrote it in place
+    std::vector<interpreted_value> by_rank;
+};
+
+struct interpretation {
+    /// What the output vertices read, in order.
+    std::vector<interpreted_entry> outputs;
+    /// Every input as the program leaves it, in program order.
+    std::vector<interpreted_entry> inputs;
+    /// With keep_everything: values[index of a vertex][which of its results][rank]. What a collective makes is in
+    /// flight there.
+    std::vector<std::vector<std::vector<interpreted_value>>> values;
+
+    /// Results whose extents are not those that the program records, in program order.
+    struct other_extent {
+        std::size_t vertex = 0, rank = 0, result = 0, component = 0;
+        std::vector<std::int64_t> shape;
+    };
+    std::vector<other_extent> other_extents;
+};
+
+/// Where a program could not go on, and why.
+struct interpretation_failure {
+    std::size_t vertex = 0;  ///< its index
+    std::string name;        ///< what the models call it, or its index
+    std::string operation;
+    std::size_t rank = 0;
+    std::string cause;
+    std::string hint;
+    /// What the vertex read: index of its producer, and its name with what it was on that rank.
+    std::vector<std::pair<std::size_t, std::string>> operands = {};
+
+    [[nodiscard]] std::string message() const {
+        std::string text = name + " (" + operation + ") on rank " + std::to_string(rank) + ": " + cause;
+        if (!hint.empty()) text += "; " + hint;
+        for (std::size_t k = 0; k < operands.size(); ++k) text += (k ? ", " : "; it reads ") + operands[k].second;
+        return text;
+    }
+};
+
+/// The first place where two runs of what should be one program part.
+struct interpretation_difference {
+    std::string where;  ///< "output 3 (wait_tensor_7)", "input 5 (load)"
+    std::size_t rank = 0;
+    std::int64_t position = -1;  ///< of the element, in row-major order; -1: they differ as a whole
+    std::string one, other;      ///< the elements, or the types
+
+    [[nodiscard]] std::string message() const {
+        std::string text = where + " on rank " + std::to_string(rank);
+        if (position >= 0) text += ", element " + std::to_string(position);
+        return text + ": " + one + " against " + other;
+    }
+};
+
+namespace detail {
+
+template <class = void>
+std::string exact_text(double x) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", x);
+    return text;
+}
+template <class = void>
+std::string element_text(const tensor& t, std::int64_t position) {
+    const auto k = static_cast<std::size_t>(position);
+    if (t.integral()) return std::to_string(t.values<std::int64_t>()[k]);
+    const complex_number x = t.values<complex_number>()[k];
+    return exact_text(x.re) + (t.is_complex() ? " + " + exact_text(x.im) + "i" : "");
+}
+template <class = void>
+std::string type_text(const interpreted_value& v) {
+    if (v.is_number)
+        return v.scalar.what == element_class::real ? exact_text(v.scalar.real) : text_of(v.scalar.integer);
+    std::string text = v.tensors.empty() ? "nothing" : "";
+    for (const tensor& t : v.tensors) text += (text.empty() ? "" : " ") + text_of(t);
+    return text;
+}
+/// True if the two differ, with the place in `d`.
+template <class = void>
+bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretation_difference& d) {
+    for (std::size_t rank = 0; rank < a.by_rank.size(); ++rank) {
+        const interpreted_value &x = a.by_rank[rank], &y = b.by_rank[rank];
+        d.rank = rank;
+        d.position = -1;
+        d.one = type_text(x);
+        d.other = type_text(y);
+        if (x.tensors.size() != y.tensors.size() || x.is_number != y.is_number) return true;
+        if (x.is_number && !(x.scalar == y.scalar)) return true;
+        for (std::size_t k = 0; k < x.tensors.size(); ++k) {
+            if (x.tensors[k].element() != y.tensors[k].element() || x.tensors[k].shape() != y.tensors[k].shape())
+                return true;
+            d.position = first_difference(x.tensors[k], y.tensors[k]);
+            if (d.position < 0) continue;
+            d.one = element_text(x.tensors[k], d.position);
+            d.other = element_text(y.tensors[k], d.position);
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace detail
+
+/// Compares outputs and inputs of two runs, by position, bit by bit (two that are not a number are the same). Gives
+/// nothing, as a list without elements, or the first difference. O(elements).
+template <class = void>
+[[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
+    interpretation_difference d;
+    const auto listed = [&](const std::vector<interpreted_entry>& x, const std::vector<interpreted_entry>& y,
+                            const char* what) {
+        if (x.size() != y.size()) {
+            d.where = std::string("the number of ") + what + "s";
+            d.one = std::to_string(x.size());
+            d.other = std::to_string(y.size());
+            return true;
+        }
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            d.where = what + (" " + std::to_string(k)) + " (" + x[k].name +
+                      (x[k].name == y[k].name ? "" : " / " + y[k].name) + ")";
+            if (x[k].by_rank.size() != y[k].by_rank.size()) {
+                d.one = std::to_string(x[k].by_rank.size()) + " ranks";
+                d.other = std::to_string(y[k].by_rank.size()) + " ranks";
+                return true;
+            }
+            if (detail::differ(x[k], y[k], d)) return true;
+        }
+        return false;
+    };
+    if (listed(a.outputs, b.outputs, "output") || listed(a.inputs, b.inputs, "input")) return {std::move(d)};
+    return {};
+}
+
+}  // namespace stretto::aten
+
+#endif

@@ -1,0 +1,138 @@
+// Runs a tensor program on small tensors: the oracle for every transform of such programs. It takes any dataflow_graph
+// with a tensor_model, knows each operator by name, and simulates the ranks in lock step: a vertex runs on all ranks
+// before the next one does. It knows nothing of chunks, buckets or schedules, so two forms of a program that agree here
+// agree for what they compute and not for how they were made.
+//
+// Floats are doubles, sums run in the order of positions, and a matrix product adds its products in ascending order of
+// the contracted dimension. On integer-valued data everything that only adds and multiplies is therefore exact.
+#ifndef STRETTO_ATEN_INTERPRETER_HPP
+#define STRETTO_ATEN_INTERPRETER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/interpreter_inputs.hpp"
+#include "stretto/aten/detail/interpreter_program.hpp"
+#include "stretto/aten/interpretation.hpp"
+#include "stretto/aten/tensor.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto::aten {
+
+namespace detail {
+
+/// Owns what a program refers to and its graph does not: names of vertices without one.
+struct program_of_graph {
+    program flat;
+    std::vector<std::string> names;
+};
+
+template <class G, class Order, class O, class T>
+program_of_graph flatten(const G& view, const Order& order, const O& ops, const T& tensors) {
+    program_of_graph made;
+    std::vector<std::uint32_t> first(view.index_bound(), 0);
+    std::size_t count = 0;
+    for (const vertex_t<G> v : order) {
+        first[view.index(v)] = made.flat.values;
+        for ([[maybe_unused]] const value_t<G>& x : view.results(v)) ++made.flat.values;
+        ++count;
+    }
+    made.names.reserve(count);
+    made.flat.nodes.reserve(count);
+    for (const vertex_t<G> v : order) {
+        program_node node;
+        node.vertex = view.index(v);
+        node.kind = ops.kind(v);
+        node.group = group_of<G>(ops, v);
+        node.operation = tensors.operation(v);
+        node.positional = tensors.arguments(v);
+        node.named = tensors.named_arguments(v);
+        node.first_result = first[node.vertex];
+        for (const value_t<G> x : view.results(v)) node.recorded.push_back(tensors.components(x));
+        for (const value_t<G> x : view.operands(v)) {
+            const vertex_t<G> p = view.producer(x);
+            std::uint32_t k = first[view.index(p)];
+            for (const value_t<G> y : view.results(p)) {
+                if (y == x) break;
+                ++k;
+            }
+            node.operands.push_back(k);
+        }
+        if constexpr (requires { std::string_view(tensors.name(v)); }) made.names.emplace_back(tensors.name(v));
+        else made.names.push_back("vertex " + std::to_string(node.vertex));
+        node.name = made.names.back();
+        made.flat.nodes.push_back(std::move(node));
+    }
+    return made;
+}
+
+}  // namespace detail
+
+/// Runs the vertices of `view` in the order of `order`, which lists each once, behind those that it depends on.
+/// `input_of(v)` is what input vertex v is: a range of interpreted_value, one a rank; each is copied before anything
+/// writes to it. Vertices are called what `tensors.name(v)` says, if there is such a member.
+///
+/// The first failure ends the run: an operator that is not known, operands that do not fit, a result that is not of the
+/// type recorded for it, split sizes on which ranks disagree, data of a collective read before its wait. Operators that
+/// only read shapes (sym_size, zeros_like, ...) may look at what is in flight.
+/// Deterministic. Values are dropped behind their last use unless options.keep_everything.
+template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class InputOf>
+    requires indexed_graph<G>
+[[nodiscard]] expected<interpretation, interpretation_failure> interpret_in_order(G view, const Order& order, O ops,
+                                                                                  T tensors, InputOf input_of,
+                                                                                  const interpreter_options& options) {
+    const detail::program_of_graph made = detail::flatten(view, order, ops, tensors);
+    std::vector<vertex_t<G>> vertices;
+    for (const vertex_t<G> v : order) vertices.push_back(v);
+    detail::program_run<> run(made.flat, options);
+    expected<interpretation, interpretation_failure> done =
+        run.run([&](std::size_t n) -> std::span<const interpreted_value> { return input_of(vertices[n]); });
+    if (done) detail::sort_by_vertex(done->inputs);
+    return done;
+}
+
+/// As above, in program order.
+template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
+    requires indexed_graph<G>
+[[nodiscard]] expected<interpretation, interpretation_failure> interpret(G view, O ops, T tensors, InputOf input_of,
+                                                                         const interpreter_options& options) {
+    return interpret_in_order(view, view.vertices(), ops, tensors, input_of, options);
+}
+
+/// Small inputs for every input vertex, from its recorded type; by index of the vertex, then by rank. `adjust(v, rank,
+/// value)` may change or replace any of them.
+///
+/// Floats are small multiples of 1/8 (integers if options.whole_numbers), integers lie where their use wants them: rows
+/// of a table where an embedding reads them, classes where a loss does, positions where a gather does, 0 or 1
+/// elsewhere; a single integer is the number of tokens of all ranks; complex numbers lie on the unit circle. What a
+/// collective gathers and integers differ from rank to rank, the rest is replicated. Deterministic: the same seed, the
+/// same inputs.
+template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Adjust>
+    requires indexed_graph<G>
+[[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,
+                                                                      const input_options& options, Adjust adjust) {
+    const detail::program_of_graph made = detail::flatten(view, view.vertices(), ops, tensors);
+    std::vector<std::vector<interpreted_value>> inputs = detail::make_inputs(made.flat, view.index_bound(), options);
+    for (const vertex_t<G> v : view.vertices())
+        for (std::size_t rank = 0; ops.kind(v) == op_kind::input && rank < options.ranks; ++rank)
+            adjust(v, rank, inputs[view.index(v)][rank]);
+    return inputs;
+}
+template <dataflow_graph G, op_model<G> O, tensor_model<G> T>
+    requires indexed_graph<G>
+[[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,
+                                                                      const input_options& options) {
+    return make_inputs(view, ops, tensors, options, [](const vertex_t<G>&, std::size_t, interpreted_value&) {});
+}
+
+}  // namespace stretto::aten
+
+#endif

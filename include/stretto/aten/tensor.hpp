@@ -1,0 +1,226 @@
+// Tensors for tests: small, strided, exact. What operators compute is decided by what an element is and not by how wide
+// it is: every float is a double, every integer and truth value a 64-bit integer, a complex number two doubles. Views
+// share storage as in the framework the program came from, so a write in place is seen by all of them.
+#ifndef STRETTO_ATEN_TENSOR_HPP
+#define STRETTO_ATEN_TENSOR_HPP
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/detail/tensor_storage.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto::aten {
+
+/// A dense strided array that shares its storage with its copies and views; `cloned()` makes one with its own. A tensor
+/// without dimensions has one element. Strides and offset count elements of the storage; those of a complex tensor
+/// therefore count halves of its elements.
+class tensor {
+public:
+    /// A single zero.
+    tensor() : tensor(element_type::f64, {}) {}
+    /// Zeros, in row-major order. The extents must not be negative.
+    tensor(element_type element, std::vector<std::int64_t> shape)
+        : tensor(element, std::move(shape), storage_handle(), 0) {
+        const auto n = static_cast<std::size_t>(elements());
+        if (integral()) storage_->integers.resize(n);
+        else storage_->reals.resize(is_complex() ? 2 * n : n);
+    }
+    /// Elements in row-major order, as many as the shape has: numbers for a real tensor, pairs for a complex one.
+    [[nodiscard]] static tensor of(element_type element, std::vector<std::int64_t> shape, std::vector<double> values) {
+        tensor made(element, std::move(shape), storage_handle(), 0);
+        STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) * (made.is_complex() ? 2 : 1) == values.size(),
+                       "the shape has another number of elements");
+        if (made.integral())
+            for (double x : values) made.storage_->integers.push_back(detail::truncated(x));
+        else made.storage_->reals = std::move(values);
+        return made;
+    }
+    /// As above, for integers, which must not pass through a double.
+    [[nodiscard]] static tensor of_integers(element_type element, std::vector<std::int64_t> shape,
+                                            std::vector<std::int64_t> values) {
+        tensor made(element, std::move(shape), storage_handle(), 0);
+        STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) == values.size() && made.integral(),
+                       "the shape has another number of elements, or the elements are no integers");
+        made.storage_->integers = std::move(values);
+        return made;
+    }
+
+    [[nodiscard]] element_type element() const noexcept { return element_; }
+    [[nodiscard]] element_class category() const noexcept { return class_of(element_); }
+    [[nodiscard]] bool integral() const noexcept { return category() <= element_class::integer; }
+    [[nodiscard]] bool is_complex() const noexcept { return category() == element_class::complex; }
+    /// Reads give the complex conjugate of what is stored.
+    [[nodiscard]] bool conjugated() const noexcept { return conjugated_; }
+
+    [[nodiscard]] std::size_t rank() const noexcept { return shape_.size(); }
+    [[nodiscard]] const std::vector<std::int64_t>& shape() const noexcept { return shape_; }
+    [[nodiscard]] const std::vector<std::int64_t>& strides() const noexcept { return strides_; }
+    [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }
+    [[nodiscard]] std::int64_t extent(std::size_t dim) const noexcept { return shape_[dim]; }
+    [[nodiscard]] std::int64_t elements() const noexcept { return detail::product(shape_); }
+    [[nodiscard]] bool contiguous() const noexcept {
+        std::int64_t step = is_complex() ? 2 : 1;
+        for (std::size_t d = rank(); d-- > 0;) {
+            if (shape_[d] != 1 && strides_[d] != step) return false;
+            step *= shape_[d];
+        }
+        return true;
+    }
+    [[nodiscard]] const storage_handle& storage() const noexcept { return storage_; }
+
+    /// The same storage, looked at otherwise. Every slot must lie in the storage.
+    [[nodiscard]] tensor view(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
+                              std::int64_t offset) const {
+        tensor seen = *this;
+        seen.shape_ = std::move(shape);
+        seen.strides_ = std::move(strides);
+        seen.offset_ = offset;
+        return seen;
+    }
+    /// The same storage as elements of another type of the same class, or of complex numbers as of reals and back.
+    [[nodiscard]] tensor reinterpreted(element_type element) const {
+        tensor seen = *this;
+        seen.element_ = element;
+        return seen;
+    }
+    [[nodiscard]] tensor conjugate() const {
+        tensor seen = *this;
+        seen.conjugated_ = !conjugated_;
+        return seen;
+    }
+
+    /// The element at a slot of the storage, as a T: double, std::int64_t or complex_number.
+    template <class T>
+    [[nodiscard]] T load(std::int64_t slot) const noexcept {
+        const auto at = static_cast<std::size_t>(slot);
+        if (integral()) {
+            const std::int64_t x = storage_->integers[at];
+            if constexpr (std::is_same_v<T, complex_number>) return {static_cast<double>(x), 0};
+            else return static_cast<T>(x);
+        }
+        const double x = storage_->reals[at];
+        if constexpr (std::is_same_v<T, std::int64_t>) return detail::truncated(x);
+        else if constexpr (std::is_same_v<T, double>) return x;
+        else return {x, !is_complex() ? 0 : conjugated_ ? -storage_->reals[at + 1] : storage_->reals[at + 1]};
+    }
+    /// Writes it there. A float that goes into a truth value is whether it is not zero; a complex number that goes into
+    /// a real one loses its imaginary part.
+    template <class T>
+    void store(std::int64_t slot, T x) const noexcept {
+        const auto at = static_cast<std::size_t>(slot);
+        if constexpr (std::is_same_v<T, complex_number>) {
+            if (is_complex()) {
+                storage_->reals[at] = x.re;
+                storage_->reals[at + 1] = conjugated_ ? -x.im : x.im;
+            } else store(slot, category() == element_class::truth && x.im != 0 ? 1.0 : x.re);
+        } else if (category() == element_class::truth) {
+            storage_->integers[at] = x != T{};
+        } else if (integral()) {
+            if constexpr (std::is_same_v<T, double>) storage_->integers[at] = narrowed(detail::truncated(x));
+            else storage_->integers[at] = narrowed(x);
+        } else {
+            storage_->reals[at] = static_cast<double>(x);
+            if (is_complex()) storage_->reals[at + 1] = 0;
+        }
+    }
+
+    /// All elements in row-major order. O(elements).
+    template <class T>
+    [[nodiscard]] std::vector<T> values() const {
+        std::vector<T> all;
+        all.reserve(static_cast<std::size_t>(elements()));
+        detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { all.push_back(load<T>(slot)); });
+        return all;
+    }
+    /// Writes all elements, in row-major order. O(elements).
+    template <class T>
+    void assign(std::span<const T> from) const {
+        std::size_t k = 0;
+        detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { store<T>(slot, from[k++]); });
+        ++storage_->writes;
+    }
+
+    /// The same elements in row-major order in storage of its own.
+    [[nodiscard]] tensor cloned() const { return converted(element_); }
+    /// A copy with elements of that type: floats become integers towards zero, integers wrap.
+    [[nodiscard]] tensor converted(element_type element) const {
+        tensor made(element, shape_);
+        const element_class wider = made.category() > category() ? made.category() : category();
+        if (wider <= element_class::integer) made.assign<std::int64_t>(values<std::int64_t>());
+        else if (wider == element_class::real) made.assign<double>(values<double>());
+        else made.assign<complex_number>(values<complex_number>());
+        made.storage_->writes = 0;
+        return made;
+    }
+
+private:
+    tensor(element_type element, std::vector<std::int64_t> shape, storage_handle storage, std::int64_t offset)
+        : shape_(std::move(shape)),
+          strides_(shape_.size()),
+          storage_(std::move(storage)),
+          offset_(offset),
+          element_(element) {
+        std::int64_t step = is_complex() ? 2 : 1;
+        for (std::size_t d = rank(); d-- > 0; step *= shape_[d]) strides_[d] = step;
+    }
+
+    /// Integers of a narrow type keep their lower bits.
+    std::int64_t narrowed(std::int64_t x) const noexcept {
+        switch (element_) {
+            case element_type::i8:
+                return static_cast<std::int8_t>(x);
+            case element_type::u8:
+                return static_cast<std::uint8_t>(x);
+            case element_type::i16:
+                return static_cast<std::int16_t>(x);
+            case element_type::i32:
+                return static_cast<std::int32_t>(x);
+            default:
+                return x;
+        }
+    }
+
+    std::vector<std::int64_t> shape_;
+    std::vector<std::int64_t> strides_;
+    storage_handle storage_;
+    std::int64_t offset_ = 0;
+    element_type element_ = element_type::f64;
+    bool conjugated_ = false;
+};
+
+/// Same type, same shape, same elements; two that are not a number count as the same, 0 and -0 do not.
+[[nodiscard]] bool identical(const tensor& a, const tensor& b);
+
+/// The position, in row-major order, of the first element in which two tensors of one shape and class differ, or -1.
+/// Bits are compared; two that are not a number count as the same.
+[[nodiscard]] inline std::int64_t first_difference(const tensor& a, const tensor& b) {
+    if (a.integral()) {
+        const std::vector<std::int64_t> x = a.values<std::int64_t>(), y = b.values<std::int64_t>();
+        for (std::size_t k = 0; k < x.size(); ++k)
+            if (x[k] != y[k]) return static_cast<std::int64_t>(k);
+        return -1;
+    }
+    const auto same = [](double p, double q) {
+        return std::bit_cast<std::uint64_t>(p) == std::bit_cast<std::uint64_t>(q) || (p != p && q != q);
+    };
+    const std::vector<complex_number> x = a.values<complex_number>(), y = b.values<complex_number>();
+    for (std::size_t k = 0; k < x.size(); ++k)
+        if (!same(x[k].re, y[k].re) || !same(x[k].im, y[k].im)) return static_cast<std::int64_t>(k);
+    return -1;
+}
+
+inline bool identical(const tensor& a, const tensor& b) {
+    return a.element() == b.element() && a.shape() == b.shape() && first_difference(a, b) < 0;
+}
+
+}  // namespace stretto::aten
+
+#endif

@@ -1,0 +1,243 @@
+// Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib.
+// Whatever is wrong with a file ends in one diagnostic; see detail/capture_check.hpp for what is checked beyond the
+// fields.
+#ifndef STRETTO_CAPTURE_CAPTURE_READER_HPP
+#define STRETTO_CAPTURE_CAPTURE_READER_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/detail/capture_node_reader.hpp"
+#include "stretto/capture/detail/json_members.hpp"
+#include "stretto/capture/detail/json_walk.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/capture/gzip.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/json_quote.hpp"
+
+namespace stretto {
+
+struct capture_limits {
+    file_limits file = {};
+    std::uint32_t max_nodes = std::uint32_t{1} << 31;
+    std::size_t max_fields = 64;  ///< of one JSON object that is not interpreted in full
+};
+
+namespace detail {
+
+class capture_parser {
+public:
+    capture_parser(std::string padded_text, std::size_t length, const capture_limits& limits)
+        : builder_(capture_builder::over(std::move(padded_text))), length_(length), limits_(limits) {}
+
+    expected<capture, diagnostic> parse() {
+        if (!json_.open(builder_.text(), length_) || !read_step()) return unexpected(std::move(json_.failure));
+        builder_.set_costs(std::move(costs_));
+        builder_.set_fields(std::move(fields_));
+        return std::move(builder_).build();
+    }
+
+private:
+    using value = od::value;
+
+    bool read_step() {
+        static constexpr std::array<std::string_view, 7> keys = {"format", "version", "name",   "groups",
+                                                                 "costs",  "nodes",   "symbols"};
+        seen_keys seen;
+        const bool whole = json_.root([&](std::string_view key, value v) {
+            const unsigned k = position_in(keys, key);
+            json_.outer = {};
+            json_.field = key;
+            if (k < keys.size() && !seen.add(json_, k)) return false;
+            std::string_view s;
+            std::int64_t version = 0;
+            switch (k) {
+                case 0:
+                    return json_.text(v, s) && (s == "stretto-graph" ||
+                                                json_.fail("is \"" + printable(s) + "\"", "expected stretto-graph"));
+                case 1:
+                    return json_.whole_number(v, version) &&
+                           (version == 1 || json_.fail("is " + std::to_string(version), "this reader knows version 1"));
+                case 2:
+                    return json_.text(v, s) && (builder_.set_name(std::string(s)), true);
+                case 3:
+                    return read_groups(v);
+                case 4:
+                    return read_costs(v);
+                case 5:
+                    return read_nodes(v);
+                case 6:
+                    return read_symbols(v);
+                default:
+                    return read_other(key, v, fields_, other_keys_);
+            }
+        });
+        if (!whole) return false;
+        for (unsigned k = 0; k < 6; ++k)
+            if (!seen.require(json_, k, keys[k])) return false;
+        return true;
+    }
+
+    /// A member that is kept and written back, but not understood.
+    bool read_other(std::string_view key, value v, std::string& members, std::vector<std::string_view>& known) {
+        if (std::find(known.begin(), known.end(), key) != known.end()) return seen_keys::repeated(json_);
+        if (known.size() == limits_.max_fields) return seen_keys::too_many(json_, limits_.max_fields);
+        known.push_back(key);
+        std::string_view raw;
+        if (!json_.any(v, raw)) return false;
+        append_member(members, key, raw);
+        return true;
+    }
+    bool read_groups(value v) {
+        static constexpr std::array<std::string_view, 2> keys = {"name", "size"};
+        return json_.array(v, [&](value element) {
+            capture_group group;
+            seen_keys seen;
+            std::vector<std::string_view> known;
+            json_.outer = "groups.";
+            const bool whole = json_.object(element, [&](std::string_view key, value member) {
+                const unsigned k = position_in(keys, key);
+                json_.field = key;
+                if (k < keys.size() && !seen.add(json_, k)) return false;
+                std::string_view s;
+                if (k == 0) return json_.text(member, s) && (group.name = s, true);
+                if (k == 1) return json_.amount(member, group.size);
+                return read_other(key, member, group.fields, known);
+            });
+            if (!whole || !seen.require(json_, 0, keys[0]) || !seen.require(json_, 1, keys[1])) return false;
+            builder_.add_group(std::move(group));
+            return true;
+        });
+    }
+
+    bool read_symbols(value v) {
+        return json_.object(v, [&](std::string_view key, value member) {
+            json_.outer = "symbols.";
+            json_.field = key;
+            std::int64_t extent = 0;
+            if (!json_.whole_number(member, extent)) return false;
+            builder_.add_symbol(std::string(key), extent);
+            return true;
+        });
+    }
+
+    bool read_costs(value v) {
+        static constexpr std::array<std::string_view, 3> keys = {"memory_bytes_per_second", "launch_ns", "collectives"};
+        seen_keys seen;
+        std::vector<std::string_view> known;
+        const bool whole = json_.object(v, [&](std::string_view key, value member) {
+            const unsigned k = position_in(keys, key);
+            json_.outer = "costs.";
+            json_.field = key;
+            if (k < keys.size() && !seen.add(json_, k)) return false;
+            switch (k) {
+                case 0:
+                    return json_.real_number(member, costs_.memory_bytes_per_second);
+                case 1:
+                    return json_.amount(member, costs_.launch.count);
+                case 2:
+                    return read_tables(member);
+                default:
+                    return read_other(key, member, costs_.fields, known);
+            }
+        });
+        if (!whole) return false;
+        json_.outer = "costs.";
+        return seen.require(json_, 0, keys[0]) && seen.require(json_, 1, keys[1]) && seen.require(json_, 2, keys[2]);
+    }
+
+    bool read_tables(value v) {
+        return json_.object(v, [&](std::string_view group, value tables) {
+            const std::string place = "costs.collectives." + std::string(group) + ".";
+            json_.outer = place;
+            json_.field = {};
+            const bool known = json_.object(tables, [&](std::string_view collective, value points) {
+                json_.field = collective;
+                const unsigned k = position_in(collective_names, collective);
+                if (k == collective_names.size())
+                    return json_.fail("is no known collective", std::string("known are ") + known_collectives);
+                collective_cost_table table;
+                table.group = group;
+                table.collective = static_cast<collective_kind>(k);
+                const bool whole = json_.array(points, [&](value point) { return read_point(point, table); });
+                costs_.collectives.push_back(std::move(table));
+                return whole;
+            });
+            json_.outer = "costs.";  // place ends here
+            return known;
+        });
+    }
+    bool read_point(value v, collective_cost_table& table) {
+        std::array<std::int64_t, 2> pair = {};
+        std::size_t k = 0;
+        const bool whole =
+            json_.array(v, [&](value n) { return k++ < 2 ? json_.amount(n, pair[k - 1]) : bad_point(); });
+        if (!whole || (k != 2 && !bad_point())) return false;
+        table.points.push_back({{pair[0]}, {pair[1]}});
+        return true;
+    }
+    bool bad_point() { return json_.fail("has a point that is no pair", "points are [payload bytes, ns]"); }
+
+    bool read_nodes(value v) {
+        builder_.reserve(length_ / 128, length_ / 64, length_ / 48);  // address space; only what is filled costs memory
+        const bool whole = json_.array(v, [&](value element) {
+            json_.node = static_cast<std::uint32_t>(builder_.size());
+            json_.node_name = {};
+            json_.field = {};
+            if (builder_.size() == limits_.max_nodes)
+                return json_.fail("is one too many", "the limit is " + std::to_string(limits_.max_nodes) + " nodes");
+            if (!node_reader_.read(element)) return false;
+            builder_.append(node_reader_.node());
+            return true;
+        });
+        if (!whole) return false;
+        json_.node.reset();
+        json_.node_name = {};
+        return true;
+    }
+
+    capture_builder builder_;
+    std::size_t length_;
+    capture_limits limits_;
+    json_walk json_;
+    capture_node_reader node_reader_{json_, limits_.max_fields};
+    capture_costs costs_;
+    std::string fields_;
+    std::vector<std::string_view> other_keys_;
+};
+
+}  // namespace detail
+
+/// The step in a JSON text. `file_name` appears in diagnostics only. Time: O(text + E + V log V); several hundred
+/// megabytes of text a second. Memory: the text, 4 bytes for each of its tokens while it is read, and the capture.
+inline expected<capture, diagnostic> parse_capture(std::string text, std::string_view file_name,
+                                                   const capture_limits& limits = {}) {
+    const std::size_t length = text.size();
+    const auto refused = [&](diagnostic d) {
+        d.file = std::string(file_name);
+        return unexpected(std::move(d));
+    };
+    if (length > limits.file.max_bytes || length > UINT32_MAX - simdjson::SIMDJSON_PADDING)
+        return detail::too_large(file_name, std::min<std::uint64_t>(limits.file.max_bytes, UINT32_MAX), "");
+    text.resize(length + simdjson::SIMDJSON_PADDING, ' ');
+    expected<capture, diagnostic> c = detail::capture_parser(std::move(text), length, limits).parse();
+    if (!c) return refused(c.error());
+    return c;
+}
+
+/// The step in a file; gzipped or not is told by its first bytes, "-" is standard input. Otherwise as above.
+inline expected<capture, diagnostic> read_capture(const std::string& path, const capture_limits& limits = {}) {
+    expected<std::string, diagnostic> text = read_text(path, limits.file);
+    if (!text) return unexpected(text.error());
+    return parse_capture(*std::move(text), path, limits);
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,262 @@
+// The tensor program in a capture: operators, arguments and shapes, taken apart once for the whole step. Needs
+// simdjson.
+#ifndef STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
+#define STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/detail/json_walk.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto {
+
+namespace detail {
+
+/// Arrays that stay where they are.
+template <class T>
+class stable_arrays {
+public:
+    [[nodiscard]] std::span<T> make(std::size_t count) {
+        if (count > room_) {
+            room_ = count > block ? count : block;
+            blocks_.push_back(std::make_unique<T[]>(room_));
+            next_ = blocks_.back().get();
+        }
+        const std::span<T> made(next_, count);
+        next_ += count;
+        room_ -= count;
+        return made;
+    }
+
+private:
+    static constexpr std::size_t block = 4096;
+
+    std::vector<std::unique_ptr<T[]>> blocks_;
+    T* next_ = nullptr;
+    std::size_t room_ = 0;
+};
+
+/// As files spell them, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16", "f32", "f64",  "i8",  "u8",
+                                                                   "i16", "i32",  "i64", "bool", "c64", "c128"};
+
+}  // namespace detail
+
+/// The element type that stretto-graph calls so; `other` for a name it does not know.
+[[nodiscard]] inline element_type element_type_of(std::string_view name) noexcept {
+    std::size_t k = 0;
+    while (k < detail::element_names.size() && detail::element_names[k] != name) ++k;
+    return static_cast<element_type>(k);
+}
+/// What stretto-graph calls it.
+[[nodiscard]] inline std::string_view name_of(element_type e) noexcept {
+    const std::size_t k = static_cast<std::size_t>(e);
+    return k < detail::element_names.size() ? detail::element_names[k] : "other";
+}
+
+/// Owns what a tensor_model of one capture refers to. O(length of the text) time and space.
+class capture_tensors {
+public:
+    /// Fails on arguments or outputs that are not what the format says: a shape with a negative extent, "%7" of a node
+    /// that reads six.
+    [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
+        capture_tensors all;
+        all.nodes_.resize(step.size());
+        reader r{all, step, {}, {}, {}};
+        for (std::uint32_t v = 0; v < step.size(); ++v)
+            if (!r.read(v)) return unexpected(std::move(r.json.failure));
+        return all;
+    }
+
+    [[nodiscard]] std::span<const tensor_argument> arguments(std::uint32_t v) const { return nodes_[v].positional; }
+    [[nodiscard]] std::span<const named_tensor_argument> named_arguments(std::uint32_t v) const {
+        return nodes_[v].named;
+    }
+    [[nodiscard]] std::span<const tensor_type> components(std::uint32_t v) const { return nodes_[v].outputs; }
+
+private:
+    capture_tensors() = default;
+
+    struct node {
+        std::span<const tensor_argument> positional;
+        std::span<const named_tensor_argument> named;
+        std::span<const tensor_type> outputs;
+    };
+
+    struct reader {
+        capture_tensors& all;
+        const capture& step;
+        detail::json_walk json;
+        std::string buffer;
+        std::size_t operands = 0;  // of the node at hand
+
+        bool read(std::uint32_t v) {
+            node& n = all.nodes_[v];
+            operands = step.inputs(v).size();
+            json.node = v;
+            json.node_name = step.name(v);
+            std::vector<tensor_type> outputs;
+            json.field = "outputs";
+            if (!open(step.outputs(v), [&](detail::od::value x) {
+                    return json.array(x, [&](detail::od::value tensor) {
+                        outputs.emplace_back();
+                        return read_type(tensor, outputs.back());
+                    });
+                }))
+                return false;
+            n.outputs = keep(all.types_, outputs);
+
+            json.field = "args";
+            if (const auto text = step.field(v, "args"); text && *text != "null") {
+                if (!open(*text, [&](detail::od::value x) { return read_list(x, n.positional); })) return false;
+            } else {
+                const std::span<tensor_argument> own = all.arguments_.make(operands);
+                for (std::size_t k = 0; k < operands; ++k) {
+                    own[k].what = tensor_argument::form::operand;
+                    own[k].integer = static_cast<std::int64_t>(k);
+                }
+                n.positional = own;
+            }
+            json.field = "kwargs";
+            const auto text = step.field(v, "kwargs");
+            if (!text || *text == "null") return true;
+            std::vector<named_tensor_argument> named;
+            if (!open(*text, [&](detail::od::value x) {
+                    return json.object(x, [&](std::string_view key, detail::od::value member) {
+                        named.push_back({copy(key), {}});
+                        return read_argument(member, named.back().value);
+                    });
+                }))
+                return false;
+            n.named = keep(all.named_, named);
+            return true;
+        }
+
+        template <class F>
+        bool open(std::string_view text, F each) {
+            buffer.assign("[").append(text).append("]");
+            const std::size_t length = buffer.size();
+            buffer.append(simdjson::SIMDJSON_PADDING, ' ');
+            return json.open(buffer, length) && json.root_array(each);
+        }
+
+        template <class T>
+        std::span<const T> keep(detail::stable_arrays<T>& where, const std::vector<T>& what) {
+            const std::span<T> kept = where.make(what.size());
+            for (std::size_t k = 0; k < what.size(); ++k) kept[k] = what[k];
+            return kept;
+        }
+        std::string_view copy(std::string_view text) {
+            const std::span<char> kept = all.texts_.make(text.size());
+            for (std::size_t k = 0; k < text.size(); ++k) kept[k] = text[k];
+            return {kept.data(), kept.size()};
+        }
+
+        bool read_type(detail::od::value v, tensor_type& type) {
+            std::vector<std::int64_t> shape;
+            const bool whole = json.object(v, [&](std::string_view key, detail::od::value member) {
+                std::string_view s;
+                if (key == "dtype") return json.text(member, s) && (type.element = element_type_of(s), true);
+                if (key != "shape") return json.any(member, s);
+                return json.array(member, [&](detail::od::value n) {
+                    shape.push_back(0);
+                    return json.amount(n, shape.back());
+                });
+            });
+            type.shape = keep(all.extents_, shape);
+            return whole;
+        }
+
+        bool read_list(detail::od::value v, std::span<const tensor_argument>& items) {
+            std::vector<tensor_argument> own;
+            if (!json.array(v, [&](detail::od::value item) {
+                    own.emplace_back();
+                    return read_argument(item, own.back());
+                }))
+                return false;
+            items = keep(all.arguments_, own);
+            return true;
+        }
+
+        bool read_argument(detail::od::value v, tensor_argument& a) {
+            using form = tensor_argument::form;
+            const std::string_view token = detail::without_space_behind(v.raw_json_token());
+            std::string_view s;
+            switch (token.empty() ? '\0' : token[0]) {
+                case '[':
+                    a.what = form::list;
+                    return read_list(v, a.items);
+                case '"':
+                    return json.text(v, s) && read_text(s, a);
+                case 't':
+                case 'f':
+                    a = {form::truth, token[0] == 't', 0, {}, {}};
+                    return json.any(v, s);
+                case 'n':
+                    return json.any(v, s);
+                case '{':
+                    a.what = form::other;
+                    return json.any(v, s);
+                default:
+                    break;
+            }
+            if (token.find_first_of(".eE") == std::string_view::npos) {
+                a.what = form::integer;
+                return json.whole_number(v, a.integer);
+            }
+            a.what = form::real;
+            return json.real_number(v, a.real);
+        }
+
+        bool read_text(std::string_view s, tensor_argument& a) {
+            if (s.size() < 2 || s[0] != '%') {
+                a = {tensor_argument::form::text, 0, 0, copy(s), {}};
+                return true;
+            }
+            a.what = tensor_argument::form::operand;
+            for (char c : s.substr(1)) {
+                if (c < '0' || c > '9' || a.integer >= static_cast<std::int64_t>(operands)) break;
+                a.integer = a.integer * 10 + (c - '0');
+            }
+            return a.integer < static_cast<std::int64_t>(operands) ||
+                   json.fail("names an input that the node does not have", "%0 is the first of inputs");
+        }
+    };
+
+    std::vector<node> nodes_;
+    detail::stable_arrays<std::int64_t> extents_;
+    detail::stable_arrays<tensor_type> types_;
+    detail::stable_arrays<tensor_argument> arguments_;
+    detail::stable_arrays<named_tensor_argument> named_;
+    detail::stable_arrays<char> texts_;
+};
+
+/// Operators, arguments and shapes of a capture, for `capture_view`. Both must outlive the model.
+struct capture_tensor_model {
+    const capture* step;
+    const capture_tensors* tensors;
+
+    [[nodiscard]] std::string_view operation(std::uint32_t v) const noexcept { return step->op(v); }
+    [[nodiscard]] std::span<const tensor_argument> arguments(std::uint32_t v) const { return tensors->arguments(v); }
+    [[nodiscard]] std::span<const named_tensor_argument> named_arguments(std::uint32_t v) const {
+        return tensors->named_arguments(v);
+    }
+    [[nodiscard]] std::span<const tensor_type> components(std::uint32_t x) const { return tensors->components(x); }
+};
+
+static_assert(tensor_model<capture_tensor_model, capture_view>);
+
+}  // namespace stretto
+
+#endif

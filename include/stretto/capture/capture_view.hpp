@@ -1,0 +1,59 @@
+// A capture seen as a graph, and what its nodes are: the adapter for stretto-graph files.
+#ifndef STRETTO_CAPTURE_CAPTURE_VIEW_HPP
+#define STRETTO_CAPTURE_CAPTURE_VIEW_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto {
+
+/// Nodes as vertices, numbered by position; value x is all that node x produces, so values have the numbers of their
+/// producers. Edges are `inputs` and nothing else: what `alias` and `mutates` order is told by capture_op_model.
+/// Everything is O(1) and program order is topological. The capture must outlive the view.
+struct capture_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+
+    const capture* step;
+
+    [[nodiscard]] id_range vertices() const noexcept { return id_range(step->size()); }
+    [[nodiscard]] std::span<const vertex_type> successors(vertex_type v) const noexcept { return step->readers(v); }
+    [[nodiscard]] std::span<const vertex_type> predecessors(vertex_type v) const noexcept { return step->inputs(v); }
+    [[nodiscard]] std::size_t index(vertex_type v) const noexcept { return v; }
+    [[nodiscard]] std::size_t index_bound() const noexcept { return step->size(); }
+
+    [[nodiscard]] std::span<const value_type> operands(vertex_type v) const noexcept { return step->inputs(v); }
+    [[nodiscard]] std::array<value_type, 1> results(vertex_type v) const noexcept { return {v}; }
+    [[nodiscard]] vertex_type producer(value_type x) const noexcept { return x; }
+    [[nodiscard]] std::span<const vertex_type> consumers(value_type x) const noexcept { return step->readers(x); }
+};
+
+/// Kinds, durations and memory as the file gives them. The capture must outlive the model.
+struct capture_op_model {
+    const capture* step;
+
+    [[nodiscard]] op_kind kind(std::uint32_t v) const noexcept { return step->kind(v); }
+    [[nodiscard]] nanoseconds duration(std::uint32_t v) const noexcept { return step->duration(v); }
+    [[nodiscard]] collective_kind collective(std::uint32_t v) const noexcept { return step->collective(v); }
+    [[nodiscard]] group_id group(std::uint32_t v) const noexcept { return step->group(v); }
+    [[nodiscard]] bytes payload(std::uint32_t v) const noexcept { return step->payload(v); }
+    [[nodiscard]] std::uint32_t launch_of(std::uint32_t w) const noexcept { return step->launch_of(w).value_or(w); }
+    [[nodiscard]] bytes bytes_of(std::uint32_t x) const noexcept { return step->allocation(x); }
+    [[nodiscard]] std::span<const std::uint32_t> aliases(std::uint32_t x) const noexcept { return step->aliases(x); }
+    [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const noexcept { return step->writes(v); }
+};
+
+static_assert(dependence_graph<capture_view> && dataflow_graph<capture_view>);
+static_assert(op_model<capture_op_model, capture_view>);
+
+}  // namespace stretto
+
+#endif

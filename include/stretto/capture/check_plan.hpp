@@ -1,0 +1,95 @@
+// Is a plan a legal rewriting of the step it was made from, and what is it worth? Compares two captures by name, by the
+// conventions of stretto-graph, version 1, for orders, buckets and chunks. It knows no scheduler, so it can judge one.
+//
+// What it checks: every operation of the step is there unchanged, or was merged, absorbed or chunked by the rules;
+// what was added is explained and paid for, in time and in memory; uses of one storage keep their order; nothing
+// touches data in flight; peak memory is within a limit. What it cannot check: that the operators which split and
+// recombine chunks compute the right thing, and that extents in the arguments of clones are right. An interpreter can.
+#ifndef STRETTO_CAPTURE_CHECK_PLAN_HPP
+#define STRETTO_CAPTURE_CHECK_PLAN_HPP
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/detail/plan_buckets.hpp"
+#include "stretto/capture/detail/plan_hazards.hpp"
+#include "stretto/capture/detail/plan_match.hpp"
+#include "stretto/capture/detail/plan_operations.hpp"
+#include "stretto/capture/detail/plan_packs.hpp"
+#include "stretto/capture/detail/plan_stand_ins.hpp"
+#include "stretto/capture/plan_report.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+namespace detail {
+
+inline plan_figures figures_of(const capture& c, plan_findings& found) {
+    plan_figures figures;
+    figures.nodes = c.size();
+    std::vector<task_id> order(c.size());
+    for (task_id v = 0; v < order.size(); ++v) {
+        order[v] = v;
+        if (c.kind(v) == op_kind::start) ++figures.collectives;
+    }
+    const auto tasks = make_task_graph(capture_view{&c}, capture_op_model{&c});
+    if (!tasks) {
+        found.add(plan_rule::figures_too_large, c.name(tasks.error().task), "",
+                  "times or bytes up to here add up to more than 2^62", "are all costs in nanoseconds and bytes?");
+        return figures;
+    }
+    const simulation times = simulate(*tasks, order);
+    figures.step = times.step;
+    figures.exposed = times.exposed;
+    figures.compute = times.compute;
+    figures.peak = profile_memory(*tasks, order).peak;
+    return figures;
+}
+
+}  // namespace detail
+
+/// Every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without violations is
+/// legal. `limit` is compared with the peak memory of the plan by the memory rule of the format.
+/// Order of violations: presence of operations, then nodes of the plan in program order, chunks, unpacks, storages,
+/// data in flight, the limit. Deterministic. Time O(V log V + E + text of new nodes), where chains of recombinations
+/// and storages with very many aliases add to it; space O(V + E).
+[[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes) {
+    detail::plan_findings found;
+    detail::plan_match match(step, plan, found);
+    detail::plan_stand_ins stand_ins(match);
+    detail::plan_packs packs(match, stand_ins);
+    detail::plan_buckets buckets(match);
+    detail::plan_operations operations(match, stand_ins);
+    operations.check_presence();
+    for (std::uint32_t v = 0; v < plan.size(); ++v) {
+        operations.check(v);
+        packs.check(v);
+        buckets.check(v);
+        stand_ins.pass(v);
+    }
+    operations.check_chunks();
+    buckets.check_unpacks();
+    detail::plan_storage_order(match).check();
+    detail::plan_flights(match).check();
+
+    plan_report report;
+    report.before = detail::figures_of(step, found);
+    report.after = detail::figures_of(plan, found);
+    if (report.after.peak > limit)
+        found.add(plan_rule::exceeds_memory_limit, "", "",
+                  "peak memory is " + std::to_string(report.after.peak.count) + " bytes, the limit " +
+                      std::to_string(limit.count),
+                  "");
+    report.violations = std::move(found).take();
+    return report;
+}
+
+}  // namespace stretto
+
+#endif

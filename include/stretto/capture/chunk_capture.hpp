@@ -1,0 +1,85 @@
+// A captured step in chunks, in one call: planned, verified, and written as a capture by the conventions of
+// stretto-graph for chunked plans. Needs simdjson.
+#ifndef STRETTO_CAPTURE_CHUNK_CAPTURE_HPP
+#define STRETTO_CAPTURE_CHUNK_CAPTURE_HPP
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_chunker.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/detail/chunk_reasons.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+
+namespace stretto {
+
+using capture_chunk_plan = chunk_plan<std::uint32_t, std::uint32_t>;
+using capture_chunk_region = chunk_region<std::uint32_t>;
+using capture_token_dimension = token_dimension<std::uint32_t>;
+
+/// An operation that reads rows of chunks and does not run per chunk.
+struct kept_operation {
+    chunk_error<std::uint32_t> why;
+    diagnostic in_words;
+};
+
+/// A step in chunks, and what was done to it.
+struct chunked_capture {
+    capture_chunk_plan plan;
+    capture step;
+    std::vector<kept_operation> kept_whole;  ///< in program order
+};
+
+/// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before,
+/// apply_chunks. `tokens`: the dimensions that a region cuts what it reads along, such as those of a token_symbol.
+/// Fails with the node, the cause and a hint if a region, its sizes or a token dimension make no sense, has no node
+/// that a token reaches, or cannot be chunked; nothing is made then. Deterministic. Time: that of the calls, and
+/// O(length of the text) of what comes out.
+///
+/// `symbol`: the extents of parts follow that symbol of the step, whose value the rows of every region add up to, such
+/// as the token_symbol that `tokens` are from; without one they are numbers. Equal chunks (equal_chunks) stay equal for
+/// other values, of s tokens (s + k - 1 - c)//k rows in chunk c of k; of other sizes all are fixed but the last, which
+/// has the rest. Arguments name numbers that are computed from an input. What all that takes for granted is written
+/// down as guards: no chunk is empty, an exchange in equal shares can be, and the symbol has its recorded value if an
+/// extent that has to be cut does not follow it. So concretise_capture with the values of all symbols gives the same as
+/// of the step with numbers, and with others a step in chunks for those, or fails on a guard. That states of values do
+/// not hang on the number of tokens is the program's word, as aten_chunk_model says; a plan is verified for one number.
+[[nodiscard]] inline expected<chunked_capture, diagnostic> chunk_capture(
+    const capture& step, const capture_tensors& tensors, std::span<const capture_chunk_region> regions,
+    std::span<const capture_token_dimension> tokens, chunk_options options = {}, std::string_view symbol = {}) {
+    const capture_view view{&step};
+    const capture_op_model ops{&step};
+    const detail::chunk_reasons reasons(step, tensors, regions, tokens);
+    if (auto fault = reasons.of_regions()) return unexpected(*std::move(fault));
+
+    aten_ledger ledger;
+    const capture_chunk_model model(view, {&step, &tensors}, ledger);
+    auto plan = plan_chunks(view, ops, model, regions, tokens, options);
+    if (!plan) return unexpected(reasons.of(plan.error()));
+    aten_ledger second_ledger;
+    const auto verified = verify_chunks(*plan, view, ops, capture_chunk_model(view, {&step, &tensors}, second_ledger));
+    if (!verified) return unexpected(reasons.of(verified.error()[0]));
+    capture_chunker chunker(step, tensors, model);
+    if (!symbol.empty())
+        if (auto fault = chunker.keep_symbol(symbol, *plan)) return unexpected(*std::move(fault));
+    apply_chunks(*plan, view, chunker);
+    auto made = chunker.build();
+    if (!made) return unexpected(std::move(made).error());
+    std::vector<kept_operation> kept_whole;
+    for (const refused_operation<std::uint32_t>& r : plan->refused)
+        if (r.why.why != chunk_reason::only_sums) kept_whole.push_back({r.why, reasons.of(r.why)});
+    return chunked_capture{*std::move(plan), *std::move(made), std::move(kept_whole)};
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,286 @@
+// Gives the symbolic extents of a captured step their values. Until then they survive every transform; afterwards the
+// step is one for these values alone. Needs simdjson.
+#ifndef STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
+#define STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/argument_text.hpp"
+#include "stretto/capture/detail/concrete_numbers.hpp"
+#include "stretto/capture/detail/extent_expression.hpp"
+#include "stretto/capture/detail/rename_operands.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/cost/table.hpp"
+#include "stretto/schedule/json_quote.hpp"
+
+namespace stretto {
+
+namespace detail {
+
+class capture_concretiser {
+public:
+    capture_concretiser(const capture& step, const capture_tensors& tensors, std::span<const capture_symbol> values)
+        : step_(step), tensors_(tensors), fields_(step), numbers_(step, tensors), nodes_(step.size()) {
+        for (const capture_symbol& s : step.symbols()) recorded_[s.name] = s.value;
+        for (const capture_symbol& s : values) now_[s.name] = s.value;
+        all_ = recorded_;
+        for (const auto& [name, value] : now_) all_[name] = value;
+    }
+
+    expected<capture, diagnostic> run() {
+        for (const auto& [name, value] : now_) {
+            if (!recorded_.contains(name))
+                return unexpected(fault_of_step("symbols", "there is no symbol " + name, "they are listed in symbols"));
+            if (value < 0) return unexpected(fault_of_step("symbols", name + " would be negative", "give an extent"));
+        }
+        for (std::uint32_t v = 0; v < step_.size(); ++v)
+            if (const auto fault = look_at(v)) return unexpected(*fault);
+        return rewritten();
+    }
+
+private:
+    using node_id = std::uint32_t;
+
+    struct node {
+        std::optional<std::string> outputs;             // if they change
+        std::optional<std::vector<std::string>> binds;  // if they change
+        std::int64_t before = 0, after = 0;             // bytes of the tensors that change
+        std::int64_t same = 0;                          // and of those that do not
+    };
+
+    std::optional<diagnostic> look_at(node_id v) {
+        node& n = nodes_[v];
+        if (step_.field(v, "binds")) {
+            const std::vector<std::string> bound = fields_.texts(v, "binds").value_or(std::vector<std::string>());
+            std::vector<std::string> rest;
+            for (const std::string& symbol : bound)
+                if (!now_.contains(symbol)) rest.push_back(symbol);
+            if (tensors_.components(v).empty() && bound.size() == 1 && rest.empty())
+                numbers_.set(v, now_.find(bound[0])->second);
+            if (rest.size() != bound.size()) n.binds = std::move(rest);
+        }
+        if (const auto fault = look_at_outputs(v)) return fault;
+        numbers_.compute(v);
+        if (!numbers_.is_guard(v) || numbers_.holds(v).value_or(true)) return {};
+        std::string text = "is a guard that the values make false";
+        for (const tensor_argument& a : tensors_.arguments(v))
+            if (a.what == tensor_argument::form::text) text += ": " + printable(a.text, 200);
+        return fault_of_node(step_, v, "args", std::move(text), "the step was traced for other values");
+    }
+
+    std::optional<diagnostic> look_at_outputs(node_id v) {
+        node& n = nodes_[v];
+        const std::span<const tensor_type> types = tensors_.components(v);
+        const bool symbolic = step_.outputs(v).find("\"symbolic\"") != std::string_view::npos;
+        std::vector<capture_tensor> tensors;
+        if (symbolic) tensors = fields_.outputs(v);
+        std::string text;
+        for (std::size_t c = 0; c < types.size(); ++c) {
+            concrete_numbers::extents known(types[c].shape.begin(), types[c].shape.end());
+            std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
+            const std::int64_t before = size_of(types[c].element, shape);
+            if (symbolic && tensors[c].symbolic.size() == shape.size())
+                for (std::size_t d = 0; d < shape.size(); ++d) {
+                    std::string& extent = tensors[c].symbolic[d];
+                    const std::optional<std::int64_t> value = value_of(extent, shape[d]);
+                    if (!value || *value < 0)
+                        return fault_of_node(step_, v, "outputs",
+                                             "with these values there is no extent " + printable(extent),
+                                             "extents are whole numbers that are not negative");
+                    shape[d] = *value;
+                    extent = extent_expression::substituted(extent, now_);
+                    const bool open = extent_expression::has_symbols(extent);
+                    if (!open) extent = std::to_string(*value);
+                    known[d] = open ? std::nullopt : value;
+                }
+            const std::int64_t after = size_of(types[c].element, shape);
+            if (before == after) n.same += before;
+            else n.before += before, n.after += after;
+            text += c == 0 ? "[" : ",";
+            if (symbolic) append_tensor(text, shape, tensors[c].dtype, tensors[c].symbolic);
+            if (types.size() == 1) numbers_.set_extents(v, std::move(known));
+        }
+        if (symbolic) n.outputs = text + "]";
+        return {};
+    }
+
+    /// What is spelt in a way that this library does not know has the extent that was recorded, for the recorded
+    /// values.
+    [[nodiscard]] std::optional<std::int64_t> value_of(std::string_view extent, std::int64_t as_recorded) const {
+        if (const auto value = extent_expression::value(extent, all_)) return value;
+        bool changed = false;
+        extent_expression::for_each_symbol(extent, [&](std::string_view symbol) {
+            const auto before = recorded_.find(symbol), after = all_.find(symbol);
+            changed = changed || (after != all_.end() && before->second != after->second);
+        });
+        return changed ? std::nullopt : std::optional(as_recorded);
+    }
+
+    /// Numbers whose readers all read constants now, and guards that hold.
+    std::vector<char> unneeded() const {
+        std::vector<char> gone(step_.size(), false);
+        for (node_id v = static_cast<node_id>(step_.size()); v-- > 0;) {
+            if (numbers_.is_guard(v)) {
+                gone[v] = step_.readers(v).empty() && numbers_.holds(v).has_value();
+                continue;
+            }
+            if (!numbers_[v] || !numbers_.is_plumbing(v)) continue;
+            gone[v] = true;
+            for (node_id r : step_.readers(v)) gone[v] = gone[v] && (gone[r] || step_.kind(r) != op_kind::output);
+        }
+        return gone;
+    }
+
+    expected<capture, diagnostic> rewritten() {
+        capture_builder made{std::string(step_.name())};
+        made.set_costs(step_.costs());
+        made.set_fields(std::string(step_.fields()));
+        for (const capture_group& g : step_.groups()) made.add_group(g);
+        for (const capture_symbol& s : step_.symbols())
+            if (!now_.contains(s.name)) made.add_symbol(s.name, s.value);
+        const std::vector<char> gone = unneeded();
+        std::vector<node_id> position(step_.size(), none);
+        for (node_id v = 0; v < step_.size(); ++v)
+            if (!gone[v]) position[v] = made.append(rewritten_node(v, gone, position));
+        return std::move(made).build();
+    }
+
+    capture_node rewritten_node(node_id v, const std::vector<char>& gone, const std::vector<node_id>& position) {
+        capture_node n = node_of(step_, v);
+        const node& now = nodes_[v];
+        if (now.outputs) n.outputs = *now.outputs;
+        n.allocation.count = grown(n.allocation.count, now);
+        if (n.kind == op_kind::start && !n.inputs.empty())
+            n.payload.count = grown(n.payload.count, nodes_[n.inputs[0]]);
+        n.duration = duration(v, n.payload);
+
+        // The output names results: it reads them whatever they are. Others read what is not known.
+        std::vector<std::string> spelt(n.inputs.size());
+        std::vector<node_id> inputs;
+        bool renamed = false;
+        for (std::size_t k = 0; k < n.inputs.size(); ++k) {
+            const std::optional<concrete_number>& number = numbers_[n.inputs[k]];
+            if (number && (n.kind != op_kind::output || gone[n.inputs[k]])) {
+                spelt[k] = !number->truth ? std::to_string(number->value) : number->value != 0 ? "true" : "false";
+                renamed = true;
+                continue;
+            }
+            spelt[k] = "\"%" + std::to_string(inputs.size()) + '"';
+            inputs.push_back(position[n.inputs[k]]);
+        }
+        std::vector<json_field> fields;
+        for (json_field& f : n.fields) {
+            if (renamed && (f.key == "args" || f.key == "kwargs")) f.text = keep(rename_operands(f.text, spelt));
+            if (f.key == "binds" && now.binds) {
+                if (now.binds->empty()) continue;
+                std::string list;
+                for (const std::string& symbol : *now.binds) {
+                    list += list.empty() ? '[' : ',';
+                    append_quoted(list, symbol);
+                }
+                f.text = keep(list + "]");
+            }
+            fields.push_back(f);
+        }
+        if (renamed && step_.field(v, "args").value_or("null") == "null") {
+            std::string list;
+            for (const std::string& s : spelt) list += (list.empty() ? "[" : ",") + s;
+            std::erase_if(fields, [](const json_field& f) { return f.key == "args"; });
+            fields.push_back({"args", keep(list + "]")});
+        }
+        n.fields = std::move(fields);
+        n.inputs = std::move(inputs);
+        for (std::vector<node_id>* list : {&n.aliases, &n.writes}) {
+            std::erase_if(*list, [&](node_id x) { return gone[x]; });
+            for (node_id& x : *list) x = position[x];
+        }
+        return n;
+    }
+
+    /// Of a collective with another payload, what the table says for that one; of a kernel, its launch, and the rest as
+    /// those of its operands and results have grown that are not as large as before.
+    [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
+        const nanoseconds recorded = step_.duration(v);
+        if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
+            for (const collective_cost_table& t : step_.costs().collectives)
+                if (t.group == step_.groups()[step_.group(v)].name && t.collective == step_.collective(v))
+                    return interpolate(t.points, payload);
+        }
+        const std::int64_t launch = step_.costs().launch.count;
+        if (step_.kind(v) != op_kind::compute || recorded.count <= launch) return recorded;
+        std::int64_t before = 0, after = 0;
+        const auto add = [&](const node& n) {
+            before += n.before;
+            after += n.after;
+        };
+        add(nodes_[v]);
+        if (!step_.op(v).starts_with("aten.new_"))  // which reads nothing but a type
+            for (node_id x : step_.inputs(v)) add(nodes_[x]);
+        const std::int64_t work = recorded.count - launch;
+        return {launch + (before == after || before == 0 ? work : scaled(work, before, after) + 1)};  // rounded up
+    }
+
+    /// Bytes that go with the tensors of a node, now that some of those have changed: of these alone if it is no more,
+    /// of all if there is room for all, and otherwise of these and some of the others.
+    static std::int64_t grown(std::int64_t amount, const node& n) {
+        if (n.before == n.after) return amount;
+        if (amount <= n.before) return scaled(amount, n.before, n.after);
+        if (amount > n.before + n.same) return scaled(amount, n.before + n.same, n.after + n.same);
+        return amount - n.before + n.after;
+    }
+    static std::int64_t scaled(std::int64_t amount, std::int64_t before, std::int64_t after) {
+        __extension__ typedef __int128 wide;
+        if (before == after || before == 0) return amount;
+        return static_cast<std::int64_t>(static_cast<wide>(amount) * after / before);
+    }
+    std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
+
+    static constexpr node_id none = UINT32_MAX;
+
+    const capture& step_;
+    const capture_tensors& tensors_;
+    capture_fields fields_;
+    symbol_values recorded_, now_, all_;
+    concrete_numbers numbers_;
+    std::vector<node> nodes_;
+    std::deque<std::string> texts_;
+};
+
+}  // namespace detail
+
+/// The step with these values in place of their symbols: in the shapes of what nodes produce, as numbers where nodes
+/// read sizes or what is computed from them, and in what nodes bind. An extent that mentions other symbols keeps those.
+/// Shapes, bytes and payloads follow where a value is not the recorded one, and so do durations: of a collective as the
+/// table of the step says, of a kernel in proportion to those of its tensors that change. Sizes, arithmetic and
+/// comparisons that nobody reads any more vanish, and so do guards that hold; a guard that is not decided stays. What a
+/// program measures at run time (a value that a node binds) is believed to be what is given here.
+///
+/// `concretise_capture(step, tensors, step.symbols())` leaves no symbol at all. The format has no nested graphs; what a
+/// dictionary among the arguments refers to is replaced as well.
+///
+/// Fails, and names the node, on a guard that the values make false, an extent that they make no extent, a symbol that
+/// the step does not have. O(length of the text).
+[[nodiscard]] inline expected<capture, diagnostic> concretise_capture(const capture& step,
+                                                                      const capture_tensors& tensors,
+                                                                      std::span<const capture_symbol> values) {
+    return detail::capture_concretiser(step, tensors, values).run();
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,100 @@
+// The symbols that a captured step binds, in chunks: what one operation has measured, its clones measure each for
+// itself.
+#ifndef STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
+#define STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/detail/extent_expression.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+
+namespace stretto::detail {
+
+class chunk_symbols {
+public:
+    explicit chunk_symbols(const capture& step) : step_(&step), fields_(step) {}
+
+    /// What all clones of a node have in common.
+    struct original_node {
+        std::uint32_t node = UINT32_MAX;
+        std::vector<std::string> binds;
+        std::vector<capture_tensor> outputs;  // only if some extent is an expression
+    };
+    const original_node& recall(std::uint32_t v) {
+        if (recalled_.node == v) return recalled_;
+        recalled_.node = v;
+        recalled_.binds.clear();
+        recalled_.outputs.clear();
+        if (step_->field(v, "binds")) recalled_.binds = fields_.texts(v, "binds").value_or(std::vector<std::string>());
+        if (step_->outputs(v).find("\"symbolic\"") != std::string_view::npos) recalled_.outputs = fields_.outputs(v);
+        return recalled_;
+    }
+    [[nodiscard]] static std::string name_in(const std::string& symbol, std::uint32_t chunk) {
+        return symbol + "_" + std::to_string(chunk);
+    }
+
+    /// A symbol that an operation binds has a value of its own in every chunk.
+    void bind_symbols(std::uint32_t v, const chunk_part& part) {
+        if (part.chunks == 1) return;
+        for (const std::string& symbol : recall(v).binds) {
+            if (symbols_.size() <= part.region) symbols_.resize(part.region + 1);
+            if (symbols_[part.region].size() < part.chunks) symbols_[part.region].resize(part.chunks);
+            std::int64_t value = 0;
+            for (const capture_symbol& s : step_->symbols())
+                if (s.name == symbol) value = part.share(s.value);
+            new_symbols_.push_back({name_in(symbol, part.chunk), value});
+            symbols_[part.region][part.chunk].emplace(symbol, name_in(symbol, part.chunk));
+        }
+    }
+    /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it has others.
+    [[nodiscard]] std::string in_symbols_of(const chunk_part& part, std::string_view extent) const {
+        bool all = true;
+        std::string text = with_symbols_of(part, extent, [&] { all = false; });
+        return all ? text : std::string();
+    }
+    /// The same, but others stay as they are.
+    [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent) const {
+        return with_symbols_of(part, extent, [] {});
+    }
+
+    /// What has been bound so far, with the values that shapes of parts are computed with.
+    [[nodiscard]] const std::vector<capture_symbol>& made() const noexcept { return new_symbols_; }
+
+private:
+    template <class F>
+    [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent, F other) const {
+        return extent_expression::substituted(extent, [&](std::string_view symbol) -> std::optional<std::string> {
+            if (const own_names* own = names_in(part))
+                if (const auto at = own->find(symbol); at != own->end()) return at->second;
+            other();
+            return std::nullopt;
+        });
+    }
+
+    using own_names = std::map<std::string, std::string, std::less<>>;
+
+    /// None if nothing is bound there, and for what all chunks share.
+    [[nodiscard]] const own_names* names_in(const chunk_part& part) const {
+        if (part.chunks == 1 || part.region >= symbols_.size()) return nullptr;
+        return part.chunk < symbols_[part.region].size() ? &symbols_[part.region][part.chunk] : nullptr;
+    }
+
+    const capture* step_;
+    capture_fields fields_;
+    original_node recalled_;
+    std::vector<std::vector<own_names>> symbols_;  // of a region and a chunk
+    std::vector<capture_symbol> new_symbols_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,191 @@
+// Extents as captures spell them: "8*((u3 + u4 + 71)//8)".
+#ifndef STRETTO_CAPTURE_DETAIL_EXTENT_EXPRESSION_HPP
+#define STRETTO_CAPTURE_DETAIL_EXTENT_EXPRESSION_HPP
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "stretto/capture/detail/argument_text.hpp"
+
+namespace stretto::detail {
+
+using symbol_values = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Operators on whole numbers as Python has them; nothing where there is no such number, or it needs more than 63 bits.
+[[nodiscard]] inline std::optional<std::int64_t> whole_number_of(std::string_view operation, std::int64_t a,
+                                                                 std::int64_t b) {
+    std::int64_t n = 0;
+    const auto unless = [&n](bool overflow) { return overflow ? std::nullopt : std::optional(n); };
+    if (operation == "+") return unless(__builtin_add_overflow(a, b, &n));
+    if (operation == "-") return unless(__builtin_sub_overflow(a, b, &n));
+    if (operation == "*") return unless(__builtin_mul_overflow(a, b, &n));
+    if (operation == "min") return a < b ? a : b;
+    if (operation == "max") return a < b ? b : a;
+    if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
+    const std::int64_t rest = a % b != 0 && (a % b < 0) != (b < 0) ? a % b + b : a % b;  // has the sign of b
+    if (operation == "%") return rest;
+    if (operation == "//") return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+    if (operation == "/" && rest == 0) return a / b;
+    return std::nullopt;
+}
+
+/// Sums, products, quotients, remainders and powers of whole numbers and symbols; Min, Max, Mod, FloorDiv.
+class extent_expression {
+public:
+    /// Nothing if it mentions a symbol that has no value, or is spelt otherwise. O(length).
+    [[nodiscard]] static std::optional<std::int64_t> value(std::string_view text, const symbol_values& symbols) {
+        extent_expression e(text, symbols);
+        const std::optional<std::int64_t> n = e.sum(0);
+        e.skip_blanks();
+        return e.rest_.empty() ? n : std::nullopt;
+    }
+
+    /// Calls `f(word)` for every symbol, in order.
+    template <class F>
+    static void for_each_symbol(std::string_view text, F f) {
+        for (std::size_t i = 0; i < text.size();) {
+            std::size_t end = i;
+            while (end < text.size() && is_word(text[end])) ++end;
+            const bool number = text[i] >= '0' && text[i] <= '9';
+            const bool function = end < text.size() && text[end] == '(';
+            if (end > i && !number && !function) f(text.substr(i, end - i));
+            i = end == i ? i + 1 : end;
+        }
+    }
+    /// Whether it is no plain number.
+    [[nodiscard]] static bool has_symbols(std::string_view text) {
+        bool found = false;
+        for_each_symbol(text, [&](std::string_view) { found = true; });
+        return found;
+    }
+
+    /// With what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
+    /// text: "u0*(u1//2)" -> "4*(u1//2)". O(length).
+    template <class F>
+    [[nodiscard]] static std::string substituted(std::string_view text, F f) {
+        std::string now;
+        const char* copied = text.data();
+        for_each_symbol(text, [&](std::string_view symbol) {
+            const std::optional<std::string> own = f(symbol);
+            if (!own) return;
+            now.append(copied, symbol.data()).append(*own);
+            copied = symbol.data() + symbol.size();
+        });
+        return now.append(copied, text.data() + text.size());
+    }
+    /// With the values of those symbols that have one.
+    [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
+        return substituted(text, [&](std::string_view symbol) -> std::optional<std::string> {
+            const auto at = symbols.find(symbol);
+            if (at == symbols.end()) return std::nullopt;
+            return at->second < 0 ? "(" + std::to_string(at->second) + ")" : std::to_string(at->second);
+        });
+    }
+
+    [[nodiscard]] static bool mentions(std::string_view text, std::string_view symbol) {
+        bool found = false;
+        for_each_symbol(text, [&](std::string_view word) { found = found || word == symbol; });
+        return found;
+    }
+    /// How many times the symbol an extent is, where that can be read off: 512 of "512*u0" or "8*u0*64", 1 of "u0".
+    [[nodiscard]] static std::optional<std::int64_t> multiple(std::string_view text, std::string_view symbol) {
+        const std::size_t at = text.find(symbol), end = at + symbol.size();
+        if (at == std::string_view::npos || text.find_first_not_of("0123456789* ", end) != std::string_view::npos ||
+            text.substr(0, at).find_first_not_of("0123456789* ") != std::string_view::npos)
+            return std::nullopt;
+        if (at > 0 && is_word(text[at - 1])) return std::nullopt;
+        if (end < text.size() && is_word(text[end])) return std::nullopt;
+        if (text.find("**") != std::string_view::npos) return std::nullopt;
+        const symbol_values one = {{std::string(symbol), 1}};
+        return value(text, one);
+    }
+
+private:
+    using number = std::optional<std::int64_t>;
+    static constexpr int deepest = 100;  // parentheses; nobody writes more, and the stack is not ours
+
+    extent_expression(std::string_view text, const symbol_values& symbols) : rest_(text), symbols_(symbols) {}
+
+    void skip_blanks() {
+        while (rest_.starts_with(' ')) rest_.remove_prefix(1);
+    }
+    bool skip(std::string_view token) {
+        skip_blanks();
+        if (!rest_.starts_with(token)) return false;
+        rest_.remove_prefix(token.size());
+        return true;
+    }
+    static number combine(std::string_view operation, number a, number b) {
+        return a && b ? whole_number_of(operation, *a, *b) : std::nullopt;
+    }
+
+    number sum(int depth) {
+        number n = product(depth);
+        for (;;) {
+            if (skip("+")) n = combine("+", n, product(depth));
+            else if (skip("-")) n = combine("-", n, product(depth));
+            else return n;
+        }
+    }
+    number product(int depth) {
+        number n = power(depth);
+        for (;;) {
+            if (skip("//")) n = combine("//", n, power(depth));
+            else if (skip("*")) n = combine("*", n, power(depth));
+            else if (skip("/")) n = combine("/", n, power(depth));
+            else if (skip("%")) n = combine("%", n, power(depth));
+            else return n;
+        }
+    }
+    number power(int depth) {
+        const number base = factor(depth);
+        if (!skip("**")) return base;
+        const number exponent = factor(depth);
+        if (!exponent || *exponent < 0 || *exponent > 63) return std::nullopt;
+        number n = 1;
+        for (std::int64_t k = 0; k < *exponent; ++k) n = combine("*", n, base);
+        return n;
+    }
+    number factor(int depth) {
+        if (depth == deepest) return std::nullopt;
+        if (skip("-")) return combine("-", 0, factor(depth + 1));
+        if (skip("(")) {
+            const number n = sum(depth + 1);
+            return skip(")") ? n : std::nullopt;
+        }
+        std::size_t end = 0;
+        while (end < rest_.size() && is_word(rest_[end])) ++end;
+        const std::string_view word = rest_.substr(0, end);
+        rest_.remove_prefix(end);
+        if (skip("(")) return function(word, depth + 1);
+        if (const auto at = symbols_.find(word); at != symbols_.end()) return at->second;
+        std::int64_t n = 0;
+        const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), n);
+        if (word.empty() || error != std::errc() || last != word.data() + word.size()) return std::nullopt;
+        return n;
+    }
+    number function(std::string_view name, int depth) {
+        const std::string_view operation = name == "Min"                          ? "min"
+                                           : name == "Max"                        ? "max"
+                                           : name == "FloorDiv"                   ? "//"
+                                           : name == "Mod" || name == "PythonMod" ? "%"
+                                                                                  : "";
+        number n = sum(depth);
+        while (skip(",")) n = combine(operation, n, sum(depth));
+        return skip(")") && !operation.empty() ? n : std::nullopt;
+    }
+
+    std::string_view rest_;
+    const symbol_values& symbols_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,56 @@
+// The members of JSON objects whose keys are known beforehand: each at most once, some of them always.
+#ifndef STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
+#define STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "stretto/capture/detail/json_walk.hpp"
+
+namespace stretto::detail {
+
+/// The place of a name, or N. Objects of one kind list their members in one order, so the search begins at a guess.
+template <std::size_t N>
+constexpr unsigned position_in(const std::array<std::string_view, N>& names, std::string_view name,
+                               unsigned guess = 0) noexcept {
+    for (unsigned k = guess; k < N; ++k)
+        if (names[k] == name) return k;
+    for (unsigned k = 0; k < guess; ++k)
+        if (names[k] == name) return k;
+    return N;
+}
+
+/// Which of up to 32 keys an object has.
+class seen_keys {
+public:
+    /// Notes a key; fails if it was there before.
+    bool add(json_walk& json, unsigned key) {
+        const std::uint32_t bit = std::uint32_t{1} << key;
+        if ((seen_ & bit) != 0) return repeated(json);
+        seen_ |= bit;
+        return true;
+    }
+    [[nodiscard]] bool has(unsigned key) const noexcept { return (seen_ >> key & 1u) != 0; }
+    /// Fails if a key is not there.
+    bool require(json_walk& json, unsigned key, std::string_view name) const {
+        if (has(key)) return true;
+        json.field = name;
+        return json.fail("is missing", "every such object has one");
+    }
+
+    static bool repeated(json_walk& json) { return json.fail("occurs twice", "give every member of an object once"); }
+    static bool too_many(json_walk& json, std::size_t limit) {
+        return json.fail("is one of more than " + std::to_string(limit) + " unknown members",
+                         "is this a stretto-graph?");
+    }
+
+private:
+    std::uint32_t seen_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

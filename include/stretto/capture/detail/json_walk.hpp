@@ -1,0 +1,279 @@
+// Reads JSON values in the order of the text, strictly, and remembers the first thing that is wrong with them.
+// simdjson finds the structure; every value is looked at, also those that are only kept as text.
+#ifndef STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
+#define STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/capture/diagnostic.hpp"
+
+namespace stretto::detail {
+
+namespace od = simdjson::ondemand;
+
+inline std::string_view without_space_behind(std::string_view s) noexcept {
+    while (!s.empty() && (s.back() == ' ' || s.back() == '\n' || s.back() == '\r' || s.back() == '\t'))
+        s.remove_suffix(1);
+    return s;
+}
+
+/// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+inline bool is_json_number(std::string_view s) noexcept {
+    const auto digits = [&s] {
+        std::size_t n = 0;
+        while (n < s.size() && s[n] >= '0' && s[n] <= '9') ++n;
+        s.remove_prefix(n);
+        return n;
+    };
+    if (s.starts_with('-')) s.remove_prefix(1);
+    const bool leading_zero = s.starts_with('0');
+    const std::size_t whole = digits();
+    if (whole == 0 || (leading_zero && whole > 1)) return false;
+    if (s.starts_with('.')) {
+        s.remove_prefix(1);
+        if (digits() == 0) return false;
+    }
+    if (s.starts_with('e') || s.starts_with('E')) {
+        s.remove_prefix(1);
+        if (s.starts_with('+') || s.starts_with('-')) s.remove_prefix(1);
+        if (digits() == 0) return false;
+    }
+    return s.empty();
+}
+
+/// One pass over one document. Every function gives false when something is wrong; the first failure is kept, with
+/// the place where it happened, and the pass must end there.
+class json_walk {
+public:
+    static constexpr int deepest = 100;  ///< arrays and objects within each other, below a value kept as text
+
+    diagnostic failure;      ///< valid after the first false
+    std::string_view outer;  ///< where we are, for messages: "costs.",
+    std::string_view field;  ///< "launch_ns"
+    std::optional<std::uint32_t> node;
+    std::string_view node_name;
+    std::int64_t largest_reference = -1;  ///< k of the texts "%k" since the caller set it
+
+    /// Starts on a text of `length` bytes with simdjson::SIMDJSON_PADDING readable bytes behind it.
+    bool open(std::string_view padded_text, std::size_t length) {
+        text_ = padded_text.substr(0, length);
+        opened_ = false;
+        const auto e = parser_.iterate(padded_text.data(), length, padded_text.size()).get(document_);
+        opened_ = !e;
+        return opened_ || fail(e);
+    }
+    /// The members of the object that is the whole document, and nothing behind it.
+    template <class F>
+    bool root(F each) {
+        od::object o;
+        if (const auto e = document_.get_object().get(o)) {
+            if (e == simdjson::INCORRECT_TYPE) return fail("is not a JSON object", "is this a stretto-graph?");
+            return fail(e);
+        }
+        if (!walk_object(o, each)) return false;
+        const char* rest = nullptr;
+        if (document_.current_location().get(rest) == simdjson::OUT_OF_BOUNDS) return true;
+        outer = field = {};
+        return fail("has something behind its JSON object", "was it appended to?");
+    }
+
+    /// The elements of the array that is the whole document.
+    template <class F>
+    bool root_array(F each) {
+        od::array a;
+        if (const auto e = document_.get_array().get(a)) return fail(e);
+        return walk_array(a, each);
+    }
+
+    template <class F>
+    bool object(od::value v, F each) {
+        od::object o;
+        const std::string_view token = v.raw_json_token();
+        if (!token.starts_with('{')) return wrong_type(token, "an object");
+        if (const auto e = v.get_object().get(o)) return fail(e);
+        return walk_object(o, each);
+    }
+    template <class F>
+    bool array(od::value v, F each) {
+        od::array a;
+        const std::string_view token = v.raw_json_token();
+        if (!token.starts_with('[')) return wrong_type(token, "a list");
+        if (const auto e = v.get_array().get(a)) return fail(e);
+        return walk_array(a, each);
+    }
+
+    [[nodiscard]] static bool is_text(od::value v) noexcept { return v.raw_json_token().starts_with('"'); }
+    /// A string, unescaped. It lives as long as the text and this object.
+    bool text(od::value v, std::string_view& out) {
+        const std::string_view token = without_space_behind(v.raw_json_token());
+        if (!token.starts_with('"')) return wrong_type(token, "a string");
+        out = token.substr(1, token.size() - 2);
+        od::raw_json_string raw;
+        const auto e =
+            out.find('\\') == std::string_view::npos ? v.get_raw_json_string().get(raw) : v.get_string().get(out);
+        return !e || fail(e);
+    }
+
+    bool whole_number(od::value v, std::int64_t& out) {
+        std::string_view token = v.raw_json_token();
+        if (!v.get_int64().get(out)) return true;
+        token = without_space_behind(token);
+        if (!is_json_number(token)) return wrong_type(token, "a whole number");
+        if (token.find_first_of(".eE") != std::string_view::npos)
+            return fail("is " + printable(token, 40) + ", which is no whole number", "round it, and write all digits");
+        return fail("is " + printable(token, 40) + ", which does not fit in 64 bits", "the largest is 2^63-1");
+    }
+    /// A whole number from 0 up.
+    bool amount(od::value v, std::int64_t& out) {
+        if (!whole_number(v, out)) return false;
+        return out >= 0 || fail("is " + std::to_string(out) + ", which is negative", "0 is the least");
+    }
+    bool real_number(od::value v, double& out) {
+        const std::string_view token = without_space_behind(v.raw_json_token());
+        if (!v.get_double().get(out)) return true;
+        if (!is_json_number(token)) return wrong_type(token, "a number");
+        return fail("is " + printable(token, 40) + ", which is too large", "the largest is about 1.8e308");
+    }
+
+    /// The text of a value of any kind, once it is known to be JSON.
+    bool any(od::value v, std::string_view& out) {
+        return kept(v, out, [this](od::value w) { return check(w, 0); });
+    }
+    /// The text of a value that `check_value` walks over.
+    template <class F>
+    bool kept(od::value v, std::string_view& out, F check_value) {
+        out = v.raw_json_token();
+        if (!out.starts_with('{') && !out.starts_with('[')) {
+            out = without_space_behind(out);
+            return check_value(v);
+        }
+        const char* begin = out.data();
+        const char* end = nullptr;
+        if (!check_value(v)) return false;
+        if (const auto e = document_.current_location().get(end)) return fail(e);
+        out = without_space_behind({begin, static_cast<std::size_t>(end - begin)});
+        return true;
+    }
+
+    bool fail(std::string cause, std::string hint) {
+        failure = {};
+        failure.node = node;
+        failure.node_name = std::string(node_name);
+        failure.field = std::string(outer).append(field);
+        failure.cause = std::move(cause);
+        failure.hint = std::move(hint);
+        return false;
+    }
+
+private:
+    template <class F>
+    bool walk_array(od::array& a, F& each) {
+        for (auto item : a) {
+            od::value element;
+            if (const auto e = std::move(item).get(element)) return fail(e);
+            if (!each(element)) return false;
+        }
+        return true;
+    }
+    template <class F>
+    bool walk_object(od::object& o, F& each) {
+        for (auto item : o) {
+            od::field member;
+            if (const auto e = std::move(item).get(member)) return fail(e);
+            std::string_view key;
+            const char* const begin = member.key().raw();
+            const char* end = begin;
+            while (*end != '"' && *end != '\\') ++end;  // the closing quote is there: strings were matched before
+            if (*end == '"') key = {begin, static_cast<std::size_t>(end - begin)};
+            else if (const auto e = member.unescaped_key().get(key)) return fail(e);
+            if (!each(key, member.value())) return false;
+        }
+        return true;
+    }
+
+    bool check(od::value v, int depth) {
+        const std::string_view token = v.raw_json_token();
+        const char first = token.empty() ? '\0' : token[0];
+        if (first == '{' || first == '[') {
+            if (depth == deepest)
+                return fail("is nested more than " + std::to_string(deepest) + " levels deep",
+                            "is it generated in a loop?");
+            if (first == '[') return array(v, [&](od::value w) { return check(w, depth + 1); });
+            return object(v, [&](std::string_view, od::value w) { return check(w, depth + 1); });
+        }
+        if (first == '"') {
+            std::string_view s;
+            if (!text(v, s)) return false;
+            if (s.starts_with('%')) note_reference(s.substr(1));
+            return true;
+        }
+        const std::string_view scalar = without_space_behind(token);
+        if (scalar == "true" || scalar == "false" || scalar == "null" || is_json_number(scalar)) return true;
+        return fail("has \"" + printable(scalar, 20) + "\", which is not JSON", "NaN and Infinity must be strings");
+    }
+
+    void note_reference(std::string_view digits) noexcept {
+        if (digits.empty() || digits.size() > 10) return;
+        std::int64_t k = 0;
+        for (char c : digits) {
+            if (c < '0' || c > '9') return;
+            k = k * 10 + (c - '0');
+        }
+        largest_reference = std::max(largest_reference, k);
+    }
+
+    bool wrong_type(std::string_view token, const char* due) {
+        const char first = token.empty() ? '\0' : token[0];
+        const char* found = first == '{'                   ? "an object"
+                            : first == '['                 ? "a list"
+                            : first == '"'                 ? "a string"
+                            : first == 'n'                 ? "null"
+                            : first == 't' || first == 'f' ? "a boolean"
+                                                           : "a number";
+        const std::string_view scalar = without_space_behind(token);
+        if (first != '{' && first != '[' && first != '"' && scalar != "true" && scalar != "false" && scalar != "null" &&
+            !is_json_number(scalar))
+            return fail("has \"" + printable(scalar, 20) + "\", which is not JSON", "NaN and Infinity must be strings");
+        return fail(std::string("is ") + found + " where " + due + " is due", "");
+    }
+
+    bool fail(simdjson::error_code e) {
+        const char* const hint = "was the file written completely?";
+        switch (e) {
+            case simdjson::EMPTY:
+                return fail("is empty", hint);
+            case simdjson::UNCLOSED_STRING:
+                return fail("ends inside of a string", hint);
+            case simdjson::INCOMPLETE_ARRAY_OR_OBJECT:
+                return fail("ends before its JSON does", hint);
+            case simdjson::UTF8_ERROR:
+                return fail("is not valid UTF-8", "captures are UTF-8 text, or that in gzip");
+            case simdjson::MEMALLOC:
+                return fail("does not fit in memory", "");
+            default:
+                break;
+        }
+        fail(std::string("is not JSON: ") + simdjson::error_message(e), "");
+        const char* at = nullptr;
+        if (opened_ && !document_.current_location().get(at) && at >= text_.data() && at <= text_.data() + text_.size())
+            failure.byte = static_cast<std::uint64_t>(at - text_.data());
+        return false;
+    }
+
+    od::parser parser_;
+    od::document document_;
+    std::string_view text_;
+    bool opened_ = false;  // document_ may be asked where it is
+};
+
+}  // namespace stretto::detail
+
+#endif

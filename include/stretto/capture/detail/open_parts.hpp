@@ -1,0 +1,200 @@
+// The parts of a chunked step for any number of tokens: what their shapes and arguments say where a plan for one
+// number of tokens has integers.
+#ifndef STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
+#define STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/argument_spelling.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/argument_text.hpp"
+#include "stretto/capture/detail/capture_check.hpp"
+#include "stretto/capture/detail/chunk_symbols.hpp"
+#include "stretto/capture/detail/open_tokens.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto::detail {
+
+/// An extent that does not follow the symbol, where a part has some of its rows, holds for the recorded value alone:
+/// it stays a number, and that value becomes a guard.
+class open_parts {
+public:
+    using node_id = std::uint32_t;
+    using maker = open_tokens::maker;
+
+    [[nodiscard]] static expected<open_parts, diagnostic> of(const capture& step, const capture_tensors& tensors,
+                                                             std::string_view symbol,
+                                                             const chunk_plan<node_id, node_id>& plan) {
+        const auto known = std::find_if(step.symbols().begin(), step.symbols().end(),
+                                        [&](const capture_symbol& s) { return s.name == symbol; });
+        const std::string name(symbol);
+        if (known == step.symbols().end())
+            return unexpected(fault_of_step("symbols", "there is no symbol " + name, "they are listed in symbols"));
+        const auto source = open_tokens::source_of(step, symbol);
+        if (!source)
+            return unexpected(fault_of_step("symbols", "no input has an extent that is a multiple of " + name,
+                                            "extents of parts can follow symbols that inputs have"));
+        open_parts made(step, tensors, open_tokens(name, known->value, *source));
+        for (const auto& region : plan.regions) {
+            made.regions_.emplace_back(region.sizes);
+            if (region.sizes.size() > 1 && made.regions_.back().tokens() != known->value)
+                return unexpected(fault_of_step(("region " + std::to_string(made.regions_.size() - 1)).c_str(),
+                                                "has chunks of " + std::to_string(made.regions_.back().tokens()) +
+                                                    " rows in all, and " + name + " is " + std::to_string(known->value),
+                                                "rows per chunk must add up to the symbol for extents to follow it"));
+        }
+        return made;
+    }
+
+    /// In front of which node all numbers must be there: the first that is no input, behind the input that they follow.
+    [[nodiscard]] node_id first_reader() const {
+        node_id v = tokens_.input() + 1;
+        while (v + 1 < step_->size() && step_->kind(v) == op_kind::input) ++v;
+        return v;
+    }
+    /// For a node that computes a number: "u0_floordiv", "u0_sym_size".
+    [[nodiscard]] std::string name_of(std::string_view op) const {
+        if (op.starts_with("aten.")) op.remove_prefix(5);
+        return tokens_.symbol() + (op[0] == '_' ? "" : "_") + std::string(op.substr(0, op.find('.')));
+    }
+
+    /// Guards: every chunk of every region has rows.
+    void require_rows(const maker& make) {
+        for (const open_sizes& sizes : regions_)
+            if (sizes.chunks() > 1) tokens_.require_rows(sizes, make);
+    }
+
+    /// An extent of a part in a shape. `recorded`, `extent`: those of the whole, the former empty if it is a number;
+    /// `cut`: the state of the part if it has some of these rows, or null.
+    [[nodiscard]] std::string extent(node_id v, const chunk_part& part, std::string_view recorded, std::int64_t extent,
+                                     const chunk_state* cut, const chunk_symbols& symbols, const maker& make) {
+        if (cut == nullptr || part.chunks == 1)
+            return recorded.empty() ? std::to_string(extent) : symbols.with_symbols_of(part, recorded);
+        if (const std::string own = symbols.in_symbols_of(part, recorded); extent_expression::has_symbols(own))
+            return own;
+        const auto times =
+            cut->what == chunk_state::kind::sliced ? rows_per_token(recorded, extent) : tokens_.multiple(recorded);
+        if (times) return regions_[part.region].text(tokens_.symbol(), part.chunk, *times);
+        tokens_.require_value(step_->name(v), make);
+        return std::to_string(part.share(extent));
+    }
+    /// An extent of node v of the step that is cut into parts of those sizes.
+    struct cut_extent {
+        node_id v;
+        std::string_view recorded;
+        std::int64_t extent;
+        std::span<const std::int64_t> sizes;
+    };
+    /// That of part k in a shape.
+    [[nodiscard]] std::string extent_of_slice(const cut_extent& cut, std::size_t k) const {
+        const open_sizes parts(cut.sizes);
+        const auto times = rows_per_token(cut.recorded, cut.extent);
+        if (times) return parts.text(tokens_.symbol(), k, *times);
+        return std::to_string(cut.extent / parts.tokens() * cut.sizes[k]);
+    }
+    /// Where part k begins, which is the end of the part before.
+    [[nodiscard]] open_tokens::number begin_of_slice(const cut_extent& cut, std::size_t k, const maker& make) {
+        const open_sizes parts(cut.sizes);
+        if (const auto times = rows_per_token(cut.recorded, cut.extent))
+            return tokens_.product(tokens_.rows_before(parts, k, make), *times, make);
+        tokens_.require_value(step_->name(cut.v), make);
+        std::int64_t first = 0;
+        for (std::size_t j = 0; j < k; ++j) first += cut.sizes[j];
+        return {cut.extent / parts.tokens() * first, {}};
+    }
+    /// An extent of node v of the step.
+    [[nodiscard]] open_tokens::number whole(node_id v, std::string_view recorded, std::int64_t extent,
+                                            const maker& make) {
+        if (const auto times = rows_per_token(recorded, extent))
+            return tokens_.product(tokens_.tokens(make), *times, make);
+        if (extent_expression::has_symbols(recorded)) tokens_.require_value(step_->name(v), make);
+        return {extent, {}};
+    }
+
+    /// Arguments of the clone of v for a part, of which those that were written for it are numbers now.
+    void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written,
+                      const std::vector<capture_tensor>& recorded, capture_node& clone, const maker& make) {
+        for (const written_extent& w : written) {
+            const std::size_t dim = static_cast<std::size_t>(w.dim);
+            const bool cut = w.dim < 0 || w.dim == part.results[0].dim, spelt = w.dim >= 0 && !recorded.empty();
+            const std::string_view text = spelt ? std::string_view(recorded[0].symbolic[dim]) : std::string_view();
+            const auto times = spelt ? rows_per_token(text, tensors_->components(v)[0].shape[dim]) : std::nullopt;
+            if (!times) {
+                if (cut || extent_expression::has_symbols(text)) tokens_.require_value(step_->name(v), make);
+                continue;
+            }
+            const bool all = !cut || part.chunks == 1;
+            const open_tokens::number n = tokens_.product(
+                all ? tokens_.tokens(make) : tokens_.rows(regions_[part.region], part.chunk, make), *times, make);
+            if (n.node) *w.argument = operand(clone, *n.node);
+        }
+    }
+    /// "%1" for a node that is read by the clone, now if it was not.
+    [[nodiscard]] static tensor_argument operand(capture_node& reader, node_id x) {
+        const auto at = std::find(reader.inputs.begin(), reader.inputs.end(), x);
+        tensor_argument a;
+        a.what = tensor_argument::form::operand;
+        a.integer = at - reader.inputs.begin();
+        if (at == reader.inputs.end()) reader.inputs.push_back(x);
+        return a;
+    }
+
+    /// A number as an argument of a node.
+    [[nodiscard]] static std::string spelt(capture_node& reader, const open_tokens::number& n) {
+        std::string text;
+        if (n.node) append_argument(text, operand(reader, *n.node));
+        return n.node ? text : std::to_string(n.value);
+    }
+
+    /// Guard of an exchange without amounts: every rank gets as many rows of the part.
+    void require_even(node_id v, const chunk_part& part, const std::vector<capture_tensor>& recorded,
+                      const maker& make) {
+        if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
+        if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
+        const std::span<const tensor_argument> args = tensors_->arguments(v);
+        if (args.size() > 2 && !(args[1].items.empty() && args[2].items.empty())) return;
+        const std::int64_t ranks = step_->groups()[step_->group(v)].size;
+        const auto times = recorded.empty() ? std::nullopt : tokens_.multiple(recorded[0].symbolic[0]);
+        if (!times || *times % ranks == 0) return;
+        const open_sizes& sizes = regions_[part.region];
+        tokens_.require_multiple(tokens_.product(tokens_.rows(sizes, part.chunk, make), *times, make), ranks,
+                                 sizes.text(tokens_.symbol(), part.chunk, *times), make);
+    }
+
+private:
+    open_parts(const capture& step, const capture_tensors& tensors, open_tokens tokens)
+        : step_(&step), tensors_(&tensors), tokens_(std::move(tokens)) {}
+
+    /// How many rows of what is sliced belong to each token. Counts that the program measures are not spelt in tokens,
+    /// but what has as many rows for every token has them for any number of tokens.
+    [[nodiscard]] std::optional<std::int64_t> rows_per_token(std::string_view recorded, std::int64_t extent) const {
+        const auto times = tokens_.multiple(recorded);
+        if (times || !extent_expression::has_symbols(recorded) ||
+            extent_expression::mentions(recorded, tokens_.symbol()))
+            return times;
+        return extent % tokens_.value() == 0 ? std::optional(extent / tokens_.value()) : std::nullopt;
+    }
+
+    const capture* step_;
+    const capture_tensors* tensors_;
+    open_tokens tokens_;
+    std::vector<open_sizes> regions_;
+};
+
+}  // namespace stretto::detail
+
+#endif

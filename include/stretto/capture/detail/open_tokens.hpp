@@ -1,0 +1,183 @@
+// The rows of chunks for any number of tokens: expressions for shapes, and the numbers that arguments name instead.
+#ifndef STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
+#define STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/detail/extent_expression.hpp"
+#include "stretto/schedule/json_quote.hpp"
+
+namespace stretto::detail {
+
+/// Rows per chunk as functions of the tokens s: (s + k - 1 - c)//k for chunk c of k where the sizes are those of
+/// equal_chunks; otherwise the last chunk has what the others, of fixed sizes, leave of s. Both give the sizes for the
+/// number of tokens that they add up to, and add up to s for every s.
+class open_sizes {
+public:
+    explicit open_sizes(std::span<const std::int64_t> sizes) : sizes_(sizes.begin(), sizes.end()) {
+        for (std::int64_t n : sizes_) tokens_ += n;
+        for (std::size_t c = 0; c < sizes_.size(); ++c) equal_ = equal_ && sizes_[c] == (tokens_ + plus(c)) / chunks();
+    }
+
+    [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
+    [[nodiscard]] std::int64_t chunks() const noexcept { return static_cast<std::int64_t>(sizes_.size()); }
+    [[nodiscard]] bool equal() const noexcept { return equal_; }
+    /// What is added to s before it is divided by chunks().
+    [[nodiscard]] std::int64_t plus(std::size_t c) const { return chunks() - 1 - static_cast<std::int64_t>(c); }
+    [[nodiscard]] bool is_rest(std::size_t c) const { return !equal_ && c + 1 == sizes_.size(); }
+    [[nodiscard]] std::int64_t size(std::size_t c) const { return sizes_[c]; }
+    /// The fewest tokens for which no chunk is empty.
+    [[nodiscard]] std::int64_t least() const { return equal_ ? chunks() : tokens_ - sizes_.back() + 1; }
+
+    /// The rows of chunk c, `times` for every token of it.
+    [[nodiscard]] std::string text(std::string_view symbol, std::size_t c, std::int64_t times) const {
+        const std::string s(symbol);
+        if (!equal_ && !is_rest(c)) return std::to_string(times * sizes_[c]);
+        const std::string rows = is_rest(c) ? s + " - " + std::to_string(tokens_ - sizes_.back())
+                                 : plus(c) == 0
+                                     ? s + "//" + std::to_string(chunks())
+                                     : "(" + s + " + " + std::to_string(plus(c)) + ")//" + std::to_string(chunks());
+        return times == 1 ? rows : std::to_string(times) + "*(" + rows + ")";
+    }
+
+private:
+    std::vector<std::int64_t> sizes_;
+    std::int64_t tokens_ = 0;
+    bool equal_ = true;
+};
+
+/// Numbers that follow a symbol, as nodes of a step. Each is made once, when it is first asked for.
+class open_tokens {
+public:
+    using node_id = std::uint32_t;
+    /// Makes a node: operator, what it reads, arguments.
+    using maker = std::function<node_id(std::string_view op, std::span<const node_id> inputs, std::string args)>;
+
+    struct number {
+        std::int64_t value = 0;
+        std::optional<node_id> node = {};  ///< that computes it; nothing: it is always that value
+    };
+
+    /// Where the number of tokens can be read: a dimension of an input that is a multiple of the symbol.
+    struct source {
+        node_id input;
+        std::size_t dim;
+        std::int64_t times;
+    };
+    [[nodiscard]] static std::optional<source> source_of(const capture& step, std::string_view symbol) {
+        capture_fields fields(step);
+        for (node_id v = 0; v < step.size(); ++v) {
+            if (step.kind(v) != op_kind::input) continue;
+            const std::vector<capture_tensor> outputs = fields.outputs(v);
+            if (outputs.size() != 1) continue;
+            for (std::size_t d = 0; d < outputs[0].symbolic.size(); ++d)
+                if (const auto times = extent_expression::multiple(outputs[0].symbolic[d], symbol))
+                    return source{v, d, *times};
+        }
+        return std::nullopt;
+    }
+
+    open_tokens(std::string symbol, std::int64_t value, source from)
+        : symbol_(std::move(symbol)), value_(value), from_(from) {}
+
+    [[nodiscard]] const std::string& symbol() const noexcept { return symbol_; }
+    [[nodiscard]] std::int64_t value() const noexcept { return value_; }
+    [[nodiscard]] node_id input() const noexcept { return from_.input; }
+    /// How many times the tokens an extent is.
+    [[nodiscard]] std::optional<std::int64_t> multiple(std::string_view extent) const {
+        return extent_expression::multiple(extent, symbol_);
+    }
+
+    [[nodiscard]] number tokens(const maker& make) {
+        const number extent =
+            made(from_.times * value_, "aten.sym_size.int", {from_.input}, "," + std::to_string(from_.dim), make);
+        return from_.times == 1 ? extent : with(value_, "floordiv", extent, from_.times, make);
+    }
+    /// Rows of chunk c.
+    [[nodiscard]] number rows(const open_sizes& sizes, std::size_t c, const maker& make) {
+        if (sizes.is_rest(c)) return with(sizes.size(c), "sub", tokens(make), value_ - sizes.size(c), make);
+        if (!sizes.equal()) return {sizes.size(c)};
+        number n = tokens(make);
+        if (sizes.plus(c) != 0) n = with(value_ + sizes.plus(c), "add", n, sizes.plus(c), make);
+        return with(sizes.size(c), "floordiv", n, sizes.chunks(), make);
+    }
+    /// Rows of the chunks before c; of all of them, if there is no chunk c.
+    [[nodiscard]] number rows_before(const open_sizes& sizes, std::size_t c, const maker& make) {
+        if (c == static_cast<std::size_t>(sizes.chunks())) return tokens(make);
+        number all;
+        for (std::size_t k = 0; k < c; ++k) {
+            const number more = rows(sizes, k, make);
+            if (!all.node) all = {all.value + more.value, more.node};
+            else all = made(all.value + more.value, "add", {*all.node, *more.node}, "", make);
+        }
+        return all;
+    }
+    [[nodiscard]] number product(number n, std::int64_t times, const maker& make) {
+        if (!n.node || times == 1) return {n.value * times, n.node};
+        return with(n.value * times, "mul", n, times, make);
+    }
+
+    /// Guards, with the condition and its reason as their messages: no chunk is empty; so many tokens and no others; an
+    /// extent is a multiple of something.
+    void require_rows(const open_sizes& sizes, const maker& make) {
+        require("ge", tokens(make), sizes.least(),
+                symbol_ + " >= " + std::to_string(sizes.least()) + ": every chunk has rows", make);
+    }
+    /// `because`: of which node; the first is named.
+    void require_value(std::string_view because, const maker& make) {
+        if (!std::exchange(fixed_, true))
+            require("eq", tokens(make), value_,
+                    symbol_ + " == " + std::to_string(value_) + ": the extents of " + std::string(because), make);
+    }
+    void require_multiple(number extent, std::int64_t of, const std::string& text, const maker& make) {
+        if (!extent.node) return;
+        const number rest = with(extent.value % of, "mod", extent, of, make);
+        require("eq", rest, 0, "(" + text + ") % " + std::to_string(of) + " == 0: an exchange in equal shares", make);
+    }
+
+private:
+    void require(std::string_view comparison, number n, std::int64_t other, const std::string& text,
+                 const maker& make) {
+        const number holds = with(1, comparison, n, other, make);
+        std::string message = ",";
+        append_quoted(message, text);
+        made(0, "aten._assert_scalar.default", {*holds.node}, message, make);
+    }
+    number with(std::int64_t value, std::string_view op, number a, std::int64_t b, const maker& make) {
+        return made(value, op, {*a.node}, "," + std::to_string(b), make);
+    }
+    /// `more`: arguments behind the nodes that it reads.
+    number made(std::int64_t value, std::string_view op, std::initializer_list<node_id> inputs, const std::string& more,
+                const maker& make) {
+        std::string key(op), args;
+        for (std::size_t k = 0; k < inputs.size(); ++k) {
+            key += " " + std::to_string(inputs.begin()[k]);
+            args += (k == 0 ? "[\"%" : ",\"%") + std::to_string(k) + "\"";
+        }
+        const auto [at, is_new] = known_.try_emplace(key + more, 0);
+        if (is_new) at->second = make(op, {inputs.begin(), inputs.size()}, args + more + "]");
+        return {value, at->second};
+    }
+
+    std::string symbol_;
+    std::int64_t value_;
+    source from_;
+    bool fixed_ = false;
+    std::map<std::string, node_id> known_;  // by what they compute
+};
+
+}  // namespace stretto::detail
+
+#endif

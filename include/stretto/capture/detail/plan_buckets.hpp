@@ -1,0 +1,210 @@
+// Merged collectives: are members alike, is the bucket paid for, and do their old waits wait for it? What goes into
+// it is plan_packs.hpp's.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/detail/plan_match.hpp"
+#include "stretto/capture/detail/plan_operations.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
+
+namespace stretto::detail {
+
+class plan_buckets {
+public:
+    explicit plan_buckets(plan_match& match) : m_(match), routes_(match.plan.size()), unpacked_(match.plan.size()) {}
+
+    /// Node v of the plan, in program order.
+    void check(new_id v) {
+        if (m_.plan.kind(v) == op_kind::start) check_group(v);
+        if (m_.role[v] == plan_role::bucket_start) check_bucket(m_.buckets[m_.bucket_at[v]]);
+        follow(v);
+        if (m_.role[v] == plan_role::survivor) check_member_wait(m_.old_of[v], v);
+    }
+
+    /// Behind the scan: what each unpack had to copy is known by now.
+    void check_unpacks() {
+        for (new_id v = 0; v < m_.plan.size(); ++v)
+            if (m_.role[v] == plan_role::unpack) check_unpack(v);
+    }
+
+private:
+    /// How data of a bucket came to a node: through that unpack, or none.
+    struct route {
+        std::uint32_t bucket;
+        new_id unpack;
+        friend bool operator==(const route&, const route&) = default;
+    };
+
+    void add(plan_rule rule, new_id v, std::string_view other, std::string cause, std::string hint) {
+        m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
+    }
+
+    /// A collective stays on its group, or all that moved to a new group come from one group of the same size.
+    void check_group(new_id v) {
+        const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
+                         : m_.role[v] == plan_role::clone  ? m_.origin[v]
+                         : m_.bucket_at[v] != nobody && !m_.buckets[m_.bucket_at[v]].members.empty()
+                             ? m_.buckets[m_.bucket_at[v]].members[0]
+                             : nobody;
+        if (u == nobody || m_.step.kind(u) != op_kind::start) return;
+        const capture_group& was = m_.step.groups()[m_.step.group(u)];
+        const capture_group& is = m_.plan.groups()[m_.plan.group(v)];
+        if (was.name == is.name && was.size == is.size) return;
+        const auto of_step = m_.step.groups();
+        const bool taken =
+            std::any_of(of_step.begin(), of_step.end(), [&](const capture_group& g) { return g.name == is.name; });
+        const auto duplicate = duplicate_of_.try_emplace(m_.plan.group(v), m_.step.group(u)).first;
+        if (taken || was.size != is.size || duplicate->second != m_.step.group(u))
+            add(plan_rule::group_changed, v, is.name,
+                "moved from group " + printable(was.name) + " to " + printable(is.name),
+                "a collective stays on its group, or moves to a duplicate of it that the step does not have");
+    }
+
+    void check_bucket(const plan_bucket& b) {
+        const capture& step = m_.step;
+        const new_id v = b.start;
+        if (b.members.empty()) return;  // said already
+        const old_id first = b.members[0];
+        bytes sent, received;
+        nanoseconds slowest;
+        for (old_id m : b.members) {
+            sent += step.payload(m);
+            received += result_size(m);
+            slowest = std::max(slowest, step.duration(m));
+            check_member(b, first, m);
+        }
+        if (m_.plan.collective(v) != step.collective(first))
+            add(plan_rule::members_differ, v, step.name(first),
+                "is no " + std::string(collective_names[static_cast<std::size_t>(step.collective(first))]) +
+                    ", but its members are",
+                "a bucket is the collective that its members are");
+        if (m_.plan.payload(v) != sent)
+            add(plan_rule::payload_wrong, v, "",
+                "sends " + count(m_.plan.payload(v)) + ", its members together " + count(sent),
+                "the payload of a bucket is the sum of its members'");
+        // Launched at once or merged, members share the wire: none gets faster than alone, or than the table's best.
+        const auto table = price_of_collective(step, step.group(first), step.collective(first), m_.plan.payload(v));
+        const auto alone = static_cast<double>(slowest.count);
+        const double price = !table ? alone : b.coalesced ? std::min(*table, alone) : *table;
+        if (underpaid(m_.plan.duration(v), price))
+            add(plan_rule::collective_underpaid, v, "",
+                "takes " + count(m_.plan.duration(v)) + ", its payload needs " +
+                    count(nanoseconds{static_cast<std::int64_t>(price + 0.5)}),
+                "a merged collective costs what the table says for the sum of payloads");
+        if (own_storage(b) < received)
+            add(plan_rule::memory_unaccounted, v, "", "allocates less than the " + count(received) + " it receives",
+                "the results of a bucket are as large as those of its members");
+        if (!b.coalesced && b.pack == nobody)
+            add(plan_rule::pack_missing, v, "", "has neither a pack nor \"coalesced\": true",
+                "parts that need no copy say so in their start; others need a stretto.pack");
+        if (std::none_of(m_.plan.readers(v).begin(), m_.plan.readers(v).end(),
+                         [&](new_id r) { return m_.role[r] == plan_role::bucket_wait; }))
+            add(plan_rule::wait_lost, v, "", "is never waited for", "a bucket has one wait");
+    }
+
+    void check_member(const plan_bucket& b, old_id first, old_id m) {
+        const capture& step = m_.step;
+        const auto differ = [&](const std::string& cause) {
+            add(plan_rule::members_differ, b.start, step.name(m), "merges " + m_.quoted(step, m) + ", " + cause,
+                "members agree in collective, group, operator, reduction and type, and own their results");
+        };
+        const std::string others = " than " + m_.quoted(step, first);
+        if (step.collective(m) != step.collective(first) || step.op(m) != step.op(first))
+            differ("which is another collective" + others);
+        else if (step.group(m) != step.group(first)) differ("which is on another group" + others);
+        else if (!step.writes(m).empty() || step.allocation(m).count == 0) differ("which fills a buffer of others");
+        else if (step.collective(m) == collective_kind::all_gather) return;  // copies bytes, whatever they mean
+        else if (types_of(m) != types_of(first)) differ("which has another type" + others);
+        else if (step.collective(m) != collective_kind::all_to_all &&
+                 (!same_json(step.field(m, "args"), step.field(first, "args")) ||
+                  !same_json(step.field(m, "kwargs"), step.field(first, "kwargs"))))
+            differ("which reduces in another way" + others);
+    }
+    std::vector<std::string> types_of(old_id m) {
+        std::vector<std::string> types;
+        for (const capture_tensor& tensor : m_.step_fields.outputs(m)) types.push_back(tensor.dtype);
+        std::sort(types.begin(), types.end());
+        types.erase(std::unique(types.begin(), types.end()), types.end());
+        return types;
+    }
+    bytes result_size(old_id m) { return std::max(m_.step.allocation(m), size_of_results(m_.step_fields, m)); }
+
+    /// What the results of a bucket may fill: what it allocates, or its pack did.
+    [[nodiscard]] bytes own_storage(const plan_bucket& b) const {
+        bytes total;
+        for (new_id s : m_.plan_storages[b.start])
+            if (s == b.start || s == b.pack) total += m_.plan.allocation(s);
+        return total;
+    }
+
+    /// Notes which buckets' data v brings, and through which unpack.
+    void follow(new_id v) {
+        const plan_role role = m_.role[v];
+        if (role == plan_role::bucket_wait) routes_[v].push_back({m_.bucket_at[v], nobody});
+        if (role != plan_role::unpack && role != plan_role::bucket_view) return;
+        for (new_id x : m_.plan.inputs(v))
+            for (route r : routes_[x]) {
+                if (role == plan_role::unpack) r.unpack = v;
+                if (std::find(routes_[v].begin(), routes_[v].end(), r) == routes_[v].end()) routes_[v].push_back(r);
+            }
+    }
+
+    /// u was a wait: if its collective is in a bucket now, v must be a view of what that bucket brought.
+    void check_member_wait(old_id u, new_id v) {
+        const std::optional<old_id> member = m_.step.launch_of(u);
+        if (!member || m_.bucket_of[*member] == nobody) return;
+        const plan_bucket& b = m_.buckets[m_.bucket_of[*member]];
+        const auto fail = [&](plan_rule rule, std::string cause) {
+            add(rule, v, m_.plan.name(b.start), std::move(cause),
+                "the old wait of a member becomes a view of its bucket's unpack, or of its wait if nothing was packed");
+        };
+        const auto inputs = m_.plan.inputs(v);
+        const route* way = nullptr;
+        for (new_id x : inputs)
+            for (const route& r : routes_[x])
+                if (r.bucket == m_.bucket_of[*member]) way = &r;
+        if (m_.plan.kind(v) != op_kind::view || way == nullptr || inputs.size() != 1)
+            return fail(plan_rule::wait_lost, "does not wait for " + m_.quoted(m_.plan, b.start) + ", which launched " +
+                                                  m_.quoted(m_.step, *member));
+        if (!b.coalesced && way->unpack == nobody)
+            return fail(plan_rule::unpack_missing, "reads " + m_.quoted(m_.plan, b.start) + " without an unpack");
+        const new_id holder = way->unpack == nobody ? b.start : way->unpack;
+        const auto shared = m_.plan_storages[v];
+        if (std::none_of(shared.begin(), shared.end(), [&](new_id s) { return contains(m_.plan_storages[holder], s); }))
+            return fail(plan_rule::storage_lost, "does not share the storage of " + m_.quoted(m_.plan, holder));
+        if (way->unpack != nobody && std::exchange(unpacked_for_[*member], way->unpack) != way->unpack)
+            unpacked_[way->unpack] += result_size(*member);
+    }
+
+    void check_unpack(new_id v) {
+        bytes got;
+        for (const route& r : routes_[v]) got += m_.plan.allocation(m_.buckets[r.bucket].start);
+        const bytes own = m_.plan.allocation(v);
+        const bytes copied = std::max(unpacked_[v], own.count > 0 ? std::min(got, own) : got);
+        if (underpaid(m_.plan.duration(v), price_of_copy(m_.step.costs(), copied)))
+            add(plan_rule::unpack_underpaid, v, "", "copies " + count(copied) + " in " + count(m_.plan.duration(v)),
+                "an unpack costs a launch and twice its bytes over the memory bandwidth");
+        if (m_.room_of(v) < unpacked_[v])
+            add(plan_rule::memory_unaccounted, v, "", "has no room for the " + count(unpacked_[v]) + " it unpacks",
+                "an unpack allocates the results of the members");
+    }
+
+    plan_match& m_;
+    std::map<group_id, group_id> duplicate_of_;  // new group -> the group of the step it stands for
+    std::vector<std::vector<route>> routes_;     // per node of the plan
+    std::vector<bytes> unpacked_;                // per unpack: results of members that were read through it
+    std::map<old_id, new_id> unpacked_for_;      // member -> unpack its results were counted at
+};
+
+}  // namespace stretto::detail
+
+#endif

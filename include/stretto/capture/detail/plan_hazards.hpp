@@ -1,0 +1,187 @@
+// Does memory hold what it held? Uses of a storage keep their order where one of them writes, and nothing touches
+// what a collective has in flight. Both are said of storages, because aliases are many.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/detail/plan_match.hpp"
+
+namespace stretto::detail {
+
+/// Uses of one storage, in the order of the step, against their places in the plan. What two uses did to each other
+/// they still do if neither has overtaken the other, where one of them writes.
+class plan_storage_order {
+public:
+    explicit plan_storage_order(plan_match& match) : m_(match) {}
+
+    /// Time: linear in the uses of storages that anyone writes, times the number of chunks.
+    void check() {
+        std::vector<std::vector<use>> uses(m_.step.size());
+        std::vector<bool> written(m_.step.size(), false);
+        for (old_id u = 0; u < m_.step.size(); ++u)
+            for (old_id x : m_.step.writes(u))
+                for (old_id s : m_.step_storages[x]) written[s] = true;
+        for (old_id u = 0; u < m_.step.size(); ++u) {
+            const auto note = [&](old_id x, bool writes) {
+                for (old_id s : m_.step_storages[x]) {
+                    if (!written[s]) continue;
+                    if (!uses[s].empty() && uses[s].back().node == u) uses[s].back().writes |= writes;
+                    else uses[s].push_back({u, writes});
+                }
+            };
+            for (old_id x : m_.step.inputs(u)) note(x, false);
+            for (old_id x : m_.step.writes(u)) note(x, true);
+        }
+        for (old_id s = 0; s < m_.step.size(); ++s)
+            if (written[s]) check(s, uses[s]);
+    }
+
+private:
+    struct use {
+        old_id node;
+        bool writes;
+    };
+    /// The use that stands last in the plan, of those seen so far.
+    struct last_place {
+        std::int64_t place = -1;
+        old_id node = nobody;
+        void see(std::int64_t p, old_id u) {
+            if (p > place) place = p, node = u;
+        }
+    };
+    struct history {
+        last_place any, writer;
+        void see(std::int64_t place, const use& u) {
+            any.see(place, u.node);
+            if (u.writes) writer.see(place, u.node);
+        }
+    };
+
+    void check(old_id s, const std::vector<use>& uses) {
+        std::size_t chunks = 1;
+        for (const use& u : uses) chunks = std::max(chunks, m_.clones[u.node].size());
+        history all;                                  // all uses, all their chunks
+        std::vector<history> whole_or_chunk(chunks);  // whole uses, and of chunked uses that chunk
+        for (const use& u : uses) {
+            if (m_.chunked(u.node)) {
+                check_chunks(s, u, all, whole_or_chunk);
+                continue;
+            }
+            if (m_.chunked(s)) continue;  // sees a recombination, which has a storage of its own
+            std::int64_t first = -1, last = -1;
+            if (m_.new_of[u.node] != nobody) {
+                first = last = m_.new_of[u.node];
+            } else if (m_.bucket_of[u.node] != nobody) {  // reads when it is packed, and until it is launched
+                const plan_bucket& b = m_.buckets[m_.bucket_of[u.node]];
+                first = last = b.start;
+                if (b.pack != nobody) first = b.pack;
+            } else if (m_.absorbed_by[u.node] != nobody) {
+                first = last = m_.absorbed_by[u.node];
+            } else {
+                continue;  // lost, as said elsewhere
+            }
+            compare(s, u, first, u.writes ? all.any : all.writer);
+            all.see(last, u);
+            for (history& h : whole_or_chunk) h.see(last, u);
+        }
+    }
+
+    /// Chunk k follows chunk k of what was chunked as it was, and all of everything else.
+    void check_chunks(old_id s, const use& u, history& all, std::vector<history>& whole_or_chunk) {
+        const std::vector<new_id>& parts = m_.clones[u.node];
+        std::vector<std::pair<std::size_t, std::int64_t>> seen;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            if (!m_.chunked(s) && !touches(parts[k], m_.new_of[s])) continue;  // works on a copy
+            const history& h = whole_or_chunk[k];
+            compare(s, u, parts[k], u.writes ? h.any : h.writer);
+            seen.emplace_back(k, parts[k]);
+        }
+        for (const auto& [k, place] : seen) {
+            all.see(place, u);
+            whole_or_chunk[k].see(place, u);
+        }
+    }
+    [[nodiscard]] bool touches(new_id v, new_id storage) const {
+        const auto in = [&](new_id x) { return contains(m_.plan_storages[x], storage); };
+        const auto reads = m_.plan.inputs(v), writes = m_.plan.writes(v);
+        return std::any_of(reads.begin(), reads.end(), in) || std::any_of(writes.begin(), writes.end(), in);
+    }
+
+    void compare(old_id s, const use& u, std::int64_t place, const last_place& before) {
+        if (before.place <= place) return;
+        const std::string name = m_.quoted(m_.step, u.node), other = m_.quoted(m_.step, before.node);
+        m_.found.add(plan_rule::overtakes_a_write, m_.step.name(u.node), m_.step.name(before.node),
+                     "overtakes " + other + ", and one of them writes " + m_.quoted(m_.step, s),
+                     "in the step it comes behind; uses of one storage keep their order where one writes");
+    }
+
+    plan_match& m_;
+};
+
+/// Replays the plan and asks of every kernel and launch whether it touches what a collective has in flight.
+/// Time: linear in the storages that nodes use, times the collectives in flight on one storage.
+class plan_flights {
+public:
+    explicit plan_flights(plan_match& match)
+        : m_(match), filling_(match.plan.size()), reading_(match.plan.size()), landed_(match.plan.size(), false) {}
+
+    void check() {
+        for (new_id v = 0; v < m_.plan.size(); ++v) {
+            const op_kind kind = m_.plan.kind(v);
+            if (const auto start = m_.plan.launch_of(v)) land(*start);
+            if (kind == op_kind::compute || kind == op_kind::start || kind == op_kind::output) touch(v);
+            if (kind == op_kind::start) launch(v);
+        }
+    }
+
+private:
+    void touch(new_id v) {
+        new_id conflict = nobody;
+        const auto look = [&](const std::vector<new_id>& flying) {
+            if (!flying.empty()) conflict = std::min(conflict, flying.front());
+        };
+        for (new_id x : m_.plan.inputs(v))
+            for (new_id s : m_.plan_storages[x]) look(filling_[s]);
+        for (new_id x : m_.plan.writes(v))
+            for (new_id s : m_.plan_storages[x]) {
+                look(filling_[s]);
+                look(reading_[s]);
+            }
+        if (conflict != nobody)
+            m_.found.add(plan_rule::touches_data_in_flight, m_.plan.name(v), m_.plan.name(conflict),
+                         "touches what " + m_.quoted(m_.plan, conflict) + " has in flight",
+                         "what a collective writes is not touched, and what it reads not written, before its wait");
+    }
+
+    template <class F>
+    void each_storage(new_id start, F f) {
+        for (new_id s : m_.plan_storages[start]) f(filling_[s]);
+        for (new_id x : m_.plan.writes(start))
+            for (new_id s : m_.plan_storages[x]) f(filling_[s]);
+        for (new_id x : m_.plan.inputs(start))
+            for (new_id s : m_.plan_storages[x]) f(reading_[s]);
+    }
+    void launch(new_id v) {
+        each_storage(v, [v](std::vector<new_id>& flying) { flying.push_back(v); });
+    }
+    void land(new_id start) {
+        if (landed_[start]) return;
+        landed_[start] = true;
+        each_storage(start, [start](std::vector<new_id>& flying) { std::erase(flying, start); });
+    }
+
+    plan_match& m_;
+    std::vector<std::vector<new_id>> filling_;  // per storage: collectives in flight that write it
+    std::vector<std::vector<new_id>> reading_;  // and that read it
+    std::vector<bool> landed_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,232 @@
+// Which node of a plan is what: an operation of the step under its old name, a clone of one, part of a bucket, or
+// something that splits and recombines chunks. Every check of a plan starts from this.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/plan_report.hpp"
+#include "stretto/core/index_lists.hpp"
+
+namespace stretto::detail {
+
+using old_id = std::uint32_t;  ///< a node of the step
+using new_id = std::uint32_t;  ///< a node of the plan
+inline constexpr std::uint32_t nobody = UINT32_MAX;
+
+/// What a node of the plan is.
+enum class plan_role : std::uint8_t {
+    survivor,       ///< has the name of an operation of the step
+    clone,          ///< one chunk of an operation of the step
+    bucket_start,   ///< launches several collectives of the step at once
+    bucket_wait,    ///< waits for one
+    pack,           ///< copies the inputs of a bucket's members together
+    unpack,         ///< copies their results apart
+    bucket_view,    ///< a view of what a bucket brought
+    recombination,  ///< splits or recombines chunks
+    unexplained
+};
+
+struct plan_bucket {
+    new_id start = nobody;
+    new_id pack = nobody;
+    bool coalesced = false;
+    std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
+};
+
+/// storages[v]: the nodes whose allocations v's results live in, each once. Program order makes one pass enough.
+inline index_lists storages_of(const capture& c) {
+    index_lists storages;
+    storages.reserve(c.size(), c.size());
+    std::vector<std::uint32_t> row_of(c.size(), nobody);  // the last row that a storage was added to
+    for (std::uint32_t v = 0; v < c.size(); ++v) {
+        const auto add = [&](std::uint32_t s) {
+            if (std::exchange(row_of[s], v) != v) storages.push(s);
+        };
+        if (c.allocation(v).count > 0) add(v);
+        for (std::uint32_t u : c.aliases(v))
+            for (std::size_t k = 0; k < storages[u].size(); ++k) add(storages[u][k]);
+        storages.close_row();
+    }
+    return storages;
+}
+
+inline std::string count(bytes b) { return std::to_string(b.count) + " bytes"; }
+inline std::string count(nanoseconds d) { return std::to_string(d.count) + " ns"; }
+
+inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) noexcept {
+    return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+class plan_match {
+public:
+    plan_match(const capture& before, const capture& after, plan_findings& findings)
+        : step(before),
+          plan(after),
+          step_fields(before),
+          plan_fields(after),
+          step_storages(storages_of(before)),
+          plan_storages(storages_of(after)),
+          new_of(before.size(), nobody),
+          bucket_of(before.size(), nobody),
+          absorbed_by(before.size(), nobody),
+          clones(before.size()),
+          old_of(after.size(), nobody),
+          origin(after.size(), nobody),
+          chunk(after.size(), 0),
+          bucket_at(after.size(), nobody),
+          role(after.size(), plan_role::unexplained),
+          found(findings) {
+        match_names();
+        for (new_id v = 0; v < plan.size(); ++v)
+            if (plan.kind(v) == op_kind::start && role[v] == plan_role::unexplained) read_bucket(v);
+        for (new_id v = 0; v < plan.size(); ++v)
+            if (role[v] == plan_role::unexplained) explain(v);
+    }
+
+    [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
+    [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
+
+    [[nodiscard]] bool share_storage(old_id x, old_id y) const {
+        return std::ranges::any_of(step_storages[x], [&](old_id s) { return contains(step_storages[y], s); });
+    }
+
+    /// All storage that the results of a node of the plan live in.
+    [[nodiscard]] bytes room_of(new_id v) const {
+        bytes total;
+        for (new_id s : plan_storages[v]) total += plan.allocation(s);
+        return total;
+    }
+
+    const capture& step;
+    const capture& plan;
+    capture_fields step_fields;
+    capture_fields plan_fields;
+    index_lists step_storages;
+    index_lists plan_storages;
+
+    std::vector<new_id> new_of;               ///< old node -> node of that name, or nobody
+    std::vector<std::uint32_t> bucket_of;     ///< old start -> position of its bucket, or nobody
+    std::vector<new_id> absorbed_by;          ///< old cast -> the pack that does its work, or nobody
+    std::vector<std::vector<new_id>> clones;  ///< old node -> its clones by chunk
+    std::vector<old_id> old_of;               ///< new node -> node of that name in the step, or nobody
+    std::vector<old_id> origin;               ///< new node -> what it is a clone of, or nobody
+    std::vector<std::int64_t> chunk;          ///< of a clone
+    std::vector<std::uint32_t> bucket_at;     ///< new start, wait, pack -> position of its bucket, or nobody
+    std::vector<plan_role> role;
+    std::vector<plan_bucket> buckets;
+    bool has_clones = false;
+    plan_findings& found;
+
+private:
+    void match_names() {
+        for (new_id v = 0; v < plan.size(); ++v) {
+            if (const auto u = step.find(plan.name(v))) {
+                new_of[*u] = v;
+                old_of[v] = *u;
+                role[v] = plan_role::survivor;
+                continue;
+            }
+            const std::optional<std::int64_t> number = plan_fields.whole_number(v, "chunk");
+            const std::optional<std::string> whole = number ? plan_fields.text(v, "origin") : std::nullopt;
+            const std::optional<old_id> u = whole ? step.find(*whole) : std::nullopt;
+            if (!u) continue;
+            origin[v] = *u;
+            chunk[v] = *number;
+            role[v] = plan_role::clone;
+            has_clones = true;
+            clones[*u].push_back(v);
+        }
+        for (std::vector<new_id>& parts : clones)
+            std::sort(parts.begin(), parts.end(),
+                      [this](new_id a, new_id b) { return chunk[a] != chunk[b] ? chunk[a] < chunk[b] : a < b; });
+    }
+
+    void read_bucket(new_id v) {
+        const auto position = static_cast<std::uint32_t>(buckets.size());
+        plan_bucket bucket;
+        bucket.start = v;
+        bucket.coalesced = plan.field(v, "coalesced") == "true";
+        role[v] = plan_role::bucket_start;
+        bucket_at[v] = position;
+        const auto names = plan_fields.texts(v, "members");
+        if (!names || names->empty())
+            found.add(plan_rule::members_invalid, plan.name(v), "", "is a new collective without members",
+                      "a bucket lists the names of the starts that it replaces");
+        if (names)
+            for (const std::string& name : *names) add_member(bucket, position, name);
+        for (new_id x : plan.inputs(v))
+            if (role[x] == plan_role::unexplained && plan.op(x) == "stretto.pack" && plan.kind(x) == op_kind::compute &&
+                plan.readers(x).size() == 1 && bucket.pack == nobody) {
+                bucket.pack = x;
+                bucket_at[x] = position;
+                role[x] = plan_role::pack;
+            }
+        buckets.push_back(std::move(bucket));
+    }
+
+    void add_member(plan_bucket& bucket, std::uint32_t position, const std::string& name) {
+        const std::string_view start = plan.name(bucket.start);
+        const std::optional<old_id> m = step.find(name);
+        if (!m || step.kind(*m) != op_kind::start) {
+            found.add(plan_rule::members_invalid, start, name,
+                      "has member " + printable(name) + ", no start of the step",
+                      "members are starts of the step that the bucket replaces");
+            return;
+        }
+        if (bucket_of[*m] != nobody) {
+            found.add(plan_rule::launched_twice, start, name,
+                      "launches " + printable(name) + ", which " +
+                          (bucket_of[*m] == position ? "it lists already"
+                                                     : quoted(plan, buckets[bucket_of[*m]].start) + " launches too"),
+                      "every start is launched once");
+            return;
+        }
+        bucket_of[*m] = position;
+        bucket.members.push_back(*m);
+    }
+
+    void explain(new_id v) {
+        const auto is_of_bucket = [&](new_id x) {
+            return role[x] == plan_role::bucket_wait || role[x] == plan_role::unpack ||
+                   role[x] == plan_role::bucket_view;
+        };
+        const auto inputs = plan.inputs(v);
+        const bool of_bucket = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_of_bucket);
+        if (plan.kind(v) == op_kind::wait) {
+            const std::optional<new_id> start = plan.launch_of(v);
+            if (start && role[*start] == plan_role::bucket_start) {
+                role[v] = plan_role::bucket_wait;
+                bucket_at[v] = bucket_at[*start];
+                return;
+            }
+        } else if (plan.kind(v) == op_kind::compute && plan.op(v) == "stretto.unpack") {
+            if (of_bucket) role[v] = plan_role::unpack;
+        } else if (plan.kind(v) == op_kind::view && of_bucket) {
+            role[v] = plan_role::bucket_view;
+        } else if ((plan.kind(v) == op_kind::view || plan.kind(v) == op_kind::compute) && has_clones &&
+                   !plan.op(v).starts_with("stretto.")) {
+            role[v] = plan_role::recombination;
+        }
+        if (role[v] == plan_role::unexplained)
+            found.add(plan_rule::node_unexplained, plan.name(v), "",
+                      "is a new " + std::string(kind_names[static_cast<std::size_t>(plan.kind(v))]) +
+                          " that belongs to no bucket" + (has_clones ? " and recombines no chunks" : ""),
+                      "a plan adds packs, starts, waits, unpacks and views of buckets, clones, and what splits and "
+                      "recombines their parts");
+    }
+};
+
+}  // namespace stretto::detail
+
+#endif

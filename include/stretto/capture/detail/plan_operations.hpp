@@ -1,0 +1,303 @@
+// Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, clones
+// with their originals. Longer than 300 lines: it is all that is asked of one operation.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/capture/detail/plan_match.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/detail/plan_stand_ins.hpp"
+
+namespace stretto::detail {
+
+/// The text of a JSON value without the space between its tokens: writers differ in it, and in nothing else.
+inline std::string without_space(std::string_view json) {
+    std::string dense;
+    bool quoted = false;
+    for (std::size_t i = 0; i < json.size(); ++i) {
+        const char c = json[i];
+        if (!quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t')) continue;
+        dense += c;
+        if (quoted && c == '\\' && i + 1 < json.size()) dense += json[++i];
+        else if (c == '"') quoted = !quoted;
+    }
+    return dense;
+}
+inline bool same_json(std::optional<std::string_view> a, std::optional<std::string_view> b) {
+    return a == b || (a && b && without_space(*a) == without_space(*b));
+}
+
+class plan_operations {
+public:
+    plan_operations(plan_match& match, const plan_stand_ins& stand_ins) : m_(match), stand_ins_(stand_ins) {}
+
+    /// Is every operation of the step there once, in one form?
+    void check_presence() {
+        for (old_id u = 0; u < m_.step.size(); ++u) check_presence(u);
+    }
+    /// Node v of the plan; `stand_ins` has passed everything before it.
+    void check(new_id v) {
+        if (m_.role[v] == plan_role::survivor) check_survivor(m_.old_of[v], v);
+        if (m_.role[v] == plan_role::clone) check_clone(m_.origin[v], v);
+        if (m_.role[v] == plan_role::recombination) check_recombination(v);
+        if (m_.role[v] != plan_role::survivor && m_.role[v] != plan_role::clone) check_new_writes(v);
+    }
+    /// All clones of each chunked operation together.
+    void check_chunks() {
+        for (old_id u = 0; u < m_.step.size(); ++u)
+            if (m_.chunked(u)) check_chunks(u);
+    }
+
+private:
+    void add(plan_rule rule, std::string_view node, std::string_view other, std::string cause, std::string hint) {
+        m_.found.add(rule, node, other, std::move(cause), std::move(hint));
+    }
+
+    void check_presence(old_id u) {
+        const bool launched = m_.bucket_of[u] != nobody, absorbed = m_.absorbed_by[u] != nobody;
+        const bool replaced = launched || absorbed || m_.chunked(u);
+        const std::string_view name = m_.step.name(u);
+        if (m_.new_of[u] == nobody && !replaced)
+            add(plan_rule::operation_lost, name, "",
+                m_.step.kind(u) == op_kind::start ? "is never launched" : "is lost",
+                "every operation survives under its name, is launched in a bucket, absorbed or chunked");
+        if (m_.new_of[u] != nobody && replaced)
+            add(launched ? plan_rule::launched_twice : plan_rule::operation_still_there, name, "",
+                launched   ? "is launched in a bucket, and still there"
+                : absorbed ? "is absorbed by " + m_.quoted(m_.plan, m_.absorbed_by[u]) + ", and still there"
+                           : "is chunked, and still there",
+                "what is replaced vanishes");
+        if (launched && m_.chunked(u))
+            add(plan_rule::launched_twice, name, "", "is launched in a bucket, and chunked", "do one of the two");
+    }
+
+    void check_survivor(old_id u, new_id v) {
+        const capture &a = m_.step, &b = m_.plan;
+        const std::string_view name = b.name(v);
+        const std::optional<old_id> start = a.launch_of(u);
+        if (start && m_.bucket_of[*start] != nobody) {  // its waiting is looked at with the bucket
+            check_results(u, v);
+            return;
+        }
+        if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
+            add(plan_rule::operation_changed, name, "", "was " + what(a, u) + ", is " + what(b, v),
+                "operations keep kind, operator and collective");
+            return;
+        }
+        const auto same = [&](const char* what, std::int64_t was, std::int64_t is) {
+            if (was != is)
+                add(plan_rule::cost_changed, name, "",
+                    std::string(what) + " was " + std::to_string(was) + ", is " + std::to_string(is),
+                    "operations keep their costs");
+        };
+        same("ns", a.duration(u).count, b.duration(v).count);
+        same("bytes", a.allocation(u).count, b.allocation(v).count);
+        same("payload", a.payload(u).count, b.payload(v).count);
+        check_results(u, v);
+        check_inputs(u, v);
+        check_writes(u, v);
+        check_storages(u, v);
+        if (a.inputs(u).size() == b.inputs(v).size())
+            for (const char* key : {"args", "kwargs"})
+                if (!same_json(a.field(u, key), b.field(v, key)))
+                    add(plan_rule::operation_changed, name, "", std::string(key) + " differ from the step's",
+                        "operations keep their arguments");
+    }
+
+    static std::string what(const capture& c, std::uint32_t v) {
+        return std::string(kind_names[static_cast<std::size_t>(c.kind(v))]) + " " + printable(c.op(v));
+    }
+
+    void check_results(old_id u, new_id v) {
+        if (same_json(m_.step.outputs(u), m_.plan.outputs(v))) return;
+        const auto was = m_.step_fields.outputs(u), is = m_.plan_fields.outputs(v);
+        const bool same = std::equal(was.begin(), was.end(), is.begin(), is.end(), [](const auto& a, const auto& b) {
+            return a.shape == b.shape && a.dtype == b.dtype;  // a symbolic extent may have become a number
+        });
+        if (!same)
+            add(plan_rule::operation_changed, m_.plan.name(v), "",
+                "shape or type of its results differ from the step's", "operations keep their results");
+    }
+
+    /// Place by place; where chunks are involved, two places may have become one, and extents may have become numbers.
+    void check_inputs(old_id u, new_id v) {
+        const auto was = m_.step.inputs(u);
+        const auto is = m_.plan.inputs(v);
+        const std::string_view name = m_.plan.name(v);
+        const bool clone = m_.role[v] == plan_role::clone;
+        const bool free_places = clone || std::any_of(was.begin(), was.end(), [&](old_id x) { return m_.chunked(x); });
+        const char* hint = clone ? "a clone reads the same chunk of what its original reads, or a split of it"
+                                 : "operations keep the names of their inputs, or read the recombined value";
+        if (!free_places && was.size() != is.size()) {
+            add(plan_rule::inputs_changed, name, "",
+                "read " + std::to_string(was.size()) + " nodes, reads " + std::to_string(is.size()), hint);
+            return;
+        }
+        for (std::size_t k = 0; k < was.size(); ++k) {
+            auto best = k < is.size() ? fits(v, was[k], is[k]) : plan_stand_ins::answer::no;
+            if (free_places)
+                for (std::size_t i = 0; i < is.size() && best != plan_stand_ins::answer::yes; ++i)
+                    if (const auto fit = fits(v, was[k], is[i]); fit != plan_stand_ins::answer::no) best = fit;
+            if (best == plan_stand_ins::answer::yes) continue;
+            const std::string there = m_.quoted(m_.step, was[k]);
+            if (best == plan_stand_ins::answer::partly)
+                add(plan_rule::recombination_partial, name, m_.step.name(was[k]), "reads only some chunks of " + there,
+                    "what is outside of the chunked region reads the whole, recombined");
+            else if (!clone || !m_.step_fields.outputs(was[k]).empty())
+                add(plan_rule::inputs_changed, name, m_.step.name(was[k]), "does not read " + there, hint);
+        }
+        if (!free_places) return;
+        for (new_id x : is) {
+            const bool extent = clone && m_.plan_fields.outputs(x).empty();
+            const auto fitting = [&](old_id y) { return fits(v, y, x) != plan_stand_ins::answer::no; };
+            if (!extent && std::ranges::none_of(was, fitting))
+                add(plan_rule::inputs_changed, name, m_.plan.name(x),
+                    "reads " + m_.quoted(m_.plan, x) + ", for which the step has no counterpart", hint);
+        }
+    }
+
+    [[nodiscard]] plan_stand_ins::answer fits(new_id v, old_id was, new_id is) const {
+        if (m_.role[v] != plan_role::clone) return stand_ins_.outside(was, is);
+        // A wait needs the launch itself, and the storage rules need waits: nothing may stand in between.
+        if (m_.step.kind(was) == op_kind::start && m_.step.kind(m_.origin[v]) == op_kind::wait &&
+            m_.plan.kind(is) != op_kind::start)
+            return plan_stand_ins::answer::no;
+        return stand_ins_.inside(v, was, is) ? plan_stand_ins::answer::yes : plan_stand_ins::answer::no;
+    }
+
+    /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other.
+    void check_writes(old_id u, new_id v) {
+        const auto was = m_.step.writes(u), operands = m_.step.inputs(u), is = m_.plan.writes(v);
+        const auto stands_for = [&](old_id y, new_id x) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
+        const auto kept = [&](old_id w) {
+            return std::ranges::any_of(is, [&](new_id x) {
+                const auto names = [&](old_id y) { return m_.share_storage(y, w) && stands_for(y, x); };
+                return stands_for(w, x) || std::ranges::any_of(operands, names);
+            });
+        };
+        if (was.size() != is.size() || !std::ranges::all_of(was, kept))
+            add(plan_rule::writes_changed, m_.plan.name(v), "", "does not write in place what it writes in the step",
+                "mutates names the same nodes");
+    }
+
+    /// Results must live at least where they lived: everything that keeps order and memory right hangs on it.
+    void check_storages(old_id u, new_id v) {
+        for (old_id s : m_.step_storages[u]) {
+            if (s == u || m_.absorbed_by[s] != nobody) continue;
+            const auto any = [&](auto accept) { return std::ranges::any_of(m_.plan_storages[v], accept); };
+            bool kept = m_.new_of[s] != nobody && contains(m_.plan_storages[v], m_.new_of[s]);
+            const auto of_bucket = [&](new_id x) {
+                return m_.role[x] == plan_role::unpack || m_.bucket_at[x] == m_.bucket_of[s];
+            };
+            if (!kept && m_.bucket_of[s] != nobody) kept = any(of_bucket);
+            const auto of_chunks = [&](new_id x) {
+                return m_.role[x] == plan_role::recombination || m_.role[x] == plan_role::clone;
+            };
+            if (!kept && (m_.chunked(s) || m_.role[v] == plan_role::clone)) kept = any(of_chunks);
+            if (!kept)
+                add(plan_rule::storage_lost, m_.plan.name(v), m_.step.name(s),
+                    "does not share the storage of " + m_.quoted(m_.step, s), "alias names the same nodes");
+        }
+    }
+
+    void check_clone(old_id u, new_id v) {
+        const capture &a = m_.step, &b = m_.plan;
+        if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
+            add(plan_rule::operation_changed, b.name(v), a.name(u),
+                "is " + what(b, v) + ", its original " + m_.quoted(a, u) + " is " + what(a, u),
+                "a clone keeps kind and operator");
+            return;
+        }
+        check_inputs(u, v);
+        check_writes(u, v);
+        check_storages(u, v);
+        if (a.kind(u) != op_kind::start) return;
+        const auto price = price_of_collective(a, a.group(u), a.collective(u), b.payload(v));
+        if (price && underpaid(b.duration(v), *price))
+            add(plan_rule::collective_underpaid, b.name(v), "",
+                "takes " + std::to_string(b.duration(v).count) + " ns, the table says " + whole(*price),
+                "a cloned collective costs what the table says for its payload");
+    }
+    static std::string whole(double price) { return std::to_string(static_cast<std::int64_t>(price + 0.5)); }
+
+    void check_chunks(old_id u) {
+        const std::vector<new_id>& parts = m_.clones[u];
+        const std::string_view name = m_.step.name(u);
+        std::int64_t paid = 0, allocated = 0, sent = 0;
+        bool numbered = true;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            numbered = numbered && m_.chunk[parts[k]] == static_cast<std::int64_t>(k);
+            paid += m_.plan.duration(parts[k]).count;
+            allocated += m_.plan.allocation(parts[k]).count;
+            sent += m_.plan.payload(parts[k]).count;
+        }
+        const std::optional<old_id> start = m_.step.launch_of(u);
+        if (!numbered || (start && m_.clones[*start].size() != parts.size()))
+            add(plan_rule::chunks_incomplete, name, "",
+                numbered ? "has not as many chunks as the collective it waits for"
+                         : "has chunks that are not 0 to " + std::to_string(parts.size() - 1) + ", once each",
+                "the clones of one operation are numbered 0, 1, 2, ...");
+        const auto n = static_cast<std::int64_t>(parts.size());
+        const std::int64_t whole_work = m_.step.duration(u).count;
+        if (m_.step.kind(u) == op_kind::compute && whole_work > 0 &&
+            static_cast<double>(paid) + static_cast<double>(n) <
+                static_cast<double>(whole_work) +
+                    static_cast<double>(n - 1) * static_cast<double>(m_.step.costs().launch.count))
+            add(plan_rule::chunks_underpaid, name, m_.plan.name(parts[0]),
+                "takes " + std::to_string(whole_work) + " ns, its " + std::to_string(n) + " chunks together " +
+                    std::to_string(paid),
+                "chunks cost at least the whole and a launch for each after the first");
+        if (allocated < m_.step.allocation(u).count)
+            add(plan_rule::memory_unaccounted, name, m_.plan.name(parts[0]),
+                "allocates " + std::to_string(m_.step.allocation(u).count) + " bytes, its chunks together " +
+                    std::to_string(allocated),
+                "the parts of a result are as large as the whole");
+        if (sent < m_.step.payload(u).count)
+            add(plan_rule::payload_wrong, name, m_.plan.name(parts[0]),
+                "sends " + std::to_string(m_.step.payload(u).count) + " bytes, its chunks together " +
+                    std::to_string(sent),
+                "the parts of a payload are as large as the whole");
+    }
+
+    /// What a plan adds may fill what a plan adds, and sum up in the parts; the rest is not its to write.
+    void check_new_writes(new_id v) {
+        for (new_id x : m_.plan.writes(v))
+            for (new_id s : m_.plan_storages[x])
+                if (m_.role[s] == plan_role::survivor) {
+                    add(plan_rule::writes_changed, m_.plan.name(v), m_.plan.name(s),
+                        "writes " + m_.quoted(m_.plan, s) + " in place, which is the step's",
+                        "new nodes write only what the plan has added");
+                    return;
+                }
+    }
+
+    void check_recombination(new_id v) {
+        const std::string_view name = m_.plan.name(v);
+        const bytes held = std::max(size_of_results(m_.plan_fields, v), m_.plan.allocation(v));
+        const bool only_allocates = m_.plan.op(v).find("empty") != std::string_view::npos && m_.plan.inputs(v).empty();
+        const bytes written = only_allocates ? bytes{} : held;
+        if (m_.plan.kind(v) == op_kind::compute &&
+            underpaid(m_.plan.duration(v), price_of_copy(m_.step.costs(), written)))
+            add(plan_rule::copy_underpaid, name, "",
+                "writes " + std::to_string(written.count) + " bytes in " + std::to_string(m_.plan.duration(v).count) +
+                    " ns",
+                "what splits and recombines costs a launch and twice its bytes over the memory bandwidth");
+        if (held.count > 0 && m_.plan_storages[v].empty())
+            add(plan_rule::memory_unaccounted, name, "", "has results, and no storage for them",
+                "allocate them, or alias what they are views of");
+    }
+
+    plan_match& m_;
+    const plan_stand_ins& stand_ins_;
+};
+
+}  // namespace stretto::detail
+
+#endif

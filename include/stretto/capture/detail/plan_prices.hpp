@@ -1,0 +1,71 @@
+// What new nodes of a plan must cost at least, by the costs of the step. Prices are exact or rounded in doubles; a
+// nanosecond of rounding is forgiven.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_fields.hpp"
+
+namespace stretto::detail {
+
+inline std::int64_t width_of(std::string_view dtype) noexcept {
+    if (dtype == "f64" || dtype == "i64" || dtype == "u64" || dtype == "c64") return 8;
+    if (dtype == "f32" || dtype == "i32") return 4;
+    if (dtype == "bf16" || dtype == "f16") return 2;
+    return 1;
+}
+
+/// Bytes of all tensors that v produces, by shape and type; saturates.
+inline bytes size_of_results(capture_fields& fields, std::uint32_t v) {
+    double total = 0;
+    for (const capture_tensor& tensor : fields.outputs(v)) {
+        double size = static_cast<double>(width_of(tensor.dtype));
+        for (std::int64_t extent : tensor.shape) size *= static_cast<double>(extent);
+        total += size;
+    }
+    return total < 4e18 ? bytes{static_cast<std::int64_t>(total)} : bytes{INT64_MAX / 2};
+}
+
+/// Is a duration less than a price? Both sides round.
+inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
+
+/// A kernel that reads and writes that many bytes together, in nanoseconds.
+inline double price_of_moving(const capture_costs& costs, bytes moved) noexcept {
+    constexpr double nanoseconds_per_second = 1e9;
+    return static_cast<double>(costs.launch.count) +
+           static_cast<double>(moved.count) / costs.memory_bytes_per_second * nanoseconds_per_second;
+}
+/// A kernel that copies: every byte is read and written.
+inline double price_of_copy(const capture_costs& costs, bytes copied) noexcept {
+    return price_of_moving(costs, copied + copied);
+}
+
+/// The table's duration: constant up to the first point, then linear, past the last point with the last slope.
+/// Nothing if the step has no table for that collective on that group.
+inline std::optional<double> price_of_collective(const capture& step, group_id group, collective_kind collective,
+                                                 bytes payload) {
+    const std::string_view name = step.groups()[group].name;
+    for (const collective_cost_table& table : step.costs().collectives) {
+        if (table.group != name || table.collective != collective) continue;
+        const auto& points = table.points;
+        if (payload <= points.front().payload || points.size() == 1)
+            return static_cast<double>(points.front().time.count);
+        std::size_t above = 1;
+        while (above + 1 < points.size() && points[above].payload < payload) ++above;
+        const auto &a = points[above - 1], &b = points[above];
+        const double rise = static_cast<double>((b.time - a.time).count);
+        const double run = static_cast<double>((b.payload - a.payload).count);
+        return static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
+    }
+    return std::nullopt;
+}
+
+}  // namespace stretto::detail
+
+#endif

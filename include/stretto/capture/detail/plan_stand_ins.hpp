@@ -1,0 +1,91 @@
+// What a node of a plan may read where its original reads u: u itself, a chunk of u, or something that splits or
+// recombines u. Follows data through recombinations, and through buffers that they fill in place.
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/detail/plan_match.hpp"
+
+namespace stretto::detail {
+
+/// Walks along with a scan of the plan in program order: pass() takes the next node, stands_for() answers for the
+/// node about to pass. Time: linear, but for recombinations of many values at once.
+class plan_stand_ins {
+public:
+    explicit plan_stand_ins(const plan_match& match) : m_(match), reach_(match.plan.size()), filled_(m_.plan.size()) {}
+
+    enum class answer {
+        yes,
+        partly,  ///< some chunks are missing
+        no
+    };
+
+    /// May `reader`, which is no clone, read x where its original reads u?
+    [[nodiscard]] answer outside(old_id u, new_id x) const {
+        if (m_.old_of[x] == u) return answer::yes;
+        if (!m_.chunked(u)) return answer::no;
+        const std::vector<new_id> sources = sources_of(x);
+        const auto& parts = m_.clones[u];
+        const auto here = std::count_if(parts.begin(), parts.end(), [&](new_id part) {
+            return std::binary_search(sources.begin(), sources.end(), part);
+        });
+        if (here == 0) return answer::no;
+        return static_cast<std::size_t>(here) == parts.size() ? answer::yes : answer::partly;
+    }
+
+    /// May the clone v read x where its original reads u?
+    [[nodiscard]] bool inside(new_id v, old_id u, new_id x) const {
+        if (m_.old_of[x] == u) return true;
+        const old_id o = m_.origin[v];
+        if (m_.origin[x] == u) return m_.chunk[x] == m_.chunk[v] || m_.clones[u].size() != m_.clones[o].size();
+        // A buffer written in place goes from chunk to chunk.
+        if (m_.origin[x] == o) return m_.chunk[x] + 1 == m_.chunk[v] && contains(m_.step.writes(o), u);
+        if (m_.role[x] != plan_role::recombination) return false;
+        const std::vector<new_id> sources = sources_of(x);
+        return std::any_of(sources.begin(), sources.end(),
+                           [&](new_id s) { return m_.old_of[s] == u || m_.origin[s] == u; });
+    }
+
+    void pass(new_id v) {
+        const bool recombines = m_.role[v] == plan_role::recombination;
+        if (recombines)
+            for (new_id x : m_.plan.inputs(v)) merge(reach_[v], sources_of(x));
+        if (!recombines && m_.role[v] != plan_role::clone) return;
+        for (new_id x : m_.plan.writes(v))
+            for (new_id s : m_.plan_storages[x])
+                if (m_.role[s] == plan_role::recombination) {
+                    if (recombines) merge(filled_[s], reach_[v]);
+                    else merge(filled_[s], {v});
+                }
+    }
+
+private:
+    /// The nodes that are no recombinations and whose data is in x by now, ascending.
+    [[nodiscard]] std::vector<new_id> sources_of(new_id x) const {
+        if (m_.role[x] != plan_role::recombination) return {x};
+        std::vector<new_id> sources = reach_[x];
+        for (new_id s : m_.plan_storages[x])
+            if (m_.role[s] == plan_role::recombination) merge(sources, filled_[s]);
+        return sources;
+    }
+    static void merge(std::vector<new_id>& into, const std::vector<new_id>& more) {
+        std::vector<new_id> both;
+        both.reserve(into.size() + more.size());
+        std::set_union(into.begin(), into.end(), more.begin(), more.end(), std::back_inserter(both));
+        into = std::move(both);
+    }
+
+    const plan_match& m_;
+    std::vector<std::vector<new_id>> reach_;   // of a recombination: where its data comes from, by its inputs
+    std::vector<std::vector<new_id>> filled_;  // of a storage: where data written into it in place comes from
+};
+
+}  // namespace stretto::detail
+
+#endif

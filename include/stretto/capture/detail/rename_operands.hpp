@@ -1,0 +1,45 @@
+// Arguments in which operands are called differently.
+#ifndef STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
+#define STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stretto::detail {
+
+/// Well-formed JSON in which every string "%k" with k below names.size(), however deep, is replaced by the text
+/// names[k]. Keys stay.
+[[nodiscard]] inline std::string rename_operands(std::string_view json, std::span<const std::string> names) {
+    std::string now;
+    for (std::size_t i = 0; i < json.size();) {
+        if (json[i] != '"') {
+            now += json[i++];
+            continue;
+        }
+        std::size_t end = i + 1;
+        while (json[end] != '"') end += json[end] == '\\' ? 2u : 1u;
+        const std::string_view quoted = json.substr(i + 1, end - i - 1);
+        i = end + 1;
+        std::size_t k = 0, digits = 0;
+        if (quoted.starts_with('%'))
+            for (char c : quoted.substr(1)) {
+                if (c < '0' || c > '9' || k >= names.size()) break;
+                k = k * 10 + static_cast<std::size_t>(c - '0');
+                ++digits;
+            }
+        std::size_t behind = i;
+        while (behind < json.size() &&
+               (json[behind] == ' ' || json[behind] == '\t' || json[behind] == '\n' || json[behind] == '\r'))
+            ++behind;
+        const bool key = behind < json.size() && json[behind] == ':';
+        if (!key && digits > 0 && digits + 1 == quoted.size() && k < names.size()) now += names[k];
+        else now.append("\"").append(quoted).append("\"");
+    }
+    return now;
+}
+
+}  // namespace stretto::detail
+
+#endif

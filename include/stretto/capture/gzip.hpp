@@ -1,0 +1,192 @@
+// Whole files in and out of memory, compressed or not, within limits. Needs zlib.
+#ifndef STRETTO_CAPTURE_GZIP_HPP
+#define STRETTO_CAPTURE_GZIP_HPP
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+
+namespace stretto {
+
+/// How much a file may ask of this machine before it is refused.
+struct file_limits {
+    std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< of the text, decompressed
+    /// Decompressed to compressed size, counted beyond the first 64 MiB: captures reach 15, a bomb 1,000.
+    std::uint64_t max_expansion = 50;
+};
+
+namespace detail {
+
+inline unexpected<diagnostic> file_fault(std::string_view file, std::string cause, std::string hint) {
+    diagnostic d;
+    d.file = file;
+    d.cause = std::move(cause);
+    d.hint = std::move(hint);
+    return unexpected(std::move(d));
+}
+
+struct close_file {
+    void operator()(std::FILE* f) const noexcept {
+        if (f != stdin && f != stdout) std::fclose(f);
+    }
+};
+using file_handle = std::unique_ptr<std::FILE, close_file>;
+
+inline unexpected<diagnostic> too_large(std::string_view file, std::uint64_t limit, const char* hint) {
+    return file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint);
+}
+
+/// The decompressor of a gzip stream, released at the end of its scope.
+struct inflater {
+    z_stream stream = {};
+    bool ready = inflateInit2(&stream, 15 + 16) == Z_OK;  // 16: expect a gzip header
+    inflater() = default;
+    inflater(const inflater&) = delete;
+    inflater& operator=(const inflater&) = delete;
+    ~inflater() {
+        if (ready) inflateEnd(&stream);
+    }
+};
+
+}  // namespace detail
+
+/// True if the bytes begin like a gzip file.
+inline bool is_gzip(std::string_view bytes_read) noexcept {
+    return bytes_read.size() >= 2 && bytes_read[0] == '\x1f' && bytes_read[1] == '\x8b';
+}
+
+/// Decompresses a gzip file of one or several members. Fails if it is damaged, cut short, followed by something else,
+/// or larger than the limits. Memory: the result, at most twice over, and never more than the limits allow.
+inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std::string_view file,
+                                                const file_limits& limits = {}) {
+    constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
+    const std::uint64_t by_expansion =
+        compressed.size() > limits.max_bytes / std::max<std::uint64_t>(limits.max_expansion, 1)
+            ? limits.max_bytes
+            : std::max(always_allowed, compressed.size() * limits.max_expansion);
+    const std::uint64_t limit = std::min(limits.max_bytes, by_expansion);
+
+    detail::inflater z;
+    if (!z.ready) return detail::file_fault(file, "cannot be decompressed: out of memory", "");
+    std::string text;
+    std::size_t made = 0, taken = 0;
+    int status = Z_OK;
+    while (status != Z_STREAM_END || taken < compressed.size()) {
+        if (status == Z_STREAM_END) {
+            if (!is_gzip(compressed.substr(taken)))
+                return detail::file_fault(file, "has something behind its compressed data", "was it appended to?");
+            inflateReset(&z.stream);
+        }
+        if (made == text.size()) {
+            if (made > limit)
+                return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
+            // One byte more than allowed tells "exactly the limit" from "more".
+            const std::uint64_t wanted = std::max<std::uint64_t>({made * 2, compressed.size() * 4, 1 << 16});
+            text.resize(static_cast<std::size_t>(std::min(wanted, limit + 1)));
+        }
+        constexpr std::size_t piece = std::size_t{1} << 30;  // zlib counts in 32 bits
+        const std::size_t in = std::min(compressed.size() - taken, piece);
+        const std::size_t out = std::min(text.size() - made, piece);
+        z.stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(compressed.data() + taken));
+        z.stream.avail_in = static_cast<uInt>(in);
+        z.stream.next_out = reinterpret_cast<Bytef*>(text.data() + made);
+        z.stream.avail_out = static_cast<uInt>(out);
+        status = inflate(&z.stream, Z_NO_FLUSH);
+        taken += in - z.stream.avail_in;
+        made += out - z.stream.avail_out;
+        if (status == Z_BUF_ERROR && taken == compressed.size())
+            return detail::file_fault(file, "ends in the middle of its compressed data", "was it copied completely?");
+        if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR)
+            return detail::file_fault(file, "has damaged compressed data", z.stream.msg ? z.stream.msg : "");
+    }
+    if (made > limit) return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
+    text.resize(made);
+    return text;
+}
+
+/// Compresses to one gzip member without a name or a time stamp: the same text and zlib give the same bytes.
+inline expected<std::string, diagnostic> gzip(std::string_view text, std::string_view file) {
+    z_stream z = {};
+    if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return detail::file_fault(file, "cannot be compressed: out of memory", "");
+    std::string compressed;
+    std::size_t made = 0, taken = 0;
+    int status = Z_OK;
+    while (status != Z_STREAM_END) {
+        constexpr std::size_t piece = std::size_t{1} << 30;
+        if (made == compressed.size()) compressed.resize(std::max(made * 2, text.size() / 8 + (1 << 12)));
+        const std::size_t in = std::min(text.size() - taken, piece);
+        const std::size_t out = std::min(compressed.size() - made, piece);
+        z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data() + taken));
+        z.avail_in = static_cast<uInt>(in);
+        z.next_out = reinterpret_cast<Bytef*>(compressed.data() + made);
+        z.avail_out = static_cast<uInt>(out);
+        status = deflate(&z, taken + in == text.size() ? Z_FINISH : Z_NO_FLUSH);
+        taken += in - z.avail_in;
+        made += out - z.avail_out;
+    }
+    deflateEnd(&z);
+    compressed.resize(made);
+    return compressed;
+}
+
+/// The text of a file ("-": standard input), decompressed if it begins like a gzip file.
+inline expected<std::string, diagnostic> read_text(const std::string& path, const file_limits& limits = {}) {
+    errno = 0;
+    const detail::file_handle f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+    if (!f) return detail::file_fault(path, std::string("cannot be opened: ") + std::strerror(errno), "");
+    std::string text;
+    std::size_t filled = 0;
+    for (;;) {
+        if (filled == text.size()) {
+            if (filled > limits.max_bytes) return detail::too_large(path, limits.max_bytes, "is this the right file?");
+            const std::uint64_t wanted = std::max<std::uint64_t>(filled * 2, 1 << 16);
+            text.resize(static_cast<std::size_t>(std::min(wanted, limits.max_bytes + 1)));
+        }
+        const std::size_t got = std::fread(text.data() + filled, 1, text.size() - filled, f.get());
+        filled += got;
+        if (got == 0) break;
+    }
+    if (std::ferror(f.get()))
+        return detail::file_fault(path, std::string("cannot be read: ") + std::strerror(errno), "");
+    if (filled > limits.max_bytes) return detail::too_large(path, limits.max_bytes, "is this the right file?");
+    text.resize(filled);
+    if (is_gzip(text)) return gunzip(text, path, limits);
+    return text;
+}
+
+/// Writes a file ("-": standard output) and gives its size; compressed if its name ends in ".gz". What is there
+/// already is overwritten; after a failure the file may be incomplete.
+inline expected<std::uint64_t, diagnostic> write_text(const std::string& path, std::string_view text) {
+    std::string compressed;
+    if (path.ends_with(".gz")) {
+        expected<std::string, diagnostic> packed = gzip(text, path);
+        if (!packed) return unexpected(packed.error());
+        compressed = *std::move(packed);
+        text = compressed;
+    }
+    errno = 0;
+    detail::file_handle f(path == "-" ? stdout : std::fopen(path.c_str(), "wb"));
+    if (!f) return detail::file_fault(path, std::string("cannot be opened: ") + std::strerror(errno), "");
+    const bool written = std::fwrite(text.data(), 1, text.size(), f.get()) == text.size() && std::fflush(f.get()) == 0;
+    const bool closed = f.get() == stdout || std::fclose(f.release()) == 0;
+    if (!written || !closed)
+        return detail::file_fault(path, std::string("cannot be written: ") + std::strerror(errno), "");
+    return static_cast<std::uint64_t>(text.size());
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,59 @@
+// Collects one row of an index_lists at a time and leaves out what it has already.
+#ifndef STRETTO_CORE_UNIQUE_ROWS_HPP
+#define STRETTO_CORE_UNIQUE_ROWS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/index_lists.hpp"
+
+namespace stretto::detail {
+
+/// Rows without repetitions, in order of first appearance. Rows are short; one that is not gets a bitmap.
+template <class = void>
+class unique_rows {
+public:
+    /// Pushes `item` unless the open row of `to` has it. A row that was begun this way is closed by `close`.
+    void add(index_lists& to, std::uint32_t item) {
+        const std::span<const std::uint32_t> row = to.open_row();
+        if (row.size() < short_row) {
+            for (std::uint32_t x : row)
+                if (x == item) return;
+        } else if (!grow(row, item)) {
+            return;
+        }
+        to.push(item);
+    }
+    void close(index_lists& to) {
+        if (const std::span<const std::uint32_t> row = to.open_row(); row.size() >= short_row) unmark(row);
+        to.close_row();
+    }
+
+private:
+    static constexpr std::size_t short_row = 16;
+
+    /// Says whether `item` is new to a row that is not short.
+    [[gnu::noinline]] bool grow(std::span<const std::uint32_t> row, std::uint32_t item) {
+        if (row.size() == short_row)
+            for (std::uint32_t x : row) mark(x);
+        return mark(item);
+    }
+    /// Says whether it was not.
+    bool mark(std::uint32_t item) {
+        if (item >= in_row_.size()) in_row_.resize(std::size_t{item} + 1);
+        return !std::exchange(in_row_[item], true);
+    }
+    void unmark(std::span<const std::uint32_t> row) {
+        for (std::uint32_t x : row)
+            if (x < in_row_.size()) in_row_[x] = false;
+    }
+
+    std::vector<char> in_row_;  // all false but while a long row is open
+};
+
+}  // namespace stretto::detail
+
+#endif

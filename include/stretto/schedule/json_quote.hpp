@@ -1,0 +1,39 @@
+// Text as a JSON string.
+#ifndef STRETTO_SCHEDULE_JSON_QUOTE_HPP
+#define STRETTO_SCHEDULE_JSON_QUOTE_HPP
+
+#include <string>
+#include <string_view>
+
+namespace stretto::detail {
+
+/// Appends a UTF-8 text in quotes, escaping what JSON wants escaped and nothing else.
+inline void append_quoted(std::string& to, std::string_view text) {
+    constexpr const char* hexadecimal = "0123456789abcdef";
+    to += '"';
+    for (char c : text) {
+        if (c == '"' || c == '\\') {
+            to += '\\';
+            to += c;
+        } else if (static_cast<unsigned char>(c) < 0x20) {
+            to += "\\u00";
+            to += hexadecimal[static_cast<unsigned char>(c) >> 4];
+            to += hexadecimal[static_cast<unsigned char>(c) & 15];
+        } else {
+            to += c;
+        }
+    }
+    to += '"';
+}
+
+/// Appends `"key":text`, after a comma if something is there already.
+inline void append_member(std::string& to, std::string_view key, std::string_view text) {
+    if (!to.empty()) to += ',';
+    append_quoted(to, key);
+    to += ':';
+    to += text;
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,137 @@
+// What the views share: forwarding of the members that a view leaves as they are, and a place to keep the range that
+// the base returned, by reference or by value. Members are forwarded only where the base has them, so every view
+// models the strongest concept that its base allows.
+#ifndef STRETTO_VIEWS_ADAPTOR_HPP
+#define STRETTO_VIEWS_ADAPTOR_HPP
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+
+namespace stretto::detail {
+
+/// Vertex type and numbers of the base.
+template <graph_view G>
+class numbers_of_base {
+public:
+    using vertex_type = vertex_t<G>;
+
+    constexpr explicit numbers_of_base(G g) : base_(g) {}
+    [[nodiscard]] constexpr const G& base() const noexcept { return base_; }
+
+    constexpr std::size_t index(vertex_type v) const
+        requires indexed_graph<G>
+    {
+        return base_.index(v);
+    }
+    constexpr std::size_t index_bound() const
+        requires indexed_graph<G>
+    {
+        return base_.index_bound();
+    }
+    constexpr std::size_t epoch() const
+        requires epoch_graph<G>
+    {
+        return base_.epoch();
+    }
+
+private:
+    G base_;
+};
+
+template <class G>
+struct value_type_of_base {};
+
+template <dataflow_graph G>
+struct value_type_of_base<G> {
+    using value_type = value_t<G>;
+};
+
+/// All members of the base; a view hides those that it changes. The return types are those of the base, which a
+/// class template cannot spell where the base lacks the member: hence decltype(auto), guarded by the concept.
+template <graph_view G>
+class everything_of_base : public numbers_of_base<G>, public value_type_of_base<G> {
+public:
+    using typename numbers_of_base<G>::vertex_type;
+    using numbers_of_base<G>::numbers_of_base;
+    using numbers_of_base<G>::base;
+
+    constexpr decltype(auto) vertices() const
+        requires vertex_list_graph<G>
+    {
+        return base().vertices();
+    }
+    constexpr decltype(auto) successors(vertex_type v) const
+        requires adjacency_graph<G>
+    {
+        return base().successors(v);
+    }
+    constexpr decltype(auto) predecessors(vertex_type v) const
+        requires bidirectional_adjacency_graph<G>
+    {
+        return base().predecessors(v);
+    }
+    constexpr decltype(auto) operands(vertex_type v) const
+        requires dataflow_graph<G>
+    {
+        return base().operands(v);
+    }
+    constexpr decltype(auto) results(vertex_type v) const
+        requires dataflow_graph<G>
+    {
+        return base().results(v);
+    }
+    template <class X>
+        requires dataflow_graph<G> && std::convertible_to<X, value_t<G>>
+    constexpr vertex_type producer(X x) const {
+        return base().producer(x);
+    }
+    template <class X>
+        requires dataflow_graph<G> && std::convertible_to<X, value_t<G>>
+    constexpr decltype(auto) consumers(X x) const {
+        return base().consumers(x);
+    }
+};
+
+/// Keeps what a range-returning member returned: `R` is a reference (kept as a pointer) or an object (kept).
+template <class R>
+class kept_range {
+public:
+    constexpr explicit kept_range(R&& range) : range_(std::move(range)) {}
+    constexpr R& get() noexcept { return range_; }
+
+private:
+    R range_;
+};
+
+template <class R>
+class kept_range<R&> {
+public:
+    constexpr explicit kept_range(R& range) noexcept : range_(&range) {}
+    constexpr R& get() noexcept { return *range_; }
+
+private:
+    R* range_;
+};
+
+template <class R>
+using begin_t = decltype(begin_of(std::declval<std::remove_reference_t<R>&>()));
+template <class R>
+using end_t = decltype(end_of(std::declval<std::remove_reference_t<R>&>()));
+
+/// The end of a range whose iterator knows itself where it ends.
+struct end_marker {};
+
+template <class G>
+using vertices_range_t = decltype(std::declval<const G&>().vertices());
+template <class G>
+using successors_range_t = decltype(std::declval<const G&>().successors(std::declval<vertex_t<G>>()));
+template <class G>
+using predecessors_range_t = decltype(std::declval<const G&>().predecessors(std::declval<vertex_t<G>>()));
+
+}  // namespace stretto::detail
+
+#endif

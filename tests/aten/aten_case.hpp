@@ -1,0 +1,475 @@
+// One operator on made-up operands: whole values and, for given states, their parts; and the check that parts of its
+// results have to do with the results what their states say. Written from the definitions of the states alone.
+#ifndef STRETTO_TESTS_ATEN_ATEN_CASE_HPP
+#define STRETTO_TESTS_ATEN_ATEN_CASE_HPP
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <numeric>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/aten/aten_chunk_model.hpp"
+#include "stretto/aten/interpreter.hpp"
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace aten_case {
+
+using stretto::chunk_interval;
+using stretto::chunk_state;
+using stretto::element_type;
+using stretto::tensor_argument;
+using stretto::tensor_type;
+using stretto::aten::interpreted_value;
+using stretto::aten::tensor;
+using kind = chunk_state::kind;
+using extents = std::vector<std::int64_t>;
+
+/// Small numbers out of bytes, which rapidcheck shrinks; zeros when they are used up. `noise` is for contents, which
+/// need no shrinking.
+class choices {
+public:
+    explicit choices(const std::vector<std::uint8_t>& bytes) : bytes_(bytes) {
+        for (std::uint8_t b : bytes) state_ = (state_ ^ b) * 0x9e3779b97f4a7c15u + 1;
+    }
+    std::size_t below(std::size_t n) { return at_ < bytes_.size() ? bytes_[at_++] % n : 0; }
+    bool one_in(std::size_t n) { return below(n) == n - 1; }
+    std::int64_t noise(std::int64_t low, std::int64_t high) {
+        state_ += 0x9e3779b97f4a7c15u;
+        std::uint64_t z = state_;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+        return low + static_cast<std::int64_t>((z ^ (z >> 31)) % static_cast<std::uint64_t>(high - low + 1));
+    }
+    template <class T>
+    void shuffle(std::vector<T>& v) {
+        for (std::size_t k = v.size(); k > 1; --k)
+            std::swap(v[k - 1], v[static_cast<std::size_t>(noise(0, static_cast<std::int64_t>(k) - 1))]);
+    }
+
+private:
+    const std::vector<std::uint8_t>& bytes_;
+    std::size_t at_ = 0;
+    std::uint64_t state_ = 1;
+};
+
+/// An order of rows: which of the whole's rows every chunk has, in the order it has them in.
+struct rows {
+    chunk_state state;  ///< with dim 0
+    std::uint32_t order = 0;
+    std::uint32_t shared = 0;  ///< the order that all orders of the same rows share
+    std::int64_t per_token = 0;
+    std::vector<extents> of_chunk;
+    std::vector<extents> groups = {};  ///< of grouped rows: how many of each group every chunk has
+
+    [[nodiscard]] std::int64_t total() const {
+        std::int64_t n = 0;
+        for (const extents& c : of_chunk) n += static_cast<std::int64_t>(c.size());
+        return n;
+    }
+};
+
+struct operand {
+    chunk_state state;
+    interpreted_value whole;
+    std::vector<interpreted_value> parts;
+    std::string_view made_by = "placeholder";
+};
+
+/// The operator, and vertices 0, 1, ... that are its operands; behind it an output.
+struct call {
+    std::string_view name;
+    std::vector<tensor_argument> positional;
+    std::vector<stretto::named_tensor_argument> named;
+    std::vector<operand> operands;
+    std::vector<tensor_type> results = {};
+    std::deque<std::vector<tensor_argument>> lists;
+    std::deque<std::vector<tensor_type>> types;
+    std::deque<extents> shapes;
+
+    [[nodiscard]] std::uint32_t vertex() const { return static_cast<std::uint32_t>(operands.size()); }
+};
+
+struct call_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+    const call* c;
+
+    [[nodiscard]] std::vector<vertex_type> vertices() const {
+        std::vector<vertex_type> all(c->vertex() + 2);
+        std::iota(all.begin(), all.end(), 0u);
+        return all;
+    }
+    [[nodiscard]] std::vector<vertex_type> predecessors(vertex_type v) const { return operands(v); }
+    [[nodiscard]] std::vector<vertex_type> successors(vertex_type v) const { return consumers(v); }
+    [[nodiscard]] std::size_t index(vertex_type v) const { return v; }
+    [[nodiscard]] std::size_t index_bound() const { return c->vertex() + std::size_t{2}; }
+    [[nodiscard]] std::vector<value_type> operands(vertex_type v) const {
+        if (v < c->vertex()) return {};
+        if (v > c->vertex()) return {c->vertex()};
+        std::vector<value_type> all(c->vertex());
+        std::iota(all.begin(), all.end(), 0u);
+        return all;
+    }
+    [[nodiscard]] std::array<value_type, 1> results(vertex_type v) const { return {v}; }
+    [[nodiscard]] vertex_type producer(value_type x) const { return x; }
+    [[nodiscard]] std::vector<vertex_type> consumers(value_type x) const {
+        if (x > c->vertex()) return {};
+        return {x < c->vertex() ? c->vertex() : x + 1};
+    }
+};
+
+struct call_ops {
+    const call* c;
+    [[nodiscard]] stretto::op_kind kind(std::uint32_t v) const {
+        return v < c->vertex()    ? stretto::op_kind::input
+               : v == c->vertex() ? stretto::op_kind::compute
+                                  : stretto::op_kind::output;
+    }
+};
+
+struct call_tensors {
+    const call* c;
+    std::span<const tensor_argument> positional;
+    std::span<const stretto::named_tensor_argument> named;
+
+    [[nodiscard]] std::string_view operation(std::uint32_t v) const {
+        return v < c->vertex() ? c->operands[v].made_by : v == c->vertex() ? c->name : "output";
+    }
+    [[nodiscard]] std::span<const tensor_argument> arguments(std::uint32_t v) const {
+        return v == c->vertex() ? positional : std::span<const tensor_argument>();
+    }
+    [[nodiscard]] std::span<const stretto::named_tensor_argument> named_arguments(std::uint32_t v) const {
+        return v == c->vertex() ? named : std::span<const stretto::named_tensor_argument>();
+    }
+    [[nodiscard]] std::span<const tensor_type> components(std::uint32_t x) const {
+        return x < c->vertex() ? c->types[x] : x == c->vertex() ? c->results : std::span<const tensor_type>();
+    }
+};
+
+/// The operator on operands that `of(k)` gives, with these arguments. Nothing if it fails; `why` says so.
+template <class Of>
+std::vector<interpreted_value> run(const call& c, std::span<const tensor_argument> positional,
+                                   std::span<const stretto::named_tensor_argument> named, Of of, std::string& why) {
+    std::vector<std::vector<interpreted_value>> inputs;
+    for (std::size_t k = 0; k < c.operands.size(); ++k) inputs.push_back({of(k)});
+    stretto::aten::interpreter_options options;
+    options.recorded = stretto::aten::recorded_types::ignored;
+    auto done = stretto::aten::interpret(
+        call_view{&c}, call_ops{&c}, call_tensors{&c, positional, named},
+        [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); }, options);
+    if (!done) return why = done.error().message(), std::vector<interpreted_value>();
+    return done->outputs.at(0).by_rank;
+}
+
+/// The elements of a tensor as numbers, row by row along a dimension.
+inline std::vector<std::vector<double>> rows_of(const tensor& t, std::size_t dim) {
+    std::vector<std::vector<double>> all(static_cast<std::size_t>(t.extent(dim)));
+    std::int64_t inner = 1;
+    for (std::size_t d = dim + 1; d < t.rank(); ++d) inner *= t.extent(d);
+    std::int64_t k = 0;
+    for (const stretto::aten::complex_number& x : t.values<stretto::aten::complex_number>()) {
+        auto& row = all[static_cast<std::size_t>(k++ / inner % t.extent(dim))];
+        row.push_back(x.re);
+        row.push_back(x.im);
+    }
+    return all;
+}
+
+/// The tensor of the rows at these places.
+inline tensor take(const tensor& t, std::size_t dim, const extents& places) {
+    extents shape = t.shape();
+    shape[dim] = static_cast<std::int64_t>(places.size());
+    std::int64_t inner = 1, outer = 1;
+    for (std::size_t d = 0; d < t.rank(); ++d) (d < dim ? outer : inner) *= d == dim ? 1 : t.extent(d);
+    const auto gather = [&](const auto& from) {
+        auto made = from;
+        made.clear();
+        for (std::int64_t o = 0; o < outer; ++o)
+            for (std::int64_t p : places)
+                for (std::int64_t i = 0; i < inner; ++i)
+                    made.push_back(from[static_cast<std::size_t>((o * t.extent(dim) + p) * inner + i)]);
+        return made;
+    };
+    tensor made(t.element(), shape);
+    if (t.integral()) made.assign<std::int64_t>(gather(t.values<std::int64_t>()));
+    else made.assign<stretto::aten::complex_number>(gather(t.values<stretto::aten::complex_number>()));
+    return made;
+}
+
+inline bool same(double a, double b, double tolerance = 0) {
+    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+    return a == b || std::abs(a - b) <= tolerance * (1 + std::abs(a));
+}
+
+/// Chunks of some tokens, and the orders that rows may be in.
+struct world {
+    std::int64_t tokens = 2;
+    std::vector<chunk_interval> chunks;
+    stretto::aten_ledger ledger;
+    std::vector<rows> orders;
+
+    explicit world(choices& pick) {
+        tokens = 2 + static_cast<std::int64_t>(pick.below(3));
+        std::int64_t first = 0;
+        const std::size_t n = 2 + pick.below(2);
+        for (std::size_t k = 0; k + 1 < n; ++k) {
+            const auto count = static_cast<std::int64_t>(pick.below(static_cast<std::size_t>(tokens - first) + 1));
+            chunks.push_back({first, count});
+            first += count;
+        }
+        chunks.push_back({first, tokens - first});
+        for (std::int64_t per_token : {1, 2}) {
+            rows r;
+            r.order = r.shared = ledger.natural(per_token);
+            r.per_token = per_token;
+            r.state = {kind::sliced, 0, 0, 0, 0};
+            for (const chunk_interval& c : chunks) {
+                extents& own = r.of_chunk.emplace_back();
+                for (std::int64_t p = 0; p < per_token * c.count; ++p) own.push_back(per_token * c.first + p);
+            }
+            orders.push_back(r);
+            orders.push_back(
+                another(r, ledger.name(stretto::aten_ledger::origin::sorted, r.order, r.shared, {1}), pick));
+        }
+        rows exchanged;
+        exchanged.of_chunk.resize(chunks.size());
+        const std::int64_t n_rows = 3 + static_cast<std::int64_t>(pick.below(4));
+        for (std::int64_t p = 0; p < n_rows; ++p)
+            exchanged.of_chunk[static_cast<std::size_t>(pick.noise(0, static_cast<std::int64_t>(n) - 1))].push_back(p);
+        exchanged = another(exchanged, ledger.name(stretto::aten_ledger::origin::exchanged, 0, 0, {2}), pick);
+        exchanged.shared = exchanged.order;
+        orders.push_back(exchanged);
+        orders.push_back(
+            another(exchanged, ledger.name(stretto::aten_ledger::origin::runs, 0, exchanged.order, {3}), pick));
+        orders.push_back(grouped(pick));
+    }
+
+    /// As many rows a chunk, in an order of their own.
+    static rows another(const rows& like, std::uint32_t id, choices& pick) {
+        rows r;
+        extents all(static_cast<std::size_t>(like.total()));
+        std::iota(all.begin(), all.end(), 0);
+        pick.shuffle(all);
+        std::size_t at = 0;
+        for (const extents& c : like.of_chunk) {
+            r.of_chunk.emplace_back(all.begin() + static_cast<std::ptrdiff_t>(at),
+                                    all.begin() + static_cast<std::ptrdiff_t>(at + c.size()));
+            at += c.size();
+        }
+        r.order = id;
+        r.shared = like.shared;
+        r.state = {kind::permuted, 0, 0, id, 0};
+        return r;
+    }
+    /// Rows in three groups, in the whole and in every chunk.
+    rows grouped(choices& pick) {
+        rows r;
+        r.of_chunk.resize(chunks.size());
+        r.groups.assign(chunks.size(), extents(3, 0));
+        std::int64_t p = 0;
+        for (std::size_t group = 0; group < 3; ++group)
+            for (std::int64_t k = pick.noise(0, 3); k-- > 0; ++p) {
+                const auto c = static_cast<std::size_t>(pick.noise(0, static_cast<std::int64_t>(chunks.size()) - 1));
+                r.of_chunk[c].push_back(p);
+                ++r.groups[c][group];
+            }
+        r.order = r.shared = ledger.name(stretto::aten_ledger::origin::exchanged, 0, 0, {4});
+        r.state = {kind::permuted, 0, 0, r.order, 0};
+        return r;
+    }
+
+    [[nodiscard]] const rows* find(std::uint32_t order) const {
+        for (const rows& r : orders)
+            if (r.order == order) return &r;
+        return nullptr;
+    }
+
+    /// An operand of these rows along `dim`: the parts of a whole.
+    operand cut(tensor whole, const rows& r, std::size_t dim) const {
+        operand x;
+        x.state = r.state;
+        x.state.dim = static_cast<std::int8_t>(dim);
+        for (const extents& c : r.of_chunk) {
+            interpreted_value part;
+            part.tensors.push_back(take(whole, dim, c));
+            x.parts.push_back(std::move(part));
+        }
+        x.whole.tensors.push_back(std::move(whole));
+        return x;
+    }
+    operand shared(tensor whole) const {
+        operand x;
+        x.whole.tensors.push_back(std::move(whole));
+        x.parts.assign(chunks.size(), x.whole);
+        return x;
+    }
+    operand sum(element_type e, const extents& shape, choices& pick, std::int64_t low = -4) const {
+        operand x;
+        x.state = {kind::addend, -1, 0, 0, 0};
+        tensor whole(e, shape);
+        std::vector<std::int64_t> total(static_cast<std::size_t>(whole.elements()), 0);
+        for (std::size_t c = 0; c < chunks.size(); ++c) {
+            std::vector<std::int64_t> own(total.size());
+            for (std::size_t k = 0; k < own.size(); ++k) total[k] += own[k] = pick.noise(low, 4);
+            tensor part(e, shape);
+            part.assign<std::int64_t>(own);
+            interpreted_value v;
+            v.tensors.push_back(std::move(part));
+            x.parts.push_back(std::move(v));
+        }
+        whole.assign<std::int64_t>(total);
+        x.whole.tensors.push_back(std::move(whole));
+        return x;
+    }
+    operand number(std::int64_t whole, const std::vector<std::int64_t>& parts, const chunk_state& state) const {
+        operand x;
+        x.state = state;
+        x.whole.is_number = true;
+        x.whole.scalar = stretto::aten::number::of(whole);
+        for (std::int64_t part : parts) {
+            interpreted_value v;
+            v.is_number = true;
+            v.scalar = stretto::aten::number::of(part);
+            x.parts.push_back(v);
+        }
+        return x;
+    }
+    /// How many rows of an order there are.
+    operand count(const rows& r) const {
+        std::vector<std::int64_t> parts;
+        for (const extents& c : r.of_chunk) parts.push_back(static_cast<std::int64_t>(c.size()));
+        return number(r.total(), parts, {kind::addend, -1, r.per_token, r.shared, 0});
+    }
+
+    /// Whether `parts` have to do with `whole` what the states say. Otherwise: what is wrong.
+    std::string check(const interpreted_value& whole, const std::vector<interpreted_value>& parts,
+                      std::span<const chunk_state> states) const {
+        std::map<std::uint32_t, std::pair<std::vector<std::vector<double>>, std::vector<std::vector<double>>>> unknown;
+        if (whole.is_number) return check_number(whole, parts, states[0]);
+        for (std::size_t k = 0; k < whole.tensors.size(); ++k) {
+            std::vector<tensor> own;
+            for (const interpreted_value& p : parts) {
+                if (p.tensors.size() != whole.tensors.size()) return "another number of tensors";
+                own.push_back(p.tensors[k]);
+            }
+            const chunk_state& s = states[k];
+            std::string wrong;
+            if (s.what == kind::whole || s.what == kind::addend) wrong = check_sum(whole.tensors[k], own, s);
+            else wrong = check_rows(whole.tensors[k], own, s, unknown[s.order]);
+            if (!wrong.empty()) return "result " + std::to_string(k) + ": " + wrong;
+        }
+        for (auto& [order, both] : unknown) {
+            std::sort(both.first.begin(), both.first.end());
+            std::sort(both.second.begin(), both.second.end());
+            if (both.first != both.second) return "the parts do not have the rows of the whole, each once";
+        }
+        return {};
+    }
+
+private:
+    std::string check_number(const interpreted_value& whole, const std::vector<interpreted_value>& parts,
+                             const chunk_state& s) const {
+        double total = 0;
+        for (std::size_t c = 0; c < parts.size(); ++c) {
+            total += parts[c].scalar.real;
+            if (s.what == kind::whole && parts[c].scalar.real != whole.scalar.real)
+                return "not the same in every chunk";
+            if (s.what == kind::addend && s.positions != 0 && parts[c].scalar.integer != s.positions * chunks[c].count)
+                return "not an exact share";
+        }
+        return s.what == kind::addend && total != whole.scalar.real ? "the parts do not sum to the whole" : "";
+    }
+    static std::string check_sum(const tensor& whole, const std::vector<tensor>& parts, const chunk_state& s) {
+        std::vector<double> total(static_cast<std::size_t>(whole.elements()), 0);
+        const std::vector<double> all = whole.values<double>();
+        for (const tensor& p : parts) {
+            if (p.shape() != whole.shape()) return "parts of another shape";
+            const std::vector<double> own = p.values<double>();
+            for (std::size_t k = 0; k < own.size(); ++k) {
+                total[k] += own[k];
+                if (s.what == kind::whole && !same(own[k], all[k])) return "not the same in every chunk";
+            }
+        }
+        for (std::size_t k = 0; k < total.size() && s.what == kind::addend; ++k)
+            if (std::isfinite(all[k]) && !same(total[k], all[k], 1e-9)) return "the parts do not sum to the whole";
+        return {};
+    }
+    using row_lists = std::pair<std::vector<std::vector<double>>, std::vector<std::vector<double>>>;
+    std::string check_rows(const tensor& whole, const std::vector<tensor>& parts, const chunk_state& s,
+                           row_lists& unknown) const {
+        if (s.dim < 0) return {};
+        const auto dim = static_cast<std::size_t>(s.dim);
+        if (dim >= whole.rank()) return "cut along a dimension that there is not";
+        const std::vector<std::vector<double>> all = rows_of(whole, dim);
+        const bool alike = s.what != kind::sliced && ledger.all_alike(s.order);
+        const rows* known = s.what == kind::sliced ? nullptr : find(s.order);
+        const rows* numbered = s.into == 0 ? nullptr : find(s.into);
+        const std::int64_t per_token = whole.extent(dim) / tokens;
+        if (s.what == kind::sliced && whole.extent(dim) % tokens != 0) return "an extent that is no multiple";
+        std::size_t next = unknown.first.size();
+        if (s.what == kind::permuted && known == nullptr && !alike) {
+            if (unknown.first.size() < all.size()) unknown.first.resize(all.size());
+            if (unknown.second.size() < all.size()) unknown.second.resize(all.size());
+            for (std::size_t r = 0; r < all.size(); ++r)
+                unknown.first[r].insert(unknown.first[r].end(), all[r].begin(), all[r].end());
+            next = 0;
+        }
+        std::int64_t count = 0;
+        for (std::size_t c = 0; c < parts.size(); ++c) {
+            extents expected = whole.shape();
+            if (parts[c].rank() != whole.rank()) return "parts of another rank";
+            expected[dim] = parts[c].extent(dim);
+            if (parts[c].shape() != expected || parts[c].element() != whole.element())
+                return "parts of another shape or type";
+            count += parts[c].extent(dim);
+            if (s.what == kind::sliced && parts[c].extent(dim) != per_token * chunks[c].count)
+                return "a part is no exact share";
+            if (s.what == kind::opaque && known == nullptr && !alike) continue;
+            const rows* sizes = alike ? find(ledger.rows_of(s.order)) : known;
+            if (s.what != kind::sliced && sizes != nullptr &&
+                parts[c].extent(dim) != static_cast<std::int64_t>(sizes->of_chunk[c].size()))
+                return "a part has another number of rows";
+            if (s.what == kind::opaque) continue;
+            const std::vector<std::vector<double>> own = rows_of(parts[c], dim);
+            for (std::size_t q = 0; q < own.size(); ++q) {
+                std::vector<double> row = own[q];
+                for (std::size_t i = 0; i < row.size(); i += 2) {
+                    if (numbered != nullptr) {
+                        const auto at = static_cast<std::size_t>(row[i]);
+                        if (row[i] < 0 || at >= numbered->of_chunk[c].size()) return "numbers a row that is not there";
+                        row[i] = static_cast<double>(numbered->of_chunk[c][at]);
+                    } else {
+                        row[i] += static_cast<double>(s.positions * chunks[c].first);
+                    }
+                }
+                if (s.what == kind::permuted && known == nullptr && !alike) {
+                    std::vector<double>& to = unknown.second[next++];
+                    to.insert(to.end(), row.begin(), row.end());
+                    continue;
+                }
+                const std::size_t p = s.what == kind::sliced ? static_cast<std::size_t>(per_token * chunks[c].first) + q
+                                      : alike                ? 0
+                                                             : static_cast<std::size_t>(known->of_chunk[c][q]);
+                if (p >= all.size()) return "more rows than the whole";
+                for (std::size_t i = 0; i < row.size(); ++i)
+                    if (!same(row[i], all[p][i])) return "a row of a part is not that of the whole";
+            }
+        }
+        return count == whole.extent(dim) ? "" : "the parts have not as many rows as the whole";
+    }
+};
+
+}  // namespace aten_case
+
+#endif

@@ -1,0 +1,431 @@
+#include "stretto/aten/interpreter.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "aten/tensor_program.hpp"
+#include "stretto/aten/interpretation.hpp"
+
+using namespace stretto::aten;
+using stretto::element_type;
+using support::cause_of;
+using support::floats;
+using support::integers;
+using support::run_operator;
+using support::tensor_program;
+
+namespace {
+
+std::vector<double> output(const interpretation& done, std::size_t k, std::size_t rank) {
+    return done.outputs[k].by_rank[rank].tensors[0].values<double>();
+}
+std::string why(const tensor_program& p, interpreter_options options = {}) {
+    const auto done = p.run(options);
+    return done ? "runs" : done.error().message();
+}
+interpreter_options on(std::size_t ranks, std::vector<group_layout> groups = {}) {
+    interpreter_options o;
+    o.ranks = ranks;
+    o.groups = std::move(groups);
+    return o;
+}
+/// One row with the number of the rank, on every rank.
+std::vector<tensor> numbered(std::size_t ranks, std::int64_t rows = 1) {
+    std::vector<tensor> all;
+    for (std::size_t r = 0; r < ranks; ++r) {
+        std::vector<double> x;
+        for (std::int64_t k = 0; k < rows; ++k) x.push_back(10.0 * static_cast<double>(r) + static_cast<double>(k));
+        all.push_back(floats({rows}, std::move(x)));
+    }
+    return all;
+}
+/// What a collective on numbered inputs gives on every rank.
+std::vector<std::vector<double>> after(const std::string& operation, std::string_view arguments,
+                                       const interpreter_options& options, std::int64_t rows = 1) {
+    tensor_program p;
+    const auto x = p.input("x", numbered(options.ranks, rows));
+    p.output({p.wait("wait", p.start("start", "_c10d_functional." + operation + ".default", {x}, arguments))});
+    const auto done = p.run(options);
+    REQUIRE_MESSAGE(done, done.error().message());
+    std::vector<std::vector<double>> got;
+    for (std::size_t r = 0; r < options.ranks; ++r) got.push_back(output(*done, 0, r));
+    return got;
+}
+using rows = std::vector<std::vector<double>>;
+
+}  // namespace
+
+TEST_CASE("the smallest program") {
+    tensor_program p;
+    const auto a = p.input("a", floats({2}, {1, 2}), 1);
+    const auto b = p.add("b", "aten.mul.Tensor", {a}, "%0 %0");
+    p.output({b, a});
+    const auto done = p.run();
+    REQUIRE(done);
+    CHECK(output(*done, 0, 0) == std::vector<double>{1, 4});
+    CHECK(output(*done, 1, 0) == std::vector<double>{1, 2});
+    CHECK(done->outputs[0].name == "b");
+    CHECK_FALSE(done->inputs[0].written);
+}
+
+TEST_CASE("writes in place are seen through views, and the caller's tensors stay as they are") {
+    tensor_program p;
+    const auto a = p.input("a", floats({2, 2}, {1, 2, 3, 4}), 1);
+    const auto column = p.add("column", "aten.select.int", {a}, "%0 1 0");
+    const auto flat = p.add("flat", "aten.view.default", {a}, "%0 [4]");
+    const auto added = p.add("added", "aten.add_.Tensor", {column}, "%0 10");
+    const auto copy = p.add("copy", "aten.clone.default", {a});
+    const auto zero = p.add("zero", "aten.zero_.default", {flat});
+    p.output({copy, flat, added, zero});
+    const auto done = p.run();
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(output(*done, 0, 0) == std::vector<double>{11, 2, 13, 4});
+    CHECK(output(*done, 1, 0) == std::vector<double>{0, 0, 0, 0});
+    CHECK(output(*done, 2, 0) == std::vector<double>{0, 0});
+    CHECK(done->inputs[0].written);
+    CHECK(done->inputs[0].by_rank[0].tensors[0].values<double>() == std::vector<double>{0, 0, 0, 0});
+    CHECK(p.inputs[a][0].tensors[0].values<double>() == std::vector<double>{1, 2, 3, 4});
+    CHECK(p.run()->outputs.size() == 4);  // and again
+}
+
+TEST_CASE("reshaping shares storage as long as strides can say it") {
+    tensor_program p;
+    const auto a = p.input("a", floats({2, 3}, {1, 2, 3, 4, 5, 6}), 1);
+    const auto turned = p.add("turned", "aten.t.default", {a});
+    const auto shared = p.add("shared", "aten.reshape.default", {turned}, "%0 [3, 1, 2]");
+    const auto copied = p.add("copied", "aten.reshape.default", {turned}, "%0 [6]");
+    p.add("first", "aten.fill_.Scalar", {shared}, "%0 9");
+    p.output({a, copied});
+    const auto done = p.run();
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(output(*done, 0, 0) == std::vector<double>{9, 9, 9, 9, 9, 9});
+    CHECK(output(*done, 1, 0) == std::vector<double>{1, 4, 2, 5, 3, 6});
+}
+
+TEST_CASE("numbers are extents and what is computed from them") {
+    tensor_program p;
+    const auto a = p.input("a", floats({3, 4}, std::vector<double>(12, 1)), 1);
+    const auto n = p.add("n", "aten.sym_size.int", {a}, "%0 -1");
+    const auto m = p.add("m", "aten.sym_numel.default", {a});
+    const auto half = p.add("half", "floordiv", {m}, "%0 5");
+    const auto sum = p.add("sum", "sym_sum", {n, half}, "[1, %0, %1]");
+    const auto holds = p.add("holds", "ge", {sum}, "%0 7");
+    p.add("assert", "aten._assert_scalar.default", {holds}, "%0 message");
+    const auto z = p.add("z", "aten.new_zeros.default", {a, sum}, "%0 [%1, 2]");
+    const auto minus = p.add("minus", "mod", {half}, "-7 3");
+    p.output({z, sum, minus, p.add("stride", "aten.sym_stride.int", {a}, "%0 0")});
+    const auto done = p.run();
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(done->outputs[0].by_rank[0].tensors[0].shape() == std::vector<std::int64_t>{7, 2});
+    CHECK(done->outputs[1].by_rank[0].scalar == number::of(std::int64_t{7}));
+    CHECK(done->outputs[2].by_rank[0].scalar == number::of(std::int64_t{2}));
+    CHECK(done->outputs[3].by_rank[0].scalar == number::of(std::int64_t{4}));
+    p.add("false", "lt", {sum}, "%0 7");
+    const auto no =
+        p.add("no", "aten._assert_scalar.default", {static_cast<std::uint32_t>(p.nodes.size() - 1)}, "%0 u<7");
+    CHECK(no > 0);
+    CHECK(why(p).find("does not hold: u<7") != std::string::npos);
+}
+
+TEST_CASE("collectives move rows between the ranks of a group") {
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(2)) == rows{{0, 10}, {0, 10}});
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {{2, 1}})) == rows{{0, 10}, {0, 10}, {20, 30}, {20, 30}});
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {{2, 2}})) == rows{{0, 20}, {10, 30}, {0, 20}, {10, 30}});
+    CHECK(after("reduce_scatter_tensor", "%0 sum 2 g", on(2), 2) == rows{{10}, {12}});
+    CHECK(after("reduce_scatter_tensor", "%0 avg 2 g", on(2), 2) == rows{{5}, {6}});
+    CHECK(after("all_reduce", "%0 sum g", on(3)) == rows{{30}, {30}, {30}});
+    CHECK(after("all_reduce", "%0 max g", on(3)) == rows{{20}, {20}, {20}});
+    CHECK(after("all_reduce", "%0 min g", on(3)) == rows{{0}, {0}, {0}});
+    CHECK(after("all_reduce", "%0 avg g", on(3)) == rows{{10}, {10}, {10}});
+    CHECK(after("all_reduce", "%0 product g", on(3), 2) == rows{{0, 231}, {0, 231}, {0, 231}});
+    CHECK(after("all_to_all_single", "%0 [] [] g", on(2), 2) == rows{{0, 10}, {1, 11}});
+    CHECK(after("all_to_all_single", "%0 [1, 1] [1, 1] g", on(2), 2) == rows{{0, 10}, {1, 11}});
+}
+
+TEST_CASE("split sizes may be computed by the program, and must agree") {
+    // Rank r sends r + 1 rows to rank 0 and 1 to rank 1.
+    tensor_program p;
+    const auto x = p.input("x", {floats({2}, {1, 2}), floats({3}, {3, 4, 5})});
+    const auto give = p.input("give", {integers({2}, {1, 1}), integers({2}, {2, 1})});
+    const auto get = p.input("get", {integers({2}, {1, 2}), integers({2}, {1, 1})});
+    std::vector<std::uint32_t> reads{x};
+    for (const auto counts : {get, give})
+        for (int k = 0; k < 2; ++k) {
+            const std::string at = std::to_string(k), name = (counts == get ? "get_" : "give_") + at;
+            const auto one = p.add(name + "_tensor", "aten.select.int", {counts}, "%0 0 " + at);
+            reads.push_back(p.add(name, "aten._local_scalar_dense.default", {one}));
+        }
+    const auto sent = p.start("sent", "_c10d_functional.all_to_all_single.default", reads, "%0 [%1, %2] [%3, %4] g");
+    p.output({p.wait("wait", sent)});
+    const auto done = p.run(on(2));
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(output(*done, 0, 0) == std::vector<double>{1, 3, 4});
+    CHECK(output(*done, 0, 1) == std::vector<double>{2, 5});
+
+    p.inputs[get][0].tensors[0] = integers({2}, {1, 1});
+    const std::string message = why(p, on(2));
+    CHECK(message.find("sent (_c10d_functional.all_to_all_single.default) on rank 0: split sizes disagree") == 0);
+    CHECK(message.find("get_1 = 1") != std::string::npos);  // where the wrong size is from
+    p.inputs[give][0].tensors[0] = integers({2}, {1, 2});
+    CHECK(why(p, on(2)).find("sends [1, 2] rows but has 2") != std::string::npos);
+}
+
+TEST_CASE("what is in flight has a shape and no data") {
+    tensor_program p;
+    const auto x = p.input("x", floats({1, 3}, {1, 2, 3}), 2);
+    const auto start = p.start("start", "_c10d_functional.all_gather_into_tensor.default", {x}, "%0 2 g");
+    const auto n = p.add("n", "aten.sym_size.int", {start}, "%0 0");
+    const auto like = p.add("like", "aten.zeros_like.default", {start});
+    const auto wait = p.wait("wait", start);
+    const auto again = p.wait("again", wait);  // waits for nothing
+    const auto sum = p.add("sum", "aten.sum.default", {again});
+    p.output({n, like, sum});
+    const auto done = p.run(on(2));
+    REQUIRE_MESSAGE(done, done.error().message());
+    CHECK(done->outputs[0].by_rank[1].scalar == number::of(std::int64_t{2}));
+    CHECK(output(*done, 2, 1) == std::vector<double>{12});
+
+    for (const char* reader : {"aten.sum.default", "aten.neg.default", "aten.reshape.default", "aten.alias.default"}) {
+        tensor_program early;
+        const auto y = early.input("y", floats({1, 3}, {1, 2, 3}), 2);
+        const auto flying = early.start("flying", "_c10d_functional.all_gather_into_tensor.default", {y}, "%0 2 g");
+        early.add("reader", reader, {flying}, "%0 [6]");
+        early.output({early.wait("wait", flying)});
+        CHECK(why(early, on(2))
+                  .find("reader (" + std::string(reader) + ") on rank 0: reads the data of a collective in flight") ==
+              0);
+    }
+    tensor_program lost;
+    const auto y = lost.input("y", floats({1}, {1}), 2);
+    lost.output({lost.start("flying", "_c10d_functional.all_reduce.default", {y}, "%0 sum g")});
+    CHECK(why(lost, on(2)).find("returns flying, which is in flight") != std::string::npos);
+}
+
+TEST_CASE("what a collective reads must not be written before its wait") {
+    for (const bool early : {true, false}) {
+        tensor_program p;
+        const auto x = p.input("x", floats({2}, {1, 2}), 2);
+        const auto part = p.add("part", "aten.slice.Tensor", {x}, "%0 0 1 2");
+        const auto start = p.start("start", "_c10d_functional.all_reduce.default", {x}, "%0 sum g");
+        if (early) p.add("write", "aten.zero_.default", {part});
+        const auto wait = p.wait("wait", start);
+        if (!early) p.add("write", "aten.zero_.default", {part});
+        p.output({wait, x});
+        if (early)
+            CHECK(why(p, on(2)).find(
+                      "wait (_c10d_functional.wait_tensor.default) on rank 0: what the collective reads was written") ==
+                  0);
+        else CHECK(why(p, on(2)) == "runs");
+    }
+}
+
+TEST_CASE("an operator that is not known ends the run") {
+    CHECK(cause_of("aten.foo.default", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    CHECK(cause_of("aten.add.Foo", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    CHECK(cause_of("aten.sum_.default", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    CHECK(cause_of("aten.add", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    CHECK(cause_of("flex_attention", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    CHECK(cause_of("stretto.pack", {floats({1}, {1})}, "") == "the interpreter does not know this operator");
+    tensor_program p;
+    p.output({p.start("send", "_c10d_functional.send.default", {p.input("x", floats({1}, {1}), 1)}, "")});
+    CHECK(why(p).find(
+              "send (_c10d_functional.send.default) on rank 0: the interpreter does not know this collective") == 0);
+}
+
+TEST_CASE("recorded types are checked") {
+    tensor_program p;
+    const auto x = p.input("x", floats({2, 3}, {1, 2, 3, 4, 5, 6}), 1);
+    const auto y = p.add("y", "aten.sum.dim_IntList", {x}, "%0 [0]");
+    p.output({y});
+    p.record(y, element_type::f64, {3});
+    interpreter_options exact;
+    exact.recorded = recorded_types::exact;
+    CHECK(why(p, exact) == "runs");
+    p.record(y, element_type::f64, {4});
+    CHECK(why(p, exact).find("made f64[3] where f64[4] is recorded") != std::string::npos);
+    const auto listed = p.run();
+    REQUIRE(listed);
+    REQUIRE(listed->other_extents.size() == 1);
+    CHECK(listed->other_extents[0].vertex == y);
+    CHECK(listed->other_extents[0].shape == std::vector<std::int64_t>{3});
+    p.record(y, element_type::f32, {3});
+    CHECK(why(p).find("made f64[3] where f32[3] is recorded") != std::string::npos);
+    p.record(y, element_type::f64, {1, 3});
+    CHECK(why(p).find("made f64[3] where f64[1, 3] is recorded") != std::string::npos);
+    interpreter_options none;
+    none.recorded = recorded_types::ignored;
+    CHECK(why(p, none) == "runs");
+}
+
+TEST_CASE("operands that do not fit are told, with what they are") {
+    const tensor a = floats({2, 3}, std::vector<double>(6)), b = floats({2}, {1, 2});
+    CHECK(cause_of("aten.add.Tensor", {a, b}, "") == "shapes [2, 3] and [2] do not fit each other");
+    CHECK(cause_of("aten.mm.default", {a, a}, "").find("is no product of matrices") != std::string::npos);
+    CHECK(cause_of("aten.view.default", {a}, "%0 [4]") == "makes shape [4] of 6 elements");
+    CHECK(cause_of("aten.view.default", {a}, "%0 [-1, 4]").find("of 6 elements") != std::string::npos);
+    CHECK(cause_of("aten.view.default", {a}, "%0 [-1, -1]").find("of 6 elements") != std::string::npos);
+    CHECK(cause_of("aten.expand.default", {a}, "%0 [4, 3]") == "expands f64[2, 3] to [4, 3]");
+    CHECK(cause_of("aten.permute.default", {a}, "%0 [0, 0]") == "names a dimension twice");
+    CHECK(cause_of("aten.select.int", {a}, "%0 0 2") == "position 2 does not exist in f64[2, 3]");
+    CHECK(cause_of("aten.split_with_sizes.default", {a}, "%0 [1, 3] 0").find("are not what f64[2, 3] consists of") !=
+          std::string::npos);
+    CHECK(cause_of("aten.sum.dim_IntList", {a}, "%0 [2]") == "dimension 2 of a tensor that has 2");
+    CHECK(cause_of("aten.gather.default", {a, integers({1, 1}, {3})}, "%0 1 %1") == "position 3 of a dimension with 3");
+    CHECK(cause_of("aten.gather.default", {a, integers({1, 1}, {-1})}, "%0 1 %1") ==
+          "position -1 of a dimension with 3");
+    CHECK(cause_of("aten.index.Tensor", {a, integers({1}, {2})}, "%0 [%1]") == "position 2 of a dimension with 2");
+    CHECK(cause_of("aten.embedding.default", {a, integers({1}, {2})}, "") == "position 2 of a dimension with 2");
+    CHECK(cause_of("aten.index_put.default", {a, integers({1}, {0}), b}, "%0 [%1] %2")
+              .find("[1, 3] and [2] do not fit") != std::string::npos);
+    CHECK(cause_of("aten.cat.default", {a, b}, "[%0, %1]") == "f64[2] cannot stand behind f64[2, 3]");
+    CHECK(cause_of("aten.topk.default", {a}, "%0 4").find("takes 4 elements") == 0);
+    CHECK(cause_of("aten.floor_divide.default", {integers({1}, {1})}, "%0 0") == "divides an integer by zero");
+    CHECK(cause_of("aten.repeat_interleave.Tensor", {integers({1}, {2})}, "%0 output_size=3").find("makes 2 rows") ==
+          0);
+    CHECK(cause_of("aten.nll_loss_forward.default", {a, integers({2}, {0, 3})}, "%0 %1 none 1 -100") == "class 3 of 3");
+    CHECK(cause_of("aten._to_copy.default", {a}, "%0 dtype=f80").find("is no element type") != std::string::npos);
+    CHECK(cause_of("aten.view_as_complex.default", {a}, "").find("no adjacent pairs") != std::string::npos);
+    CHECK(cause_of("aten.add_.Tensor", {integers({2}, {1, 2}), b}, "").find("cannot be stored as i64[2]") !=
+          std::string::npos);
+    CHECK(cause_of("aten.add_.Tensor", {floats({1}, {1}), b}, "") == "the result does not fit into f64[1]");
+    CHECK(cause_of("aten._grouped_mm.default", {a, floats({1, 3, 2}, std::vector<double>(6)), integers({1}, {3})}, "")
+              .find("do not ascend within 2") != std::string::npos);
+}
+
+TEST_CASE("groups must divide the ranks, and be of the size that the program says") {
+    tensor_program p;
+    const auto x = p.input("x", numbered(4));
+    p.output({p.wait("wait", p.start("start", "_c10d_functional.all_gather_into_tensor.default", {x}, "%0 2 g"))});
+    CHECK(why(p, on(4)).find("the arguments say 2 ranks, the group has 4") != std::string::npos);
+    CHECK(why(p, on(4, {{3, 1}})).find("do not divide 4 ranks") != std::string::npos);
+    CHECK(why(p, on(4, {{2, 1}})) == "runs");
+    p.inputs[x][1].tensors[0] = floats({2}, {1, 2});
+    CHECK(
+        why(p, on(4, {{2, 1}})).find("ranks disagree: position 0 of the group sends f64[1], position 1 sends f64[2]") !=
+        std::string::npos);
+}
+
+TEST_CASE("fresh memory shows") {
+    const auto done = run_operator("aten.new_empty.default", {floats({1}, {1})}, "%0 [2]");
+    REQUIRE(done);
+    CHECK(std::isnan(output(*done, 0, 0)[1]));
+    CHECK(cause_of("aten.index.Tensor", {floats({1}, {1}), integers({1}, {0})}, "%0 [%1]") == "runs");
+    tensor_program p;
+    const auto x = p.input("x", floats({3}, {1, 2, 3}), 1);
+    const auto positions = p.add("positions", "aten.new_empty.default", {x}, "%0 [1] dtype=i64");
+    p.output({p.add("read", "aten.index.Tensor", {x, positions}, "%0 [%1]")});
+    CHECK(why(p).find("read (aten.index.Tensor) on rank 0: position ") == 0);
+}
+
+TEST_CASE("rounding is an option") {
+    tensor_program p;
+    const auto x = p.input("x", tensor::of(element_type::bf16, {1}, {1.0 / 3}), 1);
+    p.output({p.add("y", "aten.mul.Tensor", {x}, "%0 %0")});
+    interpreter_options round;
+    round.round = true;
+    CHECK(output(*p.run(), 0, 0)[0] == 1.0 / 3 * (1.0 / 3));
+    CHECK(output(*p.run(round), 0, 0)[0] == 0.111328125);  // of 0.333984375 squared
+}
+
+TEST_CASE("runs are compared bit by bit, and the first difference is named") {
+    tensor_program p;
+    const auto x = p.input("x", numbered(2, 3));
+    const auto y = p.add("y", "aten.mul.Tensor", {x}, "%0 2");
+    p.output({y});
+    const auto one = p.run(on(2));
+    CHECK(compare(*one, *p.run(on(2))).empty());
+    p.inputs[x][1].tensors[0] = floats({3}, {10, 11.5, 12});
+    const auto found = compare(*one, *p.run(on(2)));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].message() == "output 0 (y) on rank 1, element 1: 22 against 23");
+    tensor_program in_place;
+    const auto z = in_place.input("x", numbered(2, 3));
+    const auto w = in_place.add("y", "aten.mul_.Tensor", {z}, "%0 2");
+    in_place.output({w});
+    const auto written = compare(*one, *in_place.run(on(2)));
+    REQUIRE(written.size() == 1);
+    CHECK(written[0].message() == "input 0 (x) on rank 0, element 1: 1 against 2");
+    tensor_program fewer;
+    fewer.output({fewer.add("y", "aten.neg.default", {fewer.input("x", numbered(1, 3))})});
+    CHECK(compare(*one, *fewer.run())[0].message().find("2 ranks against 1 ranks") != std::string::npos);
+    tensor_program more;
+    more.output({more.input("x", numbered(2, 3)), 0});
+    CHECK(compare(*one, *more.run(on(2)))[0].where == "the number of outputs");
+}
+
+TEST_CASE("any order that respects dependences gives the same bits") {
+    tensor_program p;
+    const auto x = p.input("x", numbered(2, 2));
+    const auto a = p.add("a", "aten.exp.default", {x});
+    const auto s = p.start("s", "_c10d_functional.all_reduce.default", {x}, "%0 sum g");
+    const auto w = p.wait("w", s);
+    const auto b = p.add("b", "aten.div.Tensor", {a, w});
+    const auto out = p.output({b});
+    const std::vector<std::uint32_t> order{x, s, a, w, b, out};
+    const support::program_view view{&p};
+    const support::program_model model{&p};
+    const auto done = interpret_in_order(
+        view, order, model, model, [&](std::uint32_t v) { return std::span<const interpreted_value>(p.inputs[v]); },
+        on(2));
+    REQUIRE(done);
+    CHECK(compare(*done, *p.run(on(2))).empty());
+}
+
+TEST_CASE("inputs lie where their readers want them") {
+    tensor_program p;
+    const auto table = p.input("table", {}), tokens = p.input("tokens", {}), targets = p.input("targets", {});
+    const auto shard = p.input("shard", {}), count = p.input("count", {}), flags = p.input("flags", {}),
+               turns = p.input("turns", {});
+    p.record(table, element_type::f32, {5, 2});
+    p.record(tokens, element_type::i64, {4, 8});
+    p.record(targets, element_type::i32, {32});
+    p.record(shard, element_type::bf16, {64});
+    p.record(count, element_type::i64, {});
+    p.record(flags, element_type::boolean, {16});
+    p.record(turns, element_type::c64, {3, 2});
+    const auto flat = p.add("flat", "aten.view.default", {tokens}, "%0 [32]");
+    p.nodes[flat].kind = stretto::op_kind::view;
+    p.record(flat, element_type::i64, {32});
+    const auto rows_of = p.add("rows", "aten.embedding.default", {table, flat});
+    p.record(rows_of, element_type::f32, {32, 2});
+    const auto cast = p.add("cast", "aten._to_copy.default", {targets}, "%0 dtype=i64");
+    p.record(cast, element_type::i64, {32});
+    p.add("loss", "aten.nll_loss_forward.default", {rows_of, cast}, "%0 %1 none 1 -100");
+    const auto wide = p.add("wide", "aten._to_copy.default", {shard}, "%0 dtype=f32");
+    p.record(wide, element_type::f32, {64});
+    p.start("gather", "_c10d_functional.all_gather_into_tensor.default", {wide}, "%0 2 g");
+    const support::program_view view{&p};
+    const support::program_model model{&p};
+    input_options options;
+    options.ranks = 2;
+    const auto made = make_inputs(view, model, model, options);
+    std::vector<bool> seen(5);
+    for (const std::int64_t t : made[tokens][0].tensors[0].values<std::int64_t>()) {
+        REQUIRE((t >= 0 && t < 5));
+        seen[static_cast<std::size_t>(t)] = true;
+    }
+    CHECK(seen == std::vector<bool>(5, true));
+    for (const std::int64_t t : made[targets][1].tensors[0].values<std::int64_t>()) CHECK((t == 0 || t == 1));
+    CHECK(made[count][0].tensors[0].values<std::int64_t>() == std::vector<std::int64_t>{64});
+    CHECK(identical(made[table][0].tensors[0], made[table][1].tensors[0]));
+    CHECK_FALSE(identical(made[shard][0].tensors[0], made[shard][1].tensors[0]));
+    CHECK_FALSE(identical(made[tokens][0].tensors[0], made[tokens][1].tensors[0]));
+    for (const complex_number z : made[turns][0].tensors[0].values<complex_number>())
+        CHECK(z.re * z.re + z.im * z.im == doctest::Approx(1));
+    for (const double f : made[table][0].tensors[0].values<double>()) CHECK(f * 8 == std::floor(f * 8));
+    options.whole_numbers = true;
+    for (const double f : make_inputs(view, model, model, options)[table][0].tensors[0].values<double>())
+        CHECK(f == std::floor(f));
+    const auto hooked =
+        make_inputs(view, model, model, options, [&](std::uint32_t v, std::size_t rank, interpreted_value& x) {
+            if (p.nodes[v].name == "count") x.tensors[0] = integers({}, {static_cast<std::int64_t>(rank)});
+        });
+    CHECK(hooked[count][1].tensors[0].values<std::int64_t>() == std::vector<std::int64_t>{1});
+    options.integers_below = 1;
+    for (const std::int64_t t : make_inputs(view, model, model, options)[tokens][0].tensors[0].values<std::int64_t>())
+        CHECK(t == 0);
+}

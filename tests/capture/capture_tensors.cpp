@@ -1,0 +1,83 @@
+#include "stretto/capture/capture_tensors.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/read_step.hpp"
+
+using namespace stretto;
+using form = tensor_argument::form;
+
+namespace {
+
+std::string step_with(const std::string& node) {
+    return R"({"format":"stretto-graph","version":1,"name":"s","groups":[],)"
+           R"("costs":{"memory_bytes_per_second":1e12,"launch_ns":1,"collectives":{}},"nodes":[)"
+           R"({"name":"a","op":"placeholder","kind":"input","inputs":[],"outputs":[{"shape":[4,3],"dtype":"bf16"}],"bytes":0,"ns":0},)" +
+           node + "]}";
+}
+
+capture parsed(const std::string& text) {
+    auto step = support::parse_capture(text, "step.json");
+    REQUIRE_MESSAGE(step, (step ? "" : step.error().message()));
+    return std::move(*step);
+}
+
+}  // namespace
+
+TEST_CASE("arguments, named arguments and shapes of a node") {
+    const capture step = parsed(
+        step_with(R"({"name":"b","op":"aten.x","kind":"compute","inputs":[0],)"
+                  R"("outputs":[{"shape":[2,6],"dtype":"f32"},{"shape":[],"dtype":"i64"}],"bytes":48,"ns":1,)"
+                  R"("args":["%0",[2,-1],1.5,null,true,"sum",[["%0"]],{"KEY":1}],"kwargs":{"dtype":"f32","dim":0}})"));
+    const auto read = capture_tensors::read(step);
+    REQUIRE(read);
+    const capture_tensor_model m{&step, &*read};
+
+    CHECK(m.operation(1) == "aten.x");
+    const auto args = m.arguments(1);
+    REQUIRE(args.size() == 8);
+    CHECK(args[0].what == form::operand);
+    CHECK(args[0].integer == 0);
+    REQUIRE(args[1].what == form::list);
+    CHECK(args[1].items[1].integer == -1);
+    CHECK(args[2].what == form::real);
+    CHECK(args[2].real == 1.5);
+    CHECK(args[3].what == form::none);
+    CHECK(args[4].what == form::truth);
+    CHECK(args[4].integer == 1);
+    CHECK(args[5].text == "sum");
+    CHECK(args[6].items[0].items[0].what == form::operand);
+    CHECK(args[7].what == form::other);
+    REQUIRE(m.named_arguments(1).size() == 2);
+    CHECK(m.named_arguments(1)[0].name == "dtype");
+    CHECK(m.named_arguments(1)[0].value.text == "f32");
+    CHECK(m.named_arguments(1)[1].value.integer == 0);
+
+    REQUIRE(m.components(1).size() == 2);
+    CHECK(m.components(1)[0].element == element_type::f32);
+    CHECK(std::vector<std::int64_t>(m.components(1)[0].shape.begin(), m.components(1)[0].shape.end()) ==
+          std::vector<std::int64_t>{2, 6});
+    CHECK(m.components(1)[1].shape.empty());
+    CHECK(m.components(0)[0].element == element_type::bf16);
+}
+
+TEST_CASE("an operation whose arguments are not spelt has its operands") {
+    const capture step = parsed(step_with(
+        R"({"name":"b","op":"aten.neg.default","kind":"compute","inputs":[0],"outputs":[],"bytes":0,"ns":1})"));
+    const auto read = capture_tensors::read(step);
+    REQUIRE(read);
+    REQUIRE(read->arguments(1).size() == 1);
+    CHECK(read->arguments(1)[0].what == form::operand);
+    CHECK(read->named_arguments(1).empty());
+    CHECK(read->components(1).empty());
+}
+
+TEST_CASE("an element type that nobody has heard of is `other`") {
+    CHECK(element_type_of("bf16") == element_type::bf16);
+    CHECK(element_type_of("c128") == element_type::c128);
+    CHECK(element_type_of("f8_e4m3") == element_type::other);
+}

@@ -1,0 +1,112 @@
+// Captured steps in chunks, executed against themselves whole: small extents, real operators, all ranks.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capture/tiny_step.hpp"
+#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_tokens.hpp"
+#include "stretto/capture/chunk_capture.hpp"
+#include "stretto/schedule/plan_overlap.hpp"
+#include "support/chunk_step.hpp"
+#include "support/compare_runs.hpp"
+#include "support/read_step.hpp"
+#include "support/shrunken_step.hpp"
+
+using namespace stretto;
+using namespace stretto::aten;
+
+namespace {
+
+void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
+                const std::vector<std::vector<module_chunks>>& all_settings) {
+    recipe.extents.symbols = {{"u0", tokens}};
+    const auto captured = support::read_capture(path);
+    REQUIRE(captured);
+    const auto captured_tensors = capture_tensors::read(*captured);
+    REQUIRE(captured_tensors);
+    const auto small = support::shrink(*captured, *captured_tensors, recipe);
+    REQUIRE_MESSAGE(small, support::complaint(small));
+    const capture& step = *small;
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+
+    const support::named_inputs inputs = support::make_named_inputs(step, *tensors, recipe.run.ranks, 7);
+    const interpretation whole = support::run_named(step, *tensors, recipe.run, inputs);
+
+    const std::vector<token_symbol> symbols = token_symbols_of(step);
+    REQUIRE(!symbols.empty());
+    REQUIRE(symbols[0].value == tokens);
+    const capture_modules modules(step);
+    for (std::size_t n = 0; n < all_settings.size(); ++n) {
+        const std::vector<module_chunks>& settings = all_settings[n];
+        const bool by_module = !settings[0].pattern.empty();
+        const chunk_options options{.skip_refused = true, .slices_from = n % 2 == 0 ? INT64_MAX : 0};
+        const auto regions = regions_in_chunks(step, modules, settings);
+        REQUIRE(regions);
+        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, options);
+        REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
+        const capture& chunked = made->step;
+        const chunk_counts counts = made->plan.counts();
+        CHECK(counts.chunked > step.size() / (by_module ? 5 : 2));
+        // Everything in chunks leaves sums alone.
+        CHECK((counts.concats != 0) == (by_module && n % 2 == 0));
+        CHECK((counts.empties != 0) == (by_module && n % 2 != 0));
+        const auto chunked_tensors = capture_tensors::read(chunked);
+        REQUIRE(chunked_tensors);
+
+        const support::agreement in_order =
+            support::compare_runs(whole, support::run_named(chunked, *chunked_tensors, recipe.run, inputs));
+        MESSAGE(step.name() << " in " << made->plan.regions[0].sizes.size() << " chunks"
+                            << std::string(by_module ? ", by module: " : ": ") << in_order.bitwise << " of "
+                            << in_order.entries << " tensors bit for bit, the others within " << in_order.worst << " ("
+                            << in_order.where << ")");
+        CHECK(in_order.worst < 1e-12);
+        CHECK(in_order.bitwise > in_order.entries / 4);
+
+        // In the order that the scheduler finds, nothing changes at all.
+        const interpretation chunked_run = support::run_named(chunked, *chunked_tensors, recipe.run, inputs);
+        const auto scheduled = plan_overlap(capture_view{&chunked}, capture_op_model{&chunked});
+        REQUIRE(scheduled);
+        const std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
+        const auto different =
+            compare(chunked_run, support::run_named(chunked, *chunked_tensors, recipe.run, inputs, &order));
+        CHECK_MESSAGE(different.empty(), (different.empty() ? std::string() : different[0].message()));
+    }
+}
+
+/// Everything that the tokens reach, in chunks of these sizes.
+std::vector<module_chunks> whole_step(std::vector<std::int64_t> sizes) {
+    return {{"", capture_direction::both, std::move(sizes)}};
+}
+
+}  // namespace
+
+TEST_CASE("the step of the examples computes the same in chunks") {
+    const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", "/moe_ep_step.json.gz");
+    if (!path.empty())
+        check_step(path, support::moe_ep_step_recipe(), 4,
+                   {whole_step({2, 2}),
+                    whole_step({1, 3}),
+                    whole_step({1, 1, 1, 1}),
+                    {{"layers.*.moe", capture_direction::both, {1, 1, 2}},
+                     {"layers.2.moe", capture_direction::both, {3, 1}},
+                     {"layers.5.moe", capture_direction::backward, {2, 2}},
+                     {"layers.7", capture_direction::forward, {1, 3}}}});
+}
+
+TEST_CASE("the mixture-of-experts step of the reference computes the same in chunks") {
+    const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
+    if (!path.empty())
+        check_step(path, support::titan_moe_recipe(), 7,
+                   {whole_step({4, 3}),
+                    whole_step({1, 2, 4}),
+                    whole_step({2, 2, 2, 1}),
+                    whole_step({1, 1, 1, 1, 1, 1, 1}),
+                    {{"layers.*.moe", capture_direction::both, {4, 3}},
+                     {"layers.2", capture_direction::both, {1, 2, 4}},
+                     {"layers.3.moe", capture_direction::backward, {6, 1}}}});
+}
