@@ -26,6 +26,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/core/value_map.hpp"
 #include "stretto/core/vertex_map.hpp"
 #include "stretto/core/vertex_set.hpp"
 #include "stretto/schedule/bounds.hpp"

@@ -51,6 +51,7 @@ set(STRETTO_HEADERS
     include/stretto/core/rewriter_concepts.hpp
     include/stretto/core/tensor_model.hpp
     include/stretto/core/units.hpp
+    include/stretto/core/value_map.hpp
     include/stretto/core/vertex_map.hpp
     include/stretto/core/vertex_set.hpp
     include/stretto/schedule/chrome_trace.hpp
