@@ -137,9 +137,9 @@ struct cut_step {
 /// Grouped by reason.
 std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
     std::vector<kept_whole> groups;
-    std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;
+    std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;  // of `made`
     for (const auto& [why, in_words] : made.kept_whole) {
-        const std::pair reason(why.why, why.detail);
+        const std::pair reason(why.why, std::string_view(why.detail));
         const auto known = std::find(reasons.begin(), reasons.end(), reason);
         if (known != reasons.end()) {
             ++groups[static_cast<std::size_t>(known - reasons.begin())].count;

@@ -5,10 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+#include "stretto/transform/verify_rules.hpp"
 #include "support/prop.hpp"
 #include "support/row_ir.hpp"
 
@@ -53,7 +57,64 @@ std::vector<row_op*> all_but_ends(row_program& p) {
     return all;
 }
 
+/// As the model of rows, but a refusal is spelled in a buffer that is not the model's, and the next one is spelled over
+/// it.
+struct spelling_chunk_model : support::row_chunk_model {
+    std::string* said;
+
+    explicit spelling_chunk_model(std::string& buffer) : said(&buffer) {}
+
+    chunk_verdict combine_rule(row_op* v, std::int64_t rows, std::span<const chunk_state> in,
+                               std::span<chunk_state> out) const {
+        chunk_verdict verdict = support::row_chunk_model::combine_rule(v, rows, in, out);
+        said->assign("operation ").append(std::to_string(v->number)).append(": ").append(verdict.reason);
+        verdict.reason = *said;
+        return verdict;
+    }
+};
+
 }  // namespace
+
+TEST_CASE("a reason owns its text") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* r = p.append(does::running, {x}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* s = p.append(does::running, {y}, 4);
+    p.append(does::output, {r, s}, 1);
+    const regions all = {{{r, y, s}, {2, 2}}};
+    const tokens rows = {{x, 0}};
+    const auto planned = [&](chunk_options options) {
+        std::string said;
+        const spelling_chunk_model model(said);
+        auto made =
+            plan_chunks(support::row_view{&p}, support::row_model{}, model, std::span<const chunk_region<row_op*>>(all),
+                        std::span<const token_dimension<row_op*>>(rows), options);
+        said.assign(said.size(), '?');
+        return made;
+    };
+    const auto made = planned({.skip_refused = true});
+    REQUIRE(made);
+    REQUIRE(refused(*made) == std::vector<row_op*>{r, s});
+    CHECK(made->refused[0].why.detail == "operation 1: a row depends on all before it");
+    CHECK(made->refused[1].why.detail == "operation 3: a row depends on all before it");
+
+    const auto none = planned({});
+    REQUIRE(!none);
+    CHECK(none.error().detail == "operation 1: a row depends on all before it");
+
+    std::string said;
+    y->what = does::running;  // a plan of another program
+    const auto verified = verify_chunks(*made, support::row_view{&p}, support::row_model{}, spelling_chunk_model(said));
+    REQUIRE(!verified);
+    said.assign(said.size(), '?');
+    const auto& broken = verified.error();
+    const auto by_model = std::find_if(broken.begin(), broken.end(), [](const chunk_violation<row_op*>& v) {
+        return v.broken == chunk_rule::refused_by_model;
+    });
+    REQUIRE(by_model != broken.end());
+    CHECK(by_model->detail == "operation 2: a row depends on all before it");
+}
 
 TEST_CASE("a block of two operations in two chunks") {
     row_program p;

@@ -45,7 +45,10 @@ struct chunk_state {
 /// A verdict on one operation under chunking.
 struct chunk_verdict {
     bool possible = true;
-    std::string_view reason = {};  ///< why not, for people; lives as long as the model or is a literal
+
+    /// Why not, for people: a literal, or text of the model, which may write the next reason over it. Whoever keeps a
+    /// reason copies it before asking again.
+    std::string_view reason = {};
 
     /// The operation adds an addend, in place, to a value that all chunks share. Its clones together do what it does if
     /// they run one behind the other, and what reads the result runs after the last of them.

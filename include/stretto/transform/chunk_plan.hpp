@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "stretto/core/chunk_model.hpp"
@@ -116,8 +116,8 @@ struct chunk_error {
     std::uint32_t region = 0;
     V vertex{};
     V other{};
-    std::string_view detail = {};  ///< a literal, or text of the model
-    std::vector<V> path = {};      ///< of not_convex, from `vertex` to `other`
+    std::string detail = {};   ///< of refused and only_sums: the model's reason
+    std::vector<V> path = {};  ///< of not_convex, from `vertex` to `other`
 };
 
 /// A candidate that a token reaches, and that stays whole since it must.

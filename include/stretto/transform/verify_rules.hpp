@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "stretto/core/concepts.hpp"
@@ -146,9 +147,9 @@ struct chunk_violation {
     chunk_rule broken;
     /// Which region, split, join or entry of `refused`, if the rule is about one, else which operation of the plan.
     std::size_t position = 0;
-    V vertex{};                    ///< the operation that it is about; V{} if a split or join belongs to none
-    V other{};                     ///< the second party: a reader, a writer, a producer, the other end of a collective
-    std::string_view detail = {};  ///< of refused_by_model: the model's reason
+    V vertex{};               ///< the operation that it is about; V{} if a split or join belongs to none
+    V other{};                ///< the second party: a reader, a writer, a producer, the other end of a collective
+    std::string detail = {};  ///< of refused_by_model: the model's reason
 };
 
 }  // namespace stretto

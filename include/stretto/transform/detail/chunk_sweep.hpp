@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "stretto/core/chunk_model.hpp"
@@ -19,7 +19,7 @@ namespace stretto::detail {
 struct chunk_fault {
     chunk_reason why;
     std::uint32_t vertex, other;
-    std::string_view detail;
+    std::string detail;
 };
 
 /// `rule(v, tokens, operands, results) -> chunk_verdict`; `extent(value, dim)` of a value that is one tensor, -1 beyond
@@ -132,7 +132,7 @@ private:
             body_[v] = verdict.possible;
             converts_[v] = verdict.converts;
             if (verdict.possible) continue;
-            refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, verdict.reason});
+            refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, std::string(verdict.reason)});
             if (!skip_ && rows) return false;
         }
         return true;
@@ -268,14 +268,14 @@ private:
                                       : s.what == kind::whole || s.what == kind::addend;
     }
 
-    void refuse(std::uint32_t v, chunk_fault why) {
+    void refuse(std::uint32_t v, const chunk_fault& why) {
         refused_[v] = true;
         fault_ = why;
         refusals_.push_back({v, why});
     }
 
     /// Always false.
-    bool note(chunk_fault fault) {
+    bool note(const chunk_fault& fault) {
         fault_ = fault;
         return false;
     }

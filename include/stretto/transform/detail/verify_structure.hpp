@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "stretto/transform/chunk_plan.hpp"
@@ -61,7 +63,7 @@ public:
     [[nodiscard]] std::uint32_t join_of(std::uint32_t x) const { return join_[x]; }
 
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
-        found_.push_back({rule, position, vertex, other, detail});
+        found_.push_back({rule, position, vertex, other, std::string(detail)});
     }
 
 private:
