@@ -138,6 +138,41 @@ TEST_CASE("a block of two operations in two chunks") {
     CHECK(p.ops.size() == 3 + 2 + 4 + 1);
 }
 
+TEST_CASE("a model that does not say what a result is, is in error, whatever may be skipped") {
+    struct forgetful : support::row_chunk_model {
+        does what;
+        explicit forgetful(does forgotten) : what(forgotten) {}
+        chunk_verdict combine_rule(row_op* v, std::int64_t rows, std::span<const chunk_state> in,
+                                   std::span<chunk_state> out) const {
+            for (const chunk_state& s : out) CHECK(s.what == chunk_state::kind::unset);
+            if (v->what == what) return {true, {}, true};
+            return support::row_chunk_model::combine_rule(v, rows, in, out);
+        }
+    };
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* counts = p.append(does::input, {}, 1);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* t = p.append(does::total, {y}, 1);
+    row_op* c = p.append(does::increment, {counts, t}, 1);
+    p.append(does::output, {y, c}, 1);
+    const regions all{{{y, t, c}, {2, 2}}};
+    const tokens cut{{x, 0}};
+    for (bool skip : {false, true})
+        for (row_op* v : {y, c}) {  // one that runs per chunk, one that could be a chain
+            chunk_options options;
+            options.skip_refused = skip;
+            const auto made = plan_chunks(support::row_view{&p}, support::row_model{}, forgetful(v->what),
+                                          std::span<const chunk_region<row_op*>>(all),
+                                          std::span<const token_dimension<row_op*>>(cut), options);
+            REQUIRE(!made);
+            CHECK(made.error().why == reason::result_unset);
+            CHECK(made.error().vertex == v);
+            CHECK(made.error().region == 0);
+            CHECK(made.error().component == 0);
+        }
+}
+
 TEST_CASE("partial sums are added once, before what only carries them on") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);

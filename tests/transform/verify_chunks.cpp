@@ -120,11 +120,35 @@ TEST_CASE("a plan for a block of two operations") {
 
 TEST_CASE("every rule has a sentence of its own") {
     std::vector<std::string_view> sentences;
-    for (int r = 0; r <= static_cast<int>(chunk_rule::read_between_writes); ++r)
+    for (int r = 0; r <= static_cast<int>(chunk_rule::result_unset); ++r)
         sentences.push_back(hint(static_cast<chunk_rule>(r)));
     for (std::string_view s : sentences) CHECK(!s.empty());
     std::sort(sentences.begin(), sentences.end());
     CHECK(std::adjacent_find(sentences.begin(), sentences.end()) == sentences.end());
+}
+
+TEST_CASE("a result whose state the model does not say is found, though the plan takes it for whole") {
+    struct forgetful : support::row_chunk_model {
+        chunk_verdict combine_rule(row_op* v, std::int64_t tokens, std::span<const chunk_state> in,
+                                   std::span<chunk_state> out) const {
+            if (v->what == does::scale) return {};
+            return support::row_chunk_model::combine_rule(v, tokens, in, out);
+        }
+    };
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    p.append(does::output, {y}, 1);
+    row_plan made = plan(p, {{{y}, {2, 2}}}, {{x, 0}});
+    made.states[made.operations[0].first_result] = whole;  // what the planner would make of a default
+    made.operations[0].once = true;
+    made.joins[0].how = recombination::first;
+    const auto found = verify(made, p, support::row_model{}, forgetful{});
+    REQUIRE(!found);
+    REQUIRE(found.error().size() == 1);
+    CHECK(found.error()[0].broken == chunk_rule::result_unset);
+    CHECK(found.error()[0].vertex == y);
+    CHECK(found.error()[0].component == 0);
 }
 
 TEST_CASE("the plan for another program is not believed") {

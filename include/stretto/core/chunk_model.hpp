@@ -21,7 +21,8 @@ struct chunk_state {
         sliced,    ///< the parts, one behind the other along `dim`, are the value
         permuted,  ///< the parts have among them the rows of the value along `dim`, each once, in an order of their own
         addend,    ///< the parts sum to the value
-        opaque     ///< there are parts, and no way from them to the value is known
+        opaque,    ///< there are parts, and no way from them to the value is known
+        unset      ///< nobody has said: a result before `combine_rule` has filled it in. Never a state of a plan
     };
     kind what = kind::whole;
     std::int8_t dim = -1;  ///< of sliced and permuted; of opaque: the dimension whose extent is a part's share, or -1
@@ -83,8 +84,10 @@ struct chunk_interval {
 /// `extent(x, component, dim)`: of one of them.
 /// `combine_rule(v, tokens, operands, results)`: `operands` has the states of all components of the operands of v in
 /// order; not all are whole. Fills `results`, the states of all components of the results of v, or says why v cannot
-/// run per chunk. `tokens` is the number of rows of the region: a sliced extent is a whole multiple of it. An operation
-/// that the model does not know must be refused, not guessed.
+/// run per chunk. Every result is `unset` to begin with; a rule that finds v possible and leaves one unset is an error
+/// of the model, which plan_chunks and verify_chunks report: a result that is the same in every chunk must be said to
+/// be whole. `tokens` is the number of rows of the region: a sliced extent is a whole multiple of it. An operation that
+/// the model does not know must be refused, not guessed.
 template <class M, class G>
 concept chunk_model =
     dataflow_graph<G> &&

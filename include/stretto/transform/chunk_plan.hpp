@@ -106,6 +106,8 @@ enum class chunk_reason : std::uint8_t {
     read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
     left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or `other`,
                           ///< outside, reads it before it has arrived
+    result_unset          ///< the chunk model finds `vertex` possible and does not say what its result `component` is.
+                          ///< An error of the model, and never skipped
 };
 
 /// Why there is no plan, or why one leaves an operation whole. `vertex` and `other` are what the reason is about.
@@ -116,8 +118,9 @@ struct chunk_error {
     std::uint32_t region = 0;
     V vertex{};
     V other{};
-    std::string detail = {};   ///< of refused and only_sums: the model's reason
-    std::vector<V> path = {};  ///< of not_convex, from `vertex` to `other`
+    std::string detail = {};    ///< of refused and only_sums: the model's reason
+    std::vector<V> path = {};   ///< of not_convex, from `vertex` to `other`
+    std::size_t component = 0;  ///< of result_unset: which of the components of the results
 };
 
 /// A candidate that a token reaches, and that stays whole since it must.

@@ -51,7 +51,7 @@ template <class G>
 [[nodiscard]] chunk_error<vertex_t<G>> error_of(const numbered_chunk_program<G>& n, const chunk_fault& f) {
     const std::uint32_t own = n.p.region[f.vertex];
     const std::uint32_t region = own != chunk_program::no_region ? own : n.p.region[f.other];
-    return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail};
+    return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail, {}, f.component};
 }
 
 /// Writes down what a sweep has found.

@@ -50,7 +50,8 @@ enum class chunk_rule : std::uint8_t {
     reads_what_it_writes,
     state_changed_in_place,
     written_outside,
-    read_between_writes
+    read_between_writes,
+    result_unset
 };
 
 /// What the rule demands, in one sentence.
@@ -137,6 +138,8 @@ enum class chunk_rule : std::uint8_t {
             return "what a region has made is not written in place outside of it";
         case chunk_rule::read_between_writes:
             return "what a region writes in place is read outside after its last write";
+        case chunk_rule::result_unset:
+            return "the chunk model says the state of every result of an operation that it lets run per chunk";
     }
     return {};
 }
@@ -147,9 +150,10 @@ struct chunk_violation {
     chunk_rule broken;
     /// Which region, split, join or entry of `refused`, if the rule is about one, else which operation of the plan.
     std::size_t position = 0;
-    V vertex{};               ///< the operation that it is about; V{} if a split or join belongs to none
-    V other{};                ///< the second party: a reader, a writer, a producer, the other end of a collective
-    std::string detail = {};  ///< of refused_by_model: the model's reason
+    V vertex{};                 ///< the operation that it is about; V{} if a split or join belongs to none
+    V other{};                  ///< the second party: a reader, a writer, a producer, the other end of a collective
+    std::string detail = {};    ///< of refused_by_model: the model's reason
+    std::size_t component = 0;  ///< of result_unset: which of the components of the results
 };
 
 }  // namespace stretto

@@ -80,6 +80,11 @@ public:
                 return about(
                     e.region, e.path[1], "lies on a path that leaves the region and enters it again: " + shown(e.path),
                     "take what lies between into the region, or give what comes behind it a region of its own");
+            case why::result_unset:
+                return about(
+                    e.region, e.vertex,
+                    "can run per chunk, and no rule says what its result " + std::to_string(e.component) + " is then",
+                    "this is a defect of stretto: please report the step");
             case why::left_in_flight:
                 break;
         }

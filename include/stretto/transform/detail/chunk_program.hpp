@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/transform/chunk_plan.hpp"
 
 namespace stretto::detail {
 
@@ -35,6 +37,14 @@ struct chunk_program {
     [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
         return first_component[x + 1] - first_component[x];
     }
+};
+
+/// What the search finds wrong, in numbers of the program.
+struct chunk_fault {
+    chunk_reason why;
+    std::uint32_t vertex, other;
+    std::string detail;
+    std::uint32_t component = 0;  // of a result that the rule has left unset
 };
 
 /// The program of a view, and the way back.

@@ -16,12 +16,6 @@
 
 namespace stretto::detail {
 
-struct chunk_fault {
-    chunk_reason why;
-    std::uint32_t vertex, other;
-    std::string detail;
-};
-
 /// `rule(v, tokens, operands, results) -> chunk_verdict`; `extent(value, dim)` of a value that is one tensor, -1 beyond
 /// its last dimension.
 template <class Rule, class Extent>
@@ -124,11 +118,11 @@ private:
                 rows = rows || (s.what != kind::whole && s.what != kind::addend);
             });
             if (!reached) continue;
-            if (writes_what_is_shared(v)) {
-                chain_[v] = can_be_chain(v);
-                continue;
-            }
-            const chunk_verdict verdict = judge(v);
+            const bool shared = writes_what_is_shared(v);
+            if (shared) chain_[v] = can_be_chain(v);
+            const chunk_verdict verdict = shared ? chunk_verdict{} : judge(v);
+            if (fault_.why == chunk_reason::result_unset) return false;
+            if (shared) continue;
             body_[v] = verdict.possible;
             converts_[v] = verdict.converts;
             if (verdict.possible) continue;
@@ -166,20 +160,27 @@ private:
         std::size_t same = 0;
         for (std::uint32_t x : p_.operands[v]) same += p_.storage[x] == p_.storage[writes[0]];
         if (same != 1 || chained_operand(v) == p_.operands[v].size()) return false;
-        chunk_state& state = state_[p_.first_component[result]];
-        const chunk_verdict verdict = rule_(v, p_.tokens[p_.region[v]], std::span<const chunk_state>(operands_),
-                                            std::span<chunk_state>(&state, 1));
-        return verdict.possible && verdict.chain && state.what == kind::whole;
+        const chunk_verdict verdict = ask(v);
+        return verdict.possible && verdict.chain && state_[p_.first_component[result]].what == kind::whole;
     }
 
-    /// Asks the rule. Where it refuses because an operand is whole along a chunked dimension, cutting that one may
-    /// help.
-    chunk_verdict judge(std::uint32_t v) {
+    /// Asks the rule. What it leaves unset of an operation that it finds possible is the fault, whatever may be
+    /// skipped: a state that nobody has told would be taken for one.
+    chunk_verdict ask(std::uint32_t v) {
         const std::span<chunk_state> results(state_.data() + p_.first_component[p_.first_result[v]],
                                              state_.data() + p_.first_component[p_.first_result[v + 1]]);
-        const std::int64_t tokens = p_.tokens[p_.region[v]];
-        const std::span<const chunk_state> operands(operands_);
-        const chunk_verdict verdict = rule_(v, tokens, operands, results);
+        for (chunk_state& s : results) s = {kind::unset};
+        const chunk_verdict verdict =
+            rule_(v, p_.tokens[p_.region[v]], std::span<const chunk_state>(operands_), results);
+        for (std::uint32_t c = static_cast<std::uint32_t>(results.size()); verdict.possible && c-- > 0;)
+            if (results[c].what == kind::unset) fault_ = {chunk_reason::result_unset, v, v, {}, c};
+        return verdict;
+    }
+
+    /// What the rule says. Where it refuses because an operand is whole along a chunked dimension, cutting that one may
+    /// help.
+    chunk_verdict judge(std::uint32_t v) {
+        const chunk_verdict verdict = ask(v);
         if (verdict.possible) return verdict;
         std::int32_t k = 0;
         for (std::uint32_t x : p_.operands[v]) {
@@ -188,7 +189,7 @@ private:
             k += static_cast<std::int32_t>(p_.components(x));
             if (!wanted || operands_[static_cast<std::size_t>(verdict.wanted)].what != kind::whole) continue;
             const std::int64_t extent = extent_(x, static_cast<std::size_t>(verdict.wanted_dim));
-            if (extent <= 0 || extent % tokens != 0) continue;
+            if (extent <= 0 || extent % p_.tokens[p_.region[v]] != 0) continue;
             p_.token_dim[x] = verdict.wanted_dim;
             operands_[static_cast<std::size_t>(verdict.wanted)] = {kind::sliced, verdict.wanted_dim};
             again_ = true;  // others have seen it whole
@@ -270,8 +271,7 @@ private:
 
     void refuse(std::uint32_t v, const chunk_fault& why) {
         refused_[v] = true;
-        fault_ = why;
-        refusals_.push_back({v, why});
+        refusals_.push_back({v, fault_ = why});
     }
 
     /// Always false.

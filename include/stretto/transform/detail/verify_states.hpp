@@ -48,9 +48,15 @@ private:
             s_.report(chunk_rule::not_reached, k, o.vertex);
             verdict.possible = false;  // such a question no model need answer
         } else {
+            for (chunk_state& s : results) s = {kind::unset};
             verdict = chunks_.combine_rule(f_.vertices[v], plan.regions[o.region].tokens,
                                            std::span<const chunk_state>(operands_), results);
             if (!verdict.possible) s_.report(chunk_rule::refused_by_model, k, o.vertex, o.vertex, verdict.reason);
+            for (std::size_t c = 0; verdict.possible && c < results.size(); ++c) {
+                if (results[c].what != kind::unset) continue;
+                s_.report_unset(k, o.vertex, c);
+                results[c] = said[c];  // to go on with
+            }
         }
         if (!verdict.possible)
             for (std::size_t c = 0; c < results.size(); ++c) results[c] = said[c];  // to go on with

@@ -65,6 +65,9 @@ public:
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
         found_.push_back({rule, position, vertex, other, std::string(detail)});
     }
+    void report_unset(std::size_t position, V vertex, std::size_t component) {
+        found_.push_back({chunk_rule::result_unset, position, vertex, {}, {}, component});
+    }
 
 private:
     void check_regions() {
