@@ -1,6 +1,7 @@
-// Width: the largest antichain of an acyclic graph, that is, how many vertices can be in progress at once if nothing
-// but dependences holds them back; and the proof that there is no larger one, a cover of the graph with as many chains.
-// Source: R. P. Dilworth, A decomposition theorem for partially ordered sets, Annals of Mathematics 51, 1950.
+// The width of an acyclic graph is the size of its largest antichain: how many vertices can be in progress at once if
+// nothing but dependences holds them back. This header finds a largest antichain together with the proof that there is
+// none larger, a cover of the graph with equally many chains. Source: R. P. Dilworth, A decomposition theorem for
+// partially ordered sets, Annals of Mathematics 51, 1950.
 #ifndef STRETTO_ANALYSIS_ANTICHAIN_HPP
 #define STRETTO_ANALYSIS_ANTICHAIN_HPP
 
@@ -21,8 +22,8 @@ namespace detail {
 struct antichain_maker;
 }
 
-/// Vertices none of which depends on another, each once. A witness type: only the functions that find one make one.
-/// Says nothing about a graph that has changed since.
+/// Vertices none of which depends on another, each listed once. This is a witness type: only a function that finds an
+/// antichain can construct one. It says nothing about a graph that has changed since.
 template <handle V>
 class antichain {
 public:
@@ -41,13 +42,14 @@ private:
     std::vector<V> vertices_;
 };
 
-/// All vertices, each in exactly one chain. Within a chain each vertex reaches the next, not necessarily by an edge.
-/// Made by maximum_antichain alone.
+/// A partition of all vertices into chains. Within a chain each vertex reaches the next one, not necessarily by an
+/// edge. Only maximum_antichain constructs one.
 template <handle V>
 class chain_cover {
 public:
     /// The number of chains.
     [[nodiscard]] std::size_t size() const noexcept { return chains_.rows(); }
+    /// The vertices of one chain, in topological order. The span is valid as long as the cover stays where it is.
     [[nodiscard]] std::span<const V> operator[](std::size_t chain) const {
         const std::span<const std::uint32_t> row = chains_[chain];
         return {vertices_.data() + (row.data() - chains_[0].data()), row.size()};
@@ -59,23 +61,24 @@ private:
         : chains_(std::move(chains)), vertices_(std::move(vertices)) {}
     friend struct detail::antichain_maker;
 
-    index_lists chains_;       // positions in the order
-    std::vector<V> vertices_;  // chain after chain
+    index_lists chains_;       // positions in the topological order
+    std::vector<V> vertices_;  // the same vertices, one chain after the other
 };
 
-/// Two witnesses that prove each other: no antichain is larger than a chain cover has chains, since each chain holds
-/// at most one of its vertices; and these two are equally large.
+/// Two witnesses that prove each other. An antichain cannot have more vertices than a chain cover has chains, because
+/// each chain holds at most one of its vertices; these two are equally large, so neither can be improved.
 template <handle V>
 struct width_certificate {
     antichain<V> widest;
     chain_cover<V> chains;
 
-    /// The size of the largest antichain, and the least number of chains that hold all vertices.
+    /// The size of the largest antichain, which is also the least number of chains that hold all vertices.
     [[nodiscard]] std::size_t width() const noexcept { return widest.size(); }
 };
 
 namespace detail {
 
+/// Constructs the witness types for maximum_antichain, which is the only function that may.
 struct antichain_maker {
     template <handle V>
     static antichain<V> make(std::vector<V> vertices) {
@@ -89,13 +92,13 @@ struct antichain_maker {
 
 }  // namespace detail
 
-/// A largest antichain of `g`, with the chain cover that proves it largest. Among several largest antichains the
-/// latest: each vertex of any other is in it or leads to it; so the result does not depend on which topological order
-/// is given. Vertices are listed in the order given, chains in order of their first vertex.
+/// Finds a largest antichain of `g` and the chain cover that proves that it is one. Of several largest antichains the
+/// result is the latest: every vertex of any other is in it or leads to it, so the result does not depend on which
+/// topological order is given. Vertices are listed in the order given, chains in the order of their first vertices.
 ///
-/// A maximum flow over the graph itself; the closure is never formed. O(V + E) for the greedy part, and for each
-/// blocking flow that it leaves over; milliseconds for training steps of 10^4 vertices. At worst O(V (V + E)) time.
-/// Space about 60 bytes per vertex and 24 per edge.
+/// The algorithm is a maximum flow over the graph itself; it never forms the transitive closure. The greedy part takes
+/// O(V + E) time, and so does each blocking flow that remains after it: milliseconds for training steps of 10^4
+/// vertices, O(V (V + E)) at worst. Space is about 60 bytes per vertex and 24 per edge.
 template <dependence_graph G>
 [[nodiscard]] width_certificate<vertex_t<G>> maximum_antichain(G g, const topological_order<vertex_t<G>>& order) {
     using V = vertex_t<G>;

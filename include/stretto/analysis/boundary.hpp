@@ -1,5 +1,6 @@
-// The boundary of a region: the values that enter it (live-ins) and those that leave it (live-outs), each once, with
-// the operations on the other side of the border that read them. Of a graph that has no values, the vertices.
+// The boundary of a region: the values that enter it (live-ins) and those that leave it (live-outs), each listed once
+// with the operations on the other side of the border that read it. In a graph that has no values, vertices take their
+// place.
 #ifndef STRETTO_ANALYSIS_BOUNDARY_HPP
 #define STRETTO_ANALYSIS_BOUNDARY_HPP
 
@@ -17,6 +18,7 @@
 namespace stretto {
 namespace detail {
 
+/// What crosses a border in a graph of type G, chosen by whether the graph has values.
 template <graph_view G>
 struct crossing_item {
     using type = vertex_t<G>;
@@ -32,24 +34,28 @@ struct crossing_item<G> {
 template <graph_view G>
 using crossing_t = typename detail::crossing_item<G>::type;
 
-/// Something that crosses a border, and who reads it on the other side: each once, in the order's order.
+/// Something that crosses a border, and the operations that read it, each listed once in topological order. They are
+/// inside the region for a live-in and outside for a live-out. The span points into the crossing_list that it came
+/// from.
 template <handle Item, handle V>
 struct crossing {
     Item item;
     std::span<const V> consumers;
 };
 
-/// Crossings in one direction, stored flat.
+/// The crossings in one direction. They are stored in three flat arrays, so that a list that is filled again and again
+/// allocates only when it grows.
 template <handle Item, handle V>
 class crossing_list {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
     [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
+    /// The crossing at place `i`. Precondition: i < size().
     [[nodiscard]] crossing<Item, V> operator[](std::size_t i) const {
         STRETTO_ASSERT(i < items_.size(), "crossing out of range");
         return {items_[i], {consumers_.data() + first_[i], consumers_.data() + first_[i + 1]}};
     }
-    /// The items alone.
+    /// The items without their readers.
     [[nodiscard]] std::span<const Item> items() const noexcept { return items_; }
     friend bool operator==(const crossing_list&, const crossing_list&) = default;
 
@@ -70,34 +76,38 @@ private:
 
     std::vector<Item> items_;
     std::vector<V> consumers_;
-    std::vector<std::size_t> first_{0};  // by item: where its consumers begin
+    std::vector<std::size_t> first_{0};  // by item: where its consumers begin; one more entry marks the end of the last
 };
 
-/// Live-ins: produced outside, read inside; `consumers` are inside. Live-outs: produced inside, read outside;
-/// `consumers` are outside. Both in the order of their producers, then of the results of one producer.
+/// Live-ins are produced outside and read inside; their `consumers` are the readers inside. Live-outs are produced
+/// inside and read outside; their `consumers` are the readers outside. Both lists follow the order of the producers,
+/// and for one producer the order of its results.
 template <graph_view G>
 struct boundary {
     crossing_list<crossing_t<G>, vertex_t<G>> live_ins, live_outs;
     friend bool operator==(const boundary&, const boundary&) = default;
 };
 
-/// Finds the boundaries of regions of one graph. A dependence without a value (control, an effect) crosses no border of
-/// a dataflow graph. O(edges with an end in the region + results of the producers of its live-ins + window / 64), and
-/// a logarithm where the view lists consumers against the order; no allocation once the largest boundary has been
-/// seen. The window reaches from the first to the last member in the order. 8 bytes per index. Not for use by two
-/// threads at once.
+/// Finds the boundaries of regions of one graph. In a dataflow graph a dependence without a value (control, an effect)
+/// crosses no border.
+///
+/// One call takes O(edges with an end in the region + results of the producers of its live-ins + window / 64) time,
+/// where the window reaches from the first to the last member in the order; readers that the view does not list in
+/// topological order are sorted, which adds a logarithm. A call allocates nothing once the largest boundary has been
+/// seen. The finder holds 8 bytes per index. Two threads must not use one finder at once.
 template <dependence_graph G>
 class boundary_finder {
 public:
     using vertex_type = vertex_t<G>;
     using item_type = crossing_t<G>;
 
-    /// `order`: a topological order of `g`, which must outlive the finder.
+    /// `order` is a topological order of `g` and must outlive the finder; a temporary is rejected at compile time.
     boundary_finder(G g, const topological_order<vertex_type>& order)
         : at_(g, order), members_(order.size()), producer_slot_(order.size(), none) {}
     boundary_finder(G g, const topological_order<vertex_type>&& order) = delete;
 
-    /// The boundary of `region`: a convex_subgraph, or any other vertices. Valid until the next call.
+    /// The boundary of `region`, which is a convex_subgraph or any other collection of vertices. The reference is valid
+    /// until the next call.
     template <class Region = std::initializer_list<vertex_type>>
         requires vertex_collection<Region, vertex_type>
     const boundary<G>& find(Region&& region) & {
@@ -118,26 +128,27 @@ public:
         return found_;
     }
 
-    /// The result of the last call, moved out.
+    /// Moves the result of the last call out of the finder.
     [[nodiscard]] boundary<G> take() && { return std::move(found_); }
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// A value that an outside producer defines, and the chain of its reads from inside.
+    /// A value that an outside producer defines, and the head and tail of the list of its reads from inside.
     struct candidate {
         item_type item;
         std::uint32_t first_use = none, last_use = none;
     };
+    /// One read of a candidate: an entry of a linked list through `uses_`.
     struct use {
-        std::uint32_t consumer;  // position
-        std::uint32_t next;
+        std::uint32_t consumer;  // position of the reader
+        std::uint32_t next;      // the next read of the same candidate
     };
-    /// An outside producer that a member reads, and its results among the candidates.
+    /// An outside producer that a member reads, and where its results stand among the candidates.
     struct producer {
         std::uint32_t position;
-        std::uint32_t first, behind;  // candidates
-        std::uint32_t last_read;      // the candidate that was read last: the next read is often of the next one
+        std::uint32_t first, behind;  // range in `candidates_`
+        std::uint32_t last_read;      // the candidate that was read last; the next read is often of the next one
     };
 
     const G& graph() const { return at_.graph(); }
@@ -167,12 +178,13 @@ private:
         }
     }
 
+    /// Records every value that the member at position `p` reads from outside.
     void collect_reads(std::size_t p) {
         for_each_read(at_.vertex(p), [&](const item_type& x, const vertex_type& from) {
             const std::uint32_t q = at_.of(from);
             if (members_.contains(q)) return;
             candidate& c = candidate_of(x, q);
-            if (c.last_use != none && uses_[c.last_use].consumer == p) return;  // reads it twice
+            if (c.last_use != none && uses_[c.last_use].consumer == p) return;  // this operation reads it twice
             const std::uint32_t u = static_cast<std::uint32_t>(uses_.size());
             uses_.push_back({static_cast<std::uint32_t>(p), none});
             if (c.last_use == none) c.first_use = u;
@@ -180,6 +192,8 @@ private:
             c.last_use = u;
         });
     }
+    /// The candidate for value `x` of the producer at `position`. The first read of a producer turns all its results
+    /// into candidates, because only `results` tells in which order they must be listed.
     candidate& candidate_of(const item_type& x, std::uint32_t position) {
         std::uint32_t& slot = producer_slot_[position];
         if (slot == none) {
@@ -199,6 +213,8 @@ private:
         from.last_read = i;
         return candidates_[i];
     }
+    /// Writes the live-ins down in the order of their producers, and leaves the scratch arrays as empty as it found
+    /// them.
     void emit_live_ins() {
         positions_.clear();
         for (const producer& from : producers_) positions_.push_back(from.position);
@@ -219,7 +235,7 @@ private:
         uses_.clear();
     }
 
-    /// Members come in order, so what they define does.
+    /// Members are visited in topological order, so their results are appended in the right order as they are.
     void collect_live_outs(std::size_t p) {
         for_each_result(at_.vertex(p), [&](const item_type& x) {
             positions_.clear();
@@ -239,7 +255,7 @@ private:
 
     detail::order_positions<G> at_;
     detail::position_set<> members_;            // empty between calls
-    std::vector<std::uint32_t> producer_slot_;  // by position; none between calls
+    std::vector<std::uint32_t> producer_slot_;  // by position; `none` between calls
     std::vector<producer> producers_;
     std::vector<candidate> candidates_;
     std::vector<use> uses_;
@@ -247,8 +263,9 @@ private:
     boundary<G> found_;
 };
 
-/// The boundary of `region`: a convex_subgraph, or any other vertices. For one region; several are cheaper through a
-/// boundary_finder, which says the rest. O(V + edges with an end in the region) time, 8 bytes per index of scratch.
+/// The boundary of one `region`, which is a convex_subgraph or any other collection of vertices. Several regions are
+/// cheaper through a boundary_finder, whose guarantees hold here too. It takes O(V + edges with an end in the region)
+/// time and 8 bytes per index of scratch.
 template <dependence_graph G, class Region = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Region, vertex_t<G>>
 [[nodiscard]] boundary<G> boundary_of(G g, const topological_order<vertex_t<G>>& order, Region&& region) {

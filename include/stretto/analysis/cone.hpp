@@ -1,12 +1,14 @@
 // Cones: all that some vertices depend on (their down-set) and all that depends on them (their up-set).
 //
-// Where vertices are numbered as they are ordered, a set of positions is the work list. It is scanned in the direction
-// of the search while neighbours are inserted ahead of the scan, so the vertices come out sorted, each once, their rows
-// are read in the order in which they lie, and nothing is left behind.
+// There are two ways to collect a cone, and the numbering of the vertices decides which is faster. Where every vertex
+// is numbered by its position in the order, a set of positions is the work list. It is scanned in the direction of the
+// search while neighbours are inserted ahead of the scan, so the vertices come out sorted and each once, their rows are
+// read in the order in which they lie in memory, and the set is empty afterwards.
 //
-// Elsewhere rows lie anywhere, and a scan, which knows its next vertex only when it has followed the last edge, would
-// wait for one of them after the other. There what was found is at once the queue of what to follow: it names many
-// vertices ahead, whose rows the processor fetches while it is busy with others. The set of positions then sorts them.
+// With any other numbering, rows lie anywhere. A scan would wait for one cache miss after the other, because it knows
+// its next vertex only when it has followed the last edge. There the list of what was found serves as the queue of what
+// to follow: it names many vertices in advance, and the processor fetches their rows while it is busy with others. The
+// set of positions is then used only to sort the answer.
 #ifndef STRETTO_ANALYSIS_CONE_HPP
 #define STRETTO_ANALYSIS_CONE_HPP
 
@@ -24,22 +26,23 @@
 
 namespace stretto {
 
-/// The vertices at positions first .. last-1 of an order. Default: all of them.
+/// The vertices at positions first .. last-1 of an order; by default all of them.
 struct order_window {
     std::size_t first = 0;
     std::size_t last = SIZE_MAX;
 };
 
-/// Answers cone queries on one graph. A query costs O(edges out of the cone, or into it, + positions it spans / 64) and
-/// allocates nothing once the largest answer has been seen. 1 bit and a handle per vertex, and 4 bytes per index unless
-/// index(v) is the position of v throughout. Not for use by two threads at once. The graph may change only as long as
-/// the order stays one of its vertices and edges.
+/// Answers cone queries on one graph. A query takes O(edges out of the cone, or into it, + positions it spans / 64)
+/// time and allocates nothing once the largest answer has been seen. The finder holds 1 bit and a handle per vertex,
+/// and 4 bytes per index unless index(v) is the position of v throughout. Two threads must not use one finder at once.
+/// The graph may change as long as the order remains a topological order of it.
 template <dependence_graph G>
 class cone_finder {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// `order`: a topological order of `g`, which must outlive the finder. Precondition: fewer than 2^31 vertices.
+    /// `order` is a topological order of `g` and must outlive the finder; a temporary is rejected at compile time.
+    /// Precondition: fewer than 2^31 vertices.
     cone_finder(G g, const topological_order<vertex_type>& order)
         : graph_(g), order_(&order), numbered_in_order_(is_numbered_in_order()), pending_(order.size()) {
         STRETTO_ASSERT(order.size() < found_before, "cones have 31-bit positions");
@@ -49,9 +52,9 @@ public:
     }
     cone_finder(G g, const topological_order<vertex_type>&& order) = delete;
 
-    /// Everything that `seeds` depend on, themselves included, in the order's order. Only vertices inside `window` are
-    /// visited, so a path that leaves it ends there and seeds outside are ignored; only edges (u, v) that
-    /// `keep_edge(u, v)` keeps are followed. The answer is valid until the next query.
+    /// The down-set of `seeds`: everything that they depend on, themselves included, in topological order. Only
+    /// vertices inside `window` are visited: a path that leaves the window ends there, and seeds outside are ignored.
+    /// Only edges (u, v) for which `keep_edge(u, v)` is true are followed. The span is valid until the next query.
     template <class Seeds = std::initializer_list<vertex_type>, edge_predicate<G> KeepEdge = detail::every_edge>
         requires vertex_collection<Seeds, vertex_type>
     [[nodiscard]] std::span<const vertex_type> down_set(Seeds&& seeds, order_window window = {},
@@ -71,7 +74,7 @@ public:
         return found_;
     }
 
-    /// Everything that depends on `seeds`, themselves included; otherwise as down_set.
+    /// The up-set of `seeds`: everything that depends on them, themselves included. In all else it is like down_set.
     template <class Seeds = std::initializer_list<vertex_type>, edge_predicate<G> KeepEdge = detail::every_edge>
         requires vertex_collection<Seeds, vertex_type>
     [[nodiscard]] std::span<const vertex_type> up_set(Seeds&& seeds, order_window window = {},
@@ -89,31 +92,34 @@ public:
         return found_;
     }
 
-    /// Where a vertex stands in the order: for making windows.
+    /// The position of `v` in the order, for making windows. Precondition: `v` is in the order.
     [[nodiscard]] std::size_t position(vertex_type v) const {
         return numbered_in_order_ ? index_of(v) : listed(position_[graph_.index(v)]) & ~found_before;
     }
 
 private:
-    static constexpr std::uint32_t found_before = std::uint32_t{1} << 31;  // marks a position
+    static constexpr std::uint32_t found_before =
+        std::uint32_t{1} << 31;  // the bit that marks the position of a vertex that the running query has found
 
     [[nodiscard]] bool is_numbered_in_order() const {
         for (std::size_t p = 0; p < order_->size(); ++p)
             if (graph_.index((*order_)[p]) != p) return false;
         return true;
     }
-    /// Where vertices are numbered in order.
+    /// The position of `v` where vertices are numbered in order: its index, checked.
     [[nodiscard]] std::size_t index_of(const vertex_type& v) const {
         const std::size_t i = graph_.index(v);
         STRETTO_ASSERT(i < order_->size(), "this vertex is not in the order");
         return i;
     }
+    /// Checks that an entry of `position_` is a position, with or without the mark.
     [[nodiscard]] static std::uint32_t listed(std::uint32_t marked_position) {
         STRETTO_ASSERT(marked_position != detail::unlisted, "this vertex is not in the order");
         return marked_position;
     }
 
-    /// The seeds become pending. Returns the window that they span. Where vertices are numbered in order.
+    /// Makes the seeds inside `window` pending and returns the window that they span. Only for vertices numbered in
+    /// order.
     template <class Seeds>
     order_window insert_seeds(Seeds& seeds, order_window window) {
         found_.clear();
@@ -128,7 +134,7 @@ private:
         return span;
     }
 
-    /// The seeds and all that `next` leads to along edges that are kept. Where vertices are numbered otherwise.
+    /// Collects the seeds and all that `next` leads to along edges that `keep` accepts. For any other numbering.
     template <class Seeds, class Next, class Keep>
     std::span<const vertex_type> follow_queue(Seeds& seeds, order_window window, Next next, Keep keep) {
         const std::size_t end = window.last < order_->size() ? window.last : order_->size();
@@ -137,8 +143,8 @@ private:
         std::uint32_t* const position = position_.data();
         vertex_type* const found = found_.data();
         std::size_t size = 0;
-        // Written behind the others in any case, it stays if it is new: a branch would be anyone's guess. What is
-        // marked lies behind every window.
+        // The vertex is written behind the others in any case and stays only if it is new, because a branch here would
+        // be unpredictable. A marked position lies beyond every window, so one comparison tests for both.
         const auto find = [&](const vertex_type& v, auto kept) {
             std::uint32_t& at = position[graph_.index(v)];
             const std::uint32_t p = listed(at);
@@ -167,14 +173,14 @@ private:
 
     G graph_;
     const topological_order<vertex_type>* order_;
-    bool numbered_in_order_;               // index(v) is the position of v, throughout
-    std::vector<std::uint32_t> position_;  // else: by index; marked while a query is under way
+    bool numbered_in_order_;               // whether index(v) is the position of v throughout
+    std::vector<std::uint32_t> position_;  // otherwise, by index; marked while a query runs
     detail::position_set<> pending_;       // empty between queries
-    std::vector<vertex_type> found_;       // with a queue: room for one more than there are
+    std::vector<vertex_type> found_;       // with a queue: one slot more than there are vertices
 };
 
-/// All that `seeds` depend on, themselves included. For one query; several are cheaper through a cone_finder, which
-/// also lists the vertices in order. O(V + edges into the cone) time; the finder's memory is scratch.
+/// All that `seeds` depend on, themselves included, as a set. Several queries are cheaper through a cone_finder, which
+/// also lists the vertices in order. It takes O(V + edges into the cone) time; the memory of the finder is scratch.
 template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Seeds, vertex_t<G>>
 [[nodiscard]] vertex_set<G> down_set(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds) {
@@ -184,7 +190,7 @@ template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     return cone;
 }
 
-/// All that depends on `seeds`, themselves included; otherwise as down_set.
+/// All that depends on `seeds`, themselves included, as a set. In all else it is like down_set.
 template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Seeds, vertex_t<G>>
 [[nodiscard]] vertex_set<G> up_set(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds) {

@@ -1,8 +1,8 @@
-// Convexity: a set of vertices is convex if no path leaves it and enters it again. Only such a set can become one
-// vertex, or be copied, moved or run as one, without a cycle.
+// A set of vertices is convex if no path leaves it and enters it again. Only a convex set can become one vertex, or be
+// copied, moved or run as a unit, without creating a cycle.
 //
-// A path between two members stays between the first and the last member in topological order, so all marking is
-// restricted to that window: upwards from the set, then downwards within what was marked.
+// A path between two members stays between the first and the last member in topological order. All marking is therefore
+// restricted to that window: first upwards from the set, then downwards within what was marked.
 #ifndef STRETTO_ANALYSIS_CONVEXITY_HPP
 #define STRETTO_ANALYSIS_CONVEXITY_HPP
 
@@ -18,7 +18,8 @@
 
 namespace stretto {
 
-/// The witness of a failure: a path whose ends are in the set and whose other vertices, at least one, are not.
+/// The witness that a set is not convex: a path whose two ends are in the set and whose other vertices, at least one,
+/// are not.
 template <handle V>
 struct reentrant_path {
     std::vector<V> vertices;
@@ -29,8 +30,9 @@ namespace detail {
 struct convex_subgraph_maker;
 }
 
-/// Vertices that no path leaves and enters again, in topological order, each once. A witness type: only the functions
-/// of this header make one, so a function that takes it need not check. Says nothing about a graph that has changed.
+/// A set of vertices that no path leaves and enters again, in topological order, each listed once. This is a witness
+/// type: only the functions of this header construct one, so a function that takes it need not check. It says nothing
+/// about a graph that has changed since.
 template <handle V>
 class convex_subgraph {
 public:
@@ -52,6 +54,7 @@ private:
 
 namespace detail {
 
+/// Constructs convex_subgraph for the functions below, which are the only ones that may.
 struct convex_subgraph_maker {
     template <handle V>
     static convex_subgraph<V> make(std::span<const V> vertices) {
@@ -61,32 +64,33 @@ struct convex_subgraph_maker {
 
 }  // namespace detail
 
-/// Answers questions of convexity on one graph. A question costs O(edges within the window from the first to the last
-/// member in the order), and no allocation once the largest answer has been seen, but for witnesses that are values.
-/// 4 bytes per index and 2 bits per vertex. Not for use by two threads at once.
+/// Answers questions about convexity on one graph. A question takes O(edges within the window from the first to the
+/// last member in the order) time. It allocates nothing once the largest answer has been seen, except for witnesses
+/// that are returned by value. The object holds 4 bytes per index and 2 bits per vertex. Two threads must not use it at
+/// once.
 template <dependence_graph G>
 class convexity {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// `order`: a topological order of `g`, which must outlive this.
+    /// `order` is a topological order of `g` and must outlive this object; a temporary is rejected at compile time.
     convexity(G g, const topological_order<vertex_type>& order)
         : at_(g, order), members_(order.size()), reached_(order.size()) {}
     convexity(G g, const topological_order<vertex_type>&& order) = delete;
 
-    /// The smallest convex superset of `set`, in the order's order: the set, and what lies on a path between two
-    /// members. Valid until the next question.
+    /// The smallest convex superset of `set`, in topological order: the members, and everything that lies on a path
+    /// between two of them. The span is valid until the next question.
     template <class Set = std::initializer_list<vertex_type>>
         requires vertex_collection<Set, vertex_type>
     [[nodiscard]] std::span<const vertex_type> closure(Set&& set) & {
         insert_members(set);
-        // Upwards: what members reach, as far as the last of them.
+        // Upwards: mark what members reach, up to the last member.
         reached_.insert_words(members_, first_, behind_);
         reached_.scan_up<false>(first_, behind_, [&](std::size_t p, auto insert) {
             for (vertex_type w : at_.graph().successors(at_.vertex(p)))
                 if (const std::size_t q = at_.of(w); q < behind_) insert(q);
         });
-        // Downwards: of that, what reaches members. (Nothing before the first of them was reached.)
+        // Downwards: of what is marked, keep what reaches members. Nothing before the first member was marked.
         members_.scan_down<false>(first_, behind_, [&](std::size_t p, auto insert) {
             for (vertex_type u : at_.graph().predecessors(at_.vertex(p)))
                 if (const std::size_t q = at_.of(u); reached_.contains(q)) insert(q);
@@ -96,9 +100,10 @@ public:
         return found_;
     }
 
-    /// A path that leaves `set` and enters it again; empty if the set is convex. Of all such paths, one whose last
-    /// vertex outside comes first in the order; going back from there, straight from the set if possible, and by the
-    /// latest vertex. So the path depends on the order alone. Valid until the next question.
+    /// A path that leaves `set` and enters it again; empty if the set is convex. There may be many such paths. The one
+    /// returned is found from its last vertex outside, which is the first in the order that any of them has; from there
+    /// it goes back straight into the set if it can, and otherwise to the latest vertex possible. The path therefore
+    /// depends on the order alone. The span is valid until the next question.
     template <class Set = std::initializer_list<vertex_type>>
         requires vertex_collection<Set, vertex_type>
     [[nodiscard]] std::span<const vertex_type> violation(Set&& set) & {
@@ -109,7 +114,7 @@ public:
         return found_;
     }
 
-    /// The set as a witness of its convexity, or the path that `violation` finds.
+    /// The set as a witness of its convexity, or, as the error, the path that `violation` finds.
     template <class Set = std::initializer_list<vertex_type>>
         requires vertex_collection<Set, vertex_type>
     [[nodiscard]] expected<convex_subgraph<vertex_type>, reentrant_path<vertex_type>> check(Set&& set) {
@@ -127,6 +132,7 @@ public:
 
 private:
     template <class Set>
+    /// Marks the members and sets the window to what they span.
     void insert_members(Set& set) {
         first_ = at_.size();
         behind_ = 0;
@@ -141,6 +147,7 @@ private:
         for (std::size_t p = first_; (p = members_.first_from(p, behind_)) < behind_; ++p)
             found_.push_back(at_.vertex(p));
     }
+    /// Empties both sets again; only words of the window can have bits in them.
     void forget() {
         members_.clear_words(first_, behind_);
         reached_.clear_words(first_, behind_);
@@ -149,8 +156,8 @@ private:
         return members_.first_from(p, reached_.first_from(p, behind_));
     }
 
-    /// Here reached_ holds only vertices outside the set that it reaches. The first of them, in the order, with a
-    /// successor in the set closes a path.
+    /// Here `reached_` holds only vertices outside the set that the set reaches. The first of them, in the order, that
+    /// has a successor in the set closes a path.
     void find_violation() {
         for (std::size_t p = first_; (p = first_of_both_from(p)) < behind_; ++p) {
             const bool inside = members_.contains(p);
@@ -164,12 +171,13 @@ private:
             if (entry < behind_) return trace_back(p, entry);
         }
     }
+    /// Builds the path backwards from `entry`, a member, and `outside`, its predecessor, and then turns it around.
     void trace_back(std::size_t outside, std::size_t entry) {
         found_.push_back(at_.vertex(entry));
         for (std::size_t p = outside;;) {
             found_.push_back(at_.vertex(p));
             if (members_.contains(p)) break;
-            std::size_t from = 0;  // one more than the best so far
+            std::size_t from = 0;  // one more than the position of the best predecessor so far
             bool straight = false;
             for (vertex_type u : at_.graph().predecessors(at_.vertex(p))) {
                 const std::size_t q = at_.of(u);
@@ -179,7 +187,7 @@ private:
                     from = q + 1;
                 }
             }
-            p = from - 1;  // there is one, or `p` would not have been reached
+            p = from - 1;  // a predecessor was found, or `p` would not have been reached
         }
         for (std::size_t i = 0, j = found_.size(); i + 1 < j; ++i) std::swap(found_[i], found_[--j]);
     }
@@ -190,8 +198,9 @@ private:
     std::vector<vertex_type> found_;
 };
 
-/// `set` as a convex subgraph, or a path that leaves it and enters it again. For one question; several are cheaper
-/// through `convexity`. O(V + edges within the window of the set) time, 4 bytes per index of scratch.
+/// `set` as a convex subgraph, or, as the error, a path that leaves it and enters it again. Several questions are
+/// cheaper through `convexity`. It takes O(V + edges within the window of the set) time and 4 bytes per index of
+/// scratch.
 template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Set, vertex_t<G>>
 [[nodiscard]] expected<convex_subgraph<vertex_t<G>>, reentrant_path<vertex_t<G>>> check_convex(
@@ -199,7 +208,7 @@ template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
     return convexity<G>(g, order).check(set);
 }
 
-/// The smallest convex superset of `set`; otherwise as check_convex.
+/// The smallest convex superset of `set`, at the cost of check_convex.
 template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Set, vertex_t<G>>
 [[nodiscard]] convex_subgraph<vertex_t<G>> convex_closure(G g, const topological_order<vertex_t<G>>& order, Set&& set) {

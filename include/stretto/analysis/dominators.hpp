@@ -1,11 +1,12 @@
-// Dominators and post-dominators of an acyclic graph: what every path to a vertex, or from it, goes through.
+// Dominators and post-dominators of an acyclic graph: the vertices that every path to a vertex, or from it, goes
+// through.
 //
-// One pass in topological order, no iteration: when v's turn comes, its predecessors are in the tree already, and the
-// immediate dominator of v is their nearest common ancestor. Each vertex knows its parent and one farther ancestor (a
-// jump, of a length that its depth alone decides), which makes that O(log V) at worst; in a training step most vertices
-// have their neighbours in the tree close by. Sources: G. Ramalingam, T. Reps, An incremental algorithm for maintaining
-// the dominator tree of a reducible flowgraph, POPL 1994 (the pass); E. W. Myers, An applicative random-access stack,
-// IPL 17(5), 1983 (the jumps).
+// One pass in topological order suffices, without iteration: when it is v's turn, its predecessors are in the tree
+// already, and the immediate dominator of v is their nearest common ancestor. Each vertex knows its parent and one
+// farther ancestor, its jump, whose length depends only on the depth of the vertex. That finds an ancestor in O(log V)
+// steps at worst; in a training step most vertices find theirs close by. Sources: G. Ramalingam, T. Reps, An
+// incremental algorithm for maintaining the dominator tree of a reducible flowgraph, POPL 1994 (the pass); E. W. Myers,
+// An applicative random-access stack, IPL 17(5), 1983 (the jumps).
 #ifndef STRETTO_ANALYSIS_DOMINATORS_HPP
 #define STRETTO_ANALYSIS_DOMINATORS_HPP
 
@@ -20,7 +21,9 @@
 namespace stretto {
 namespace detail {
 
-/// A rooted tree that grows leaf by leaf under numbers below a bound; the root has the number `bound` itself.
+/// A rooted tree that grows leaf by leaf. Vertices are numbers below `bound`; the root has the number `bound` itself.
+/// Adding a leaf that is already in the tree gives it a new place, provided that whatever is below it is added again
+/// too.
 class jump_tree {
 public:
     explicit jump_tree(std::size_t bound) : nodes_(bound + 1) {
@@ -31,23 +34,27 @@ public:
     [[nodiscard]] std::uint32_t parent(std::uint32_t v) const { return nodes_[v].parent; }
     [[nodiscard]] std::uint32_t depth(std::uint32_t v) const { return nodes_[v].depth; }
 
-    /// If the parent's jump is as long as the jump from where it lands, both become one; else the jump is one step.
-    /// So depths of jumps depend on depths alone, and any ancestor is O(log depth) jumps and steps away.
+    /// Adds `v` below `parent`. If the parent's jump is as long as the jump from where it lands, the two are joined
+    /// into one; otherwise the new jump goes to the parent. The length of a jump thus depends on depth alone, and every
+    /// ancestor is O(log depth) jumps and steps away.
     void add_leaf(std::uint32_t v, std::uint32_t parent) {
         const node& p = nodes_[parent];
         const node& landing = nodes_[p.jump];
         const bool joined = p.length == landing.length;
         nodes_[v] = {parent, joined ? landing.jump : parent, p.depth + 1, joined ? 2 * p.length + 1 : 1};
     }
+    /// The ancestor of `v` at a depth that is not larger than its own.
     [[nodiscard]] std::uint32_t ancestor_at(std::uint32_t v, std::uint32_t depth) const {
         while (nodes_[v].depth > depth) v = nodes_[nodes_[v].jump].depth >= depth ? nodes_[v].jump : nodes_[v].parent;
         return v;
     }
+    /// The nearest vertex that is an ancestor of both; a vertex counts as its own ancestor.
     [[nodiscard]] std::uint32_t common_ancestor(std::uint32_t a, std::uint32_t b) const {
         if (nodes_[a].depth > nodes_[b].depth) a = ancestor_at(a, nodes_[b].depth);
         else b = ancestor_at(b, nodes_[a].depth);
         while (a != b) {
-            // Equal depths have jumps to equal depths: if they land on the same vertex, it may be too far up.
+            // Vertices of equal depth have jumps of equal length. If both land on the same vertex, the nearest common
+            // ancestor may be below it, so only a step to the parents is safe.
             const bool far = nodes_[a].jump != nodes_[b].jump;
             a = far ? nodes_[a].jump : nodes_[a].parent;
             b = far ? nodes_[b].jump : nodes_[b].parent;
@@ -58,30 +65,32 @@ public:
 private:
     struct node {
         std::uint32_t parent, jump, depth;
-        std::uint32_t length;  // of the jump
+        std::uint32_t length;  // of the jump, in edges of the tree
     };
     std::vector<node> nodes_;
 };
 
 }  // namespace detail
 
+/// Which way the paths run that dominance is about.
 enum class dominance : bool {
     forward,  ///< paths that lead to a vertex, from vertices without predecessors
     backward  ///< paths that lead from it, to vertices without successors: post-dominators
 };
 
 /// The dominators of every vertex, as a tree. `d` dominates `v` if every path to `v` that begins at a vertex without
-/// predecessors contains `d`; each vertex dominates itself. The dominators of `v` are nested: the nearest one besides
-/// `v` is its immediate dominator. Vertices that several sources reach may have none. For `dominance::backward` turn
-/// all edges around. Space: 16 bytes and a handle per index.
+/// predecessors contains `d`; so every vertex dominates itself. The dominators of `v` form a chain, and the nearest one
+/// other than `v` is its immediate dominator; a vertex that several sources reach may have none. With
+/// `dominance::backward` all edges are taken the other way round. The tree takes 16 bytes and a handle per index.
 template <dependence_graph G>
 class dominator_tree {
 public:
+    /// A tree without vertices; `update` fills it.
     dominator_tree(G g, dominance direction)
         : graph_(g), direction_(direction), tree_(checked_bound(g)), vertices_(g.index_bound()) {}
 
-    /// The immediate dominator, or nullptr if only `v` itself dominates `v`. O(1). The pointer is valid as long as this
-    /// tree stays where it is.
+    /// The immediate dominator of `v`, or nullptr if `v` is dominated by itself alone. O(1). The pointer is valid as
+    /// long as this tree stays where it is.
     [[nodiscard]] const vertex_t<G>* immediate(vertex_t<G> v) const { return named(tree_.parent(slot(v))); }
 
     /// Whether every path to `v` contains `d`. O(log V).
@@ -90,16 +99,17 @@ public:
         return tree_.depth(top) <= tree_.depth(bottom) && tree_.ancestor_at(bottom, tree_.depth(top)) == top;
     }
 
-    /// The nearest vertex that dominates both, or nullptr if none does; `a` if it dominates `b`. O(log V).
+    /// The nearest vertex that dominates both `a` and `b`, or nullptr if there is none; it is `a` itself if `a`
+    /// dominates `b`. O(log V).
     [[nodiscard]] const vertex_t<G>* common(vertex_t<G> a, vertex_t<G> b) const {
         return named(tree_.common_ancestor(slot(a), slot(b)));
     }
 
-    /// How many vertices dominate `v`, itself included. O(1).
+    /// The number of vertices that dominate `v`, `v` included. O(1).
     [[nodiscard]] std::size_t depth(vertex_t<G> v) const { return tree_.depth(slot(v)); }
 
-    /// Finds the dominators again after edges have changed; `order` is that of the graph as it is now, and the index
-    /// bound may not have grown. Allocates nothing. O((V + E) log V) at worst.
+    /// Computes the dominators again after edges have changed. `order` must be an order of the graph as it is now, and
+    /// its index bound must not have grown. It allocates nothing and takes O((V + E) log V) time at worst.
     void update(const topological_order<vertex_t<G>>& order) {
         if (direction_ == dominance::forward) {
             for (const vertex_t<G>& v : order) add(v, graph_.predecessors(v));
@@ -141,8 +151,8 @@ private:
     std::vector<vertex_t<G>> vertices_;  // by index
 };
 
-/// The dominators of `g`. Deterministic; independent of which topological order is given. O((V + E) log V) time at
-/// worst, a few nanoseconds per vertex and edge on training steps.
+/// The dominators of `g`. The result is deterministic and does not depend on which topological order is given. It takes
+/// O((V + E) log V) time at worst, and a few nanoseconds per vertex and edge on training steps.
 template <dependence_graph G>
 [[nodiscard]] dominator_tree<G> dominators(G g, const topological_order<vertex_t<G>>& order) {
     dominator_tree<G> tree(g, dominance::forward);
@@ -150,8 +160,8 @@ template <dependence_graph G>
     return tree;
 }
 
-/// The post-dominators of `g`: which vertices every path from a vertex to one without successors goes through. As
-/// above otherwise.
+/// The post-dominators of `g`: the vertices that every path from a vertex to one without successors goes through. In
+/// all else it is like dominators.
 template <dependence_graph G>
 [[nodiscard]] dominator_tree<G> post_dominators(G g, const topological_order<vertex_t<G>>& order) {
     dominator_tree<G> tree(g, dominance::backward);

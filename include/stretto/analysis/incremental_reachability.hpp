@@ -1,12 +1,13 @@
-// Reachability, exact at every moment, while vertices are merged and edges are added; every step can be taken back.
+// Reachability that stays exact while vertices are merged and edges are added, and in which every change can be undone.
 //
-// One longest path of the graph, the spine, decides most questions: u reaches v if the first spine position that u
-// reaches is not behind the last that reaches v, and does not if one of the labels, or the maintained order, runs the
-// other way. What the labels leave open is a search that they prune. Merging and adding edges moves labels one way
-// only, and few of them. Bucketing collectives asks such questions all the time: most candidates are refused by
-// comparing four numbers.
+// One longest path of the graph, the spine, decides most questions. If the first spine position that u reaches is not
+// after the last one that reaches v, then u reaches v. If one of the two labels, or the maintained order, contradicts a
+// path, then u does not reach v. Only what the labels leave open needs a search, and they prune it. Merges and added
+// edges move labels in one direction only, and few of them. Bucketing of collectives asks such questions all the time,
+// and most candidates are refused after comparing four numbers.
 //
-// Sources: the order as in maintained_order.hpp; labels relative to one path as in docs/algorithms/reachability.md.
+// Sources: maintained_order.hpp names those of the order; docs/algorithms/reachability.md those of labels relative to
+// one path.
 #ifndef STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
 
@@ -25,14 +26,14 @@
 
 namespace stretto {
 
-/// Both ends of a collective.
+/// The two ends of a collective.
 template <handle V>
 struct collective_ends {
     V start, wait;
     friend bool operator==(const collective_ends&, const collective_ends&) = default;
 };
 
-/// A moment in the history of an incremental_reachability; see its mark().
+/// A moment in the history of an incremental_reachability, made by its mark().
 class reachability_mark {
     std::size_t depth_ = 0;
     std::uint64_t serial_ = 0;
@@ -40,38 +41,40 @@ class reachability_mark {
     friend class incremental_reachability;
 };
 
-/// The graph as it would be: the user's graph, which is not touched, with vertices merged and edges added. Merging is
-/// contraction: edges between members vanish, a path that leaves a merged vertex and comes back is a cycle.
+/// The graph as it would be with vertices merged and edges added. The user's own graph is not touched. Merging is
+/// contraction: edges between members vanish, and a path that leaves a merged vertex and comes back would be a cycle,
+/// which is why such a merge is refused.
 ///
-/// O(V + E) to build; 52 bytes per vertex besides a snapshot of the graph (of a snapshot_view none is made, it must
-/// outlive this), 16 per added edge. A change costs what maintained_order costs, plus the edges of the vertices whose
-/// labels move, plus those of the two if one depends on the other. After a mark, a change also costs memory: 16 bytes
-/// for everything that it moved. Exact and deterministic; nothing is allocated once buffers have grown. Neither copied
-/// nor moved; one thread, since questions use scratch too.
+/// Building takes O(V + E) time and 52 bytes per vertex, plus a snapshot of the graph (none is made of a snapshot_view,
+/// which must outlive this object) and 16 bytes per added edge. A change costs what it costs in maintained_order, plus
+/// the edges of the vertices whose labels move, plus the edges of the two vertices if one depends on the other. After a
+/// mark, a change also costs 16 bytes for everything that it has moved. Answers are exact and deterministic, and
+/// nothing is allocated once the buffers have grown. The object can be neither copied nor moved, and only one thread
+/// may use it, because questions use scratch memory too.
 template <dependence_graph G>
 class incremental_reachability {
 public:
     using vertex_type = vertex_t<G>;
     using blocked = blocking_path<vertex_type>;
 
-    /// `order`: any topological order of `g`.
+    /// `order` is any topological order of `g`; it is needed only during construction.
     incremental_reachability(G g, const topological_order<vertex_type>& order)
         : order_(g, order), labels_(order_.now_.graph, order_.ids_.of(order), order_.now_.labels()) {}
     incremental_reachability(const incremental_reachability&) = delete;
     incremental_reachability& operator=(const incremental_reachability&) = delete;
 
-    /// Whether a path leads from `a` to `b`; a vertex reaches itself and whatever it has been merged with. A few
-    /// comparisons if labels decide, O(edges between the two in the order) at worst.
+    /// Whether a path leads from `a` to `b`. A vertex reaches itself and everything that it has been merged with. It
+    /// takes a few comparisons if the labels decide, O(edges between the two in the order) at worst.
     [[nodiscard]] bool reaches(vertex_type a, vertex_type b) { return reaches_root(root(a), root(b)); }
 
-    /// Makes two vertices one; merging a vertex with itself changes nothing. Returns the leader of the result. Refused
-    /// if one depends on the other through a third.
+    /// Makes two vertices one and returns the leader of the result. Merging a vertex with itself changes nothing. The
+    /// merge is refused, with the path as the error, if one vertex depends on the other through a third.
     expected<vertex_type, blocked> try_merge(vertex_type a, vertex_type b) {
         begin_change();
         return merge_two(order_.ids_.id(a), order_.ids_.id(b));
     }
-    /// Makes a set of vertices one, all or none. Precondition: not empty. Refused exactly if a path leaves the set and
-    /// comes back.
+    /// Makes the vertices of `set` one, all of them or none, and returns the leader. The merge is refused, with the
+    /// path as the error, exactly if a path leaves the set and comes back. Precondition: the set is not empty.
     expected<vertex_type, blocked> try_merge(std::span<const vertex_type> set) {
         begin_change();
         const moment before = now();
@@ -81,11 +84,11 @@ public:
         if (merged) labels_.settle(order_.now_.graph, root(set[0]), all);
         return merged;
     }
-    /// Makes two collectives, or buckets of some, one: their starts and their waits, both or neither. Precondition:
-    /// each wait depends on its start and is not merged with it. Returns the leaders. Refused, with the two ends that
-    /// forbid it, if one wait comes before the other start, or a start before the other start, or a wait before the
-    /// other wait, through a third. Edges that only keep the collectives of a group in some order forbid merging too:
-    /// leave them out of the graph.
+    /// Merges two collectives, or two buckets of collectives: their starts become one vertex and their waits another,
+    /// both or neither. Returns the two leaders. The merge is refused if one of the waits reaches the start of the
+    /// other collective, or if one start reaches the other, or one wait the other, through a third vertex; the error
+    /// names the two ends. Edges that only keep the collectives of a group in some order forbid merging too, so leave
+    /// them out of the graph. Precondition: each wait depends on its start and is not merged with it.
     expected<collective_ends<vertex_type>, blocked> try_merge_collectives(const collective_ends<vertex_type>& a,
                                                                           const collective_ends<vertex_type>& b) {
         begin_change();
@@ -102,7 +105,7 @@ public:
         }
         return collective_ends<vertex_type>{*start, *wait};
     }
-    /// Adds a dependence, for instance one that keeps a collective hidden. Refused if `after` reaches `before`.
+    /// Adds a dependence, for instance one that keeps a collective hidden. It is refused if `after` reaches `before`.
     expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
         begin_change();
         if (reaches(after, before)) return unexpected(blocked{after, after, before});
@@ -111,8 +114,8 @@ public:
         return dependence<vertex_type>{before, after};
     }
 
-    /// Remembers this moment, and from now on every change. O(1); twice at one moment is once. A mark lives until
-    /// undo_to an earlier one, or forget_marks.
+    /// Remembers this moment, and from now on every change. O(1). Two marks at the same moment are the same mark. A
+    /// mark is valid until undo_to an earlier mark, or until forget_marks.
     [[nodiscard]] reachability_mark mark() {
         if (marks_.empty() || !(marks_.back().at == now())) marks_.push_back({now(), ++last_serial_});
         reachability_mark here;
@@ -120,26 +123,26 @@ public:
         here.serial_ = marks_.back().serial;
         return here;
     }
-    /// Takes back everything since: answers, witnesses and the order are what they were. The mark lives on.
-    /// O(what had moved). Precondition: the mark lives.
+    /// Undoes everything that happened after the mark: answers, witnesses and the order are what they were then. The
+    /// mark stays valid. O(what has moved since). Precondition: the mark is valid.
     void undo_to(const reachability_mark& then) {
         STRETTO_ASSERT(then.depth_ < marks_.size() && marks_[then.depth_].serial == then.serial_,
                        "this mark has been undone or forgotten");
         go_back_to(marks_[then.depth_].at);
         marks_.resize(then.depth_ + 1);
     }
-    /// Keeps everything as it is and frees the history; all marks die.
+    /// Keeps the present state for good and frees the history. All marks become invalid.
     void forget_marks() noexcept { marks_.clear(); }
 
-    /// The topological order, the leaders and the members, as they are now.
+    /// The topological order, the leaders and the members as they are now.
     [[nodiscard]] const maintained_order<G>& order() const noexcept { return order_; }
     [[nodiscard]] vertex_type leader(vertex_type v) const { return order_.leader(v); }
     [[nodiscard]] merged_members<G> members(vertex_type v) const { return order_.members(v); }
 
-    /// A path with the fewest edges from `from` to `to`, both included; empty if there is none. Neighbours on it are an
-    /// edge, or members of one merged vertex. O(edges between the two in the order).
+    /// A path from `from` to `to` with the fewest edges, both ends included; empty if there is none. Two neighbours on
+    /// the path are the ends of an edge, or members of the same merged vertex. O(edges between the two in the order).
     [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) { return order_.path(from, to); }
-    /// The vertices of a witness. Valid until the next change.
+    /// Unfolds a witness into all the vertices of its path. A witness is valid until the next change.
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) { return order_.path(witness); }
 
 private:
@@ -148,6 +151,7 @@ private:
         detail::moving_labels<typename dynamic_order::graph_type, detail::spine_column<std::uint32_t>>;
     using label = typename moving_labels::label;
 
+    /// A point in the histories of the order and of the labels, to which both can go back.
     struct moment {
         typename dynamic_order::moment order;
         std::size_t labels = 0;
@@ -159,6 +163,7 @@ private:
     };
 
     [[nodiscard]] std::uint32_t root(vertex_type v) const { return order_.root(v); }
+    /// Whether `after` depends on `before` and is not merged with it.
     [[nodiscard]] bool follows(vertex_type after, vertex_type before) {
         return root(after) != root(before) && reaches(before, after);
     }
@@ -167,12 +172,14 @@ private:
         return {a.next_spine < b.next_spine ? a.next_spine : b.next_spine,
                 a.last_spine > b.last_spine ? a.last_spine : b.last_spine};
     }
+    /// What labels and order alone say about two roots; see the top of this header.
     [[nodiscard]] detail::reach_verdict compare(std::uint32_t a, std::uint32_t b) const {
         const label &of_a = labels_[a], &of_b = labels_[b];
         if (!order_.now_.list.precedes(a, b) || of_a.next_spine > of_b.next_spine || of_a.last_spine > of_b.last_spine)
             return detail::reach_verdict::no;
         return of_a.next_spine <= of_b.last_spine ? detail::reach_verdict::yes : detail::reach_verdict::unknown;
     }
+    /// The search behind `reaches`: depth first, over the roots whose labels leave the question open.
     [[nodiscard]] bool reaches_root(std::uint32_t a, std::uint32_t b) {
         if (a == b) return true;
         const detail::reach_verdict verdict = compare(a, b);
@@ -205,7 +212,7 @@ private:
         const bool swapped = order.list.precedes(b, a);
         if (swapped) std::swap(a, b);
         if (reaches_root(a, b)) {
-            // A direct edge would vanish; is there another way?
+            // A direct edge between the two would vanish. Any other path would be a cycle.
             std::uint32_t from = 0, via = 0;
             const bool blocks =
                 order.graph.any_successor(a, [&](std::uint32_t x, std::uint32_t tail, std::uint32_t head) {
@@ -229,7 +236,7 @@ private:
         order_.now_.undo_to(then.order);
         labels_.undo_to(then.labels);
     }
-    /// Without a mark, nobody can ask for what was before.
+    /// Without a mark nobody can ask for an earlier moment, so the history need not be kept.
     void begin_change() noexcept {
         if (!marks_.empty()) return;
         order_.now_.forget_history();

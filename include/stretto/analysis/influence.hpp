@@ -1,10 +1,11 @@
-// Influence: which of up to 512 symbols reach each vertex, all in one sweep over the graph. Operations, or single
-// dependences, may keep some symbols and stop others, and state that is carried around (a buffer written in place, the
-// next iteration of a loop) is followed to the fixpoint.
+// Influence: which of up to 512 symbols reach each vertex, found for all of them in one sweep over the graph.
+// Operations, or single dependences, may keep some symbols and stop others. State that is carried around (a buffer
+// written in place, the next iteration of a loop) is followed to the fixpoint.
 //
-// A graph whose sets fit in a cache gets a set per vertex. In a larger one, vertices share: most operations have one
-// predecessor that matters and stop nothing, so a vertex costs four bytes, and a new set is made only where symbols
-// meet, begin or end. Memory traffic, not arithmetic, is what a million nodes cost.
+// A graph whose sets fit in a cache gets one set per vertex. In a larger graph vertices share sets, because a million
+// vertices cost memory traffic, not arithmetic: most operations have one predecessor that matters and stop nothing, so
+// they cost four bytes each, and a new set is made only where symbols meet, begin or end. Longer than 300 lines: the
+// two ways to store sets answer the same questions, and are read side by side.
 #ifndef STRETTO_ANALYSIS_INFLUENCE_HPP
 #define STRETTO_ANALYSIS_INFLUENCE_HPP
 
@@ -20,21 +21,22 @@
 
 namespace stretto {
 
-/// `seeds(v)`: the symbols that begin at `v`, or null if none do. The set is read before the next call. A
-/// vertex_symbols is one, or any callable.
+/// `seeds(v)` gives the symbols that begin at `v`, or null if none do. The set is read before the next call. A
+/// vertex_symbols is such a seeding, and so is any callable.
 template <class F, class G, std::size_t Symbols>
 concept symbol_seeding = requires(F& seeds, const vertex_t<G> v) {
     { seeds(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(v)`: of the symbols of its predecessors, those that `v` passes on, or null if all. The others end there.
-/// May be asked twice.
+/// `transfer(v)` gives the symbols that `v` passes on if it gets them from its predecessors, or null if it passes all
+/// on. The others end there. It may be called twice for a vertex.
 template <class F, class G, std::size_t Symbols>
 concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(u, v)`: the symbols that pass along the edges from `u` to `v`, or null if all do. May be asked twice.
+/// `transfer(u, v)` gives the symbols that pass along the edges from `u` to `v`, or null if all do. It may be called
+/// twice for an edge.
 template <class F, class G, std::size_t Symbols>
 concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v, v) } -> std::convertible_to<const symbol_set<Symbols>*>;
@@ -43,18 +45,20 @@ concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
 /// The transfer that stops nothing.
 struct passes_everything {};
 
+/// How symbols travel: through everything, or as a transfer by vertex or by edge decides.
 template <class F, class G, std::size_t Symbols>
 concept symbol_transfer =
     std::same_as<F, passes_everything> || vertex_transfer<F, G, Symbols> || edge_transfer<F, G, Symbols>;
 
-/// Sets of symbols for a few vertices: where they begin, or what a vertex passes on. 4 bytes per index, and a set per
-/// vertex that has one.
+/// Sets of symbols for a few vertices, such as where symbols begin or what a vertex passes on. It takes 4 bytes per
+/// index, and a set for each vertex that has one.
 template <std::size_t Symbols, indexed_graph G>
 class vertex_symbols {
 public:
     explicit vertex_symbols(G g) : graph_(g), row_of_(g.index_bound(), 0) {}
 
-    /// The set of `v`; empty when it is asked for first. Valid until another vertex gets one.
+    /// The set of `v`, which is empty when it is asked for first. The reference is valid until another vertex gets a
+    /// set.
     symbol_set<Symbols>& operator[](vertex_t<G> v) {
         std::uint32_t& row = row_of_[slot(v)];
         if (row == 0) {
@@ -81,8 +85,9 @@ private:
     std::vector<symbol_set<Symbols>> rows_;
 };
 
-/// The symbols that influence each vertex. A set per index in graphs of up to 4 MiB of sets (65,536 vertices and 512
-/// symbols); beyond, 4 bytes per index and as few sets as it takes without comparing any, at worst one per vertex.
+/// The symbols that influence each vertex. Graphs whose sets take up to 4 MiB (65,536 vertices with 512 symbols) have a
+/// set per index. Larger ones have 4 bytes per index and as few sets as can be had without comparing any, at worst one
+/// per vertex.
 template <std::size_t Symbols, indexed_graph G>
 class influence_map {
 public:
@@ -91,13 +96,14 @@ public:
           row_of_(g.index_bound() > most_unshared ? g.index_bound() : 0, 0),
           rows_(g.index_bound() > most_unshared ? 1 : g.index_bound()) {}
 
+    /// The symbols that reach `v`. Precondition: its index is below the index_bound() that the map was made with.
     const symbol_set<Symbols>& operator[](vertex_t<G> v) const {
         const std::size_t i = graph_.index(v);
         STRETTO_ASSERT(i < (shared() ? row_of_.size() : rows_.size()),
                        "vertex index is not below the index_bound() this map was made with");
         return rows_[shared() ? row_of_[i] : i];
     }
-    /// How many sets are stored.
+    /// The number of sets that are stored, for judging how well vertices share them.
     [[nodiscard]] std::size_t stored_sets() const noexcept { return rows_.size(); }
 
 private:
@@ -113,22 +119,23 @@ private:
     std::vector<symbol_set<Symbols>> rows_;  // by index, if they do not
 };
 
-/// Computes influence again and again on one graph, allocating nothing once the largest answer has been seen.
+/// Computes influence on one graph as often as it is asked to, and allocates nothing once the largest answer has been
+/// seen.
 ///
-/// The symbols of a vertex are those that begin there, and those of its predecessors that `transfer` lets pass; what
-/// begins at a vertex is not stopped by its own transfer. One sweep in topological order, O(V + E) set operations; the
-/// result does not depend on the order of neighbours.
+/// The symbols of a vertex are those that begin there, and those of its predecessors that `transfer` lets pass; a
+/// vertex's own transfer does not stop what begins at it. One run is one sweep in topological order with O(V + E) set
+/// operations. The result does not depend on the order in which the view lists neighbours.
 template <std::size_t Symbols, dependence_graph G>
 class influence_sweep {
 public:
     using vertex_type = vertex_t<G>;
     using set = symbol_set<Symbols>;
 
-    /// `order`: a topological order of `g`, which must outlive the sweep.
+    /// `order` is a topological order of `g` and must outlive the sweep; a temporary is rejected at compile time.
     influence_sweep(G g, const topological_order<vertex_type>& order) : order_(&order), result_(g) {}
     influence_sweep(G g, const topological_order<vertex_type>&& order) = delete;
 
-    /// The influence of `seeds` through `transfer`. Valid until the next run.
+    /// The influence of `seeds` through `transfer`. The reference is valid until the next run.
     template <class Seeds, class Transfer = passes_everything>
         requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
     const influence_map<Symbols, G>& run(Seeds&& seeds, Transfer&& transfer = {}) & {
@@ -142,10 +149,11 @@ public:
         return result_;
     }
 
-    /// As above, with edges along which state is carried, against the order as a rule: from an operation that writes a
-    /// buffer to those that read it in the next iteration. `transfer` applies to them as to any other. The result is
-    /// the least fixpoint, that is, the union over all paths. After the sweep, a vertex is looked at again only when
-    /// its symbols have grown, at most `Symbols` times; in practice once or twice. 4 more bytes per index.
+    /// The same, with edges along which state is carried, as a rule against the order: for instance from an operation
+    /// that writes a buffer to those that read it in the next iteration. `transfer` applies to them as to any other
+    /// edge. The result is the least fixpoint, that is, the union over all paths. After the sweep a vertex is looked at
+    /// again only when its set has grown: at most `Symbols` times, in practice once or twice. This takes 4 more bytes
+    /// per index.
     template <class Seeds, class Transfer, indexed_graph T>
         requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
                  std::same_as<vertex_t<T>, vertex_t<G>>
@@ -155,30 +163,32 @@ public:
         return result_;
     }
 
-    /// The result of the last run, moved out.
+    /// Moves the result of the last run out of the sweep.
     [[nodiscard]] influence_map<Symbols, G> take() && { return std::move(result_); }
 
 private:
     const G& graph() const { return result_.graph_; }
 
-    /// What passes along an edge; null if all.
+    /// The symbols that pass along an edge; null if all do.
     template <class Transfer>
     static const set* along([[maybe_unused]] Transfer& transfer, [[maybe_unused]] const vertex_type& u,
                             [[maybe_unused]] const vertex_type& v) {
         if constexpr (edge_transfer<Transfer, G, Symbols>) return transfer(u, v);
         else return nullptr;
     }
+    /// The symbols that pass through a vertex; null if all do.
     template <class Transfer>
     static const set* through([[maybe_unused]] Transfer& transfer, [[maybe_unused]] const vertex_type& v) {
         if constexpr (vertex_transfer<Transfer, G, Symbols>) return transfer(v);
         else return nullptr;
     }
 
-    /// Writes down what a vertex has, given that its predecessors have theirs, in the rows that `row_of` says.
+    /// Writes the set of a vertex into `result`, given that its predecessors have theirs in the rows that `row_of`
+    /// names.
     template <class RowOf, class Seeds, class Transfer>
     void fill(set& result, const vertex_type& v, RowOf row_of, Seeds& seeds, Transfer& transfer) const {
         const set* rows = result_.rows_.data();
-        set own;  // apart, so that it can stay in registers
+        set own;  // a copy of its own, so that it can stay in registers
         for (vertex_type u : graph().predecessors(v)) {
             if (const set* some = along(transfer, u, v)) own |= rows[row_of(u)] & *some;
             else own |= rows[row_of(u)];
@@ -188,7 +198,8 @@ private:
         result = own;
     }
 
-    /// The row for it: a new one if predecessors differ, symbols begin, or there are any to stop; else theirs.
+    /// The row for a vertex: a new one if its predecessors have different rows, if symbols begin at it, or if it may
+    /// stop some; otherwise the row of its predecessors.
     template <class Seeds, class Transfer>
     std::uint32_t row_for(const vertex_type& v, Seeds& seeds, Transfer& transfer) {
         const auto row_of = [this](const vertex_type& u) { return result_.row_of_[graph().index(u)]; };
@@ -212,7 +223,8 @@ private:
         return static_cast<std::uint32_t>(result_.rows_.size() - 1);
     }
 
-    /// From the result of a sweep to the fixpoint. What grows gets a row of its own, which no other vertex shares.
+    /// Goes on from the result of a sweep to the fixpoint. A set that grows first gets a row that no other vertex
+    /// shares.
     template <class Transfer, class Carried>
     void follow(const Carried& carried, Transfer& transfer) {
         if (position_.empty()) {
@@ -222,7 +234,7 @@ private:
             grown_ = detail::position_set<>(order_->size());
         }
         const std::size_t size = order_->size(), shared_rows = result_.rows_.size();
-        std::size_t lowest = size;  // of what has grown behind the scan
+        std::size_t lowest = size;  // position of what has grown behind the scan
         const auto pass_on = [&](vertex_type u, vertex_type v, std::size_t scanned) {
             if (!grow(u, v, transfer, shared_rows)) return;
             const std::size_t p = position_[graph().index(v)];
@@ -246,7 +258,7 @@ private:
         }
     }
 
-    /// Adds to `v` what it gets from `u`. Returns whether that is anything new.
+    /// Adds to the set of `v` what reaches it along the edge from `u`. Returns whether that is anything new.
     template <class Transfer>
     bool grow(const vertex_type& u, const vertex_type& v, Transfer& transfer, std::size_t shared_rows) {
         set joined = result_[u];
@@ -274,7 +286,7 @@ private:
 };
 
 /// The symbols that influence each vertex: those that begin there, and those of its predecessors that `transfer` lets
-/// pass. For one run; more are cheaper through an influence_sweep, which says the rest.
+/// pass. Several runs are cheaper through an influence_sweep, whose guarantees hold here too.
 template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer = passes_everything>
     requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
 [[nodiscard]] influence_map<Symbols, G> influence(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds,
@@ -284,7 +296,7 @@ template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer =
     return std::move(sweep).take();
 }
 
-/// As above, with edges along which state is carried, against the order as a rule.
+/// The same, with edges along which state is carried, as a rule against the order.
 template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer, indexed_graph T>
     requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
              std::same_as<vertex_t<T>, vertex_t<G>>

@@ -1,9 +1,10 @@
-// Levels and slack: where each vertex stands among the longest paths. Counted in vertices (the levels of a layered
-// drawing, the depth of a pipeline) or in nanoseconds (how early and how late a task may begin, and what is critical).
+// Levels and slack: where each vertex stands among the longest paths. Lengths are counted in vertices (the levels of a
+// layered drawing, the depth of a pipeline) or in nanoseconds (how early and how late a task can begin, and which tasks
+// are critical).
 //
-// One forward and one backward sweep over a topological order; no snapshot, because each edge is looked at once or
-// twice. Source: J. E. Kelley, Critical-path planning and scheduling: mathematical basis, Operations Research 9(3),
-// 1961.
+// Levels take one forward sweep over a topological order; times take a forward and a backward one. No snapshot is made,
+// because each edge is looked at only once or twice. Source: J. E. Kelley, Critical-path planning and scheduling:
+// mathematical basis, Operations Research 9(3), 1961.
 #ifndef STRETTO_ANALYSIS_LEVELS_HPP
 #define STRETTO_ANALYSIS_LEVELS_HPP
 
@@ -20,19 +21,20 @@
 
 namespace stretto {
 
-/// How many edges the longest path to each vertex has: 0 for a vertex without predecessors. Every edge leads to a
-/// higher level, and the vertices of one level are independent of each other.
+/// The level of each vertex: the number of edges on the longest path to it, 0 for a vertex without predecessors. Every
+/// edge leads to a higher level, so the vertices of one level are independent of each other.
 template <dependence_graph G>
 class levels {
 public:
+    /// All levels are 0 until `update` has been called; levels_of does both.
     explicit levels(G g) : graph_(g), level_(g) {}
 
     [[nodiscard]] std::uint32_t operator[](vertex_t<G> v) const { return level_[v]; }
-    /// The number of levels: vertices on the longest path of all. 0 for the empty graph.
+    /// The number of levels, which is the number of vertices on a longest path; 0 for the empty graph.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// Takes the levels again after edges have changed; `order` is that of the graph as it is now, and the index bound
-    /// may not have grown. Allocates nothing. O(V + E).
+    /// Computes the levels again after edges have changed. `order` must be an order of the graph as it is now, and its
+    /// index bound must not have grown. It allocates nothing and takes O(V + E) time.
     void update(const topological_order<vertex_t<G>>& order) {
         count_ = 0;
         for (const vertex_t<G>& v : order) {
@@ -52,8 +54,8 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The level of every vertex of `g`. Deterministic; independent of which topological order is given. O(V + E) time,
-/// 4 bytes per index.
+/// The level of every vertex of `g`. The result is deterministic and does not depend on which topological order is
+/// given. It takes O(V + E) time and 4 bytes per index.
 template <dependence_graph G>
 [[nodiscard]] levels<G> levels_of(G g, const topological_order<vertex_t<G>>& order) {
     levels<G> all(g);
@@ -61,34 +63,36 @@ template <dependence_graph G>
     return all;
 }
 
-/// A cost of each vertex, by any callable.
+/// A callable that gives the duration of a vertex.
 template <class D, class G>
 concept vertex_durations = graph_view<G> && requires(D& duration, const vertex_t<G> v) {
     { duration(v) } -> std::convertible_to<nanoseconds>;
 };
 
-/// When each vertex can begin if nothing but dependences holds it back. Resources are not modelled: that is what the
-/// bounds and the simulator of schedule/ are for.
+/// When each vertex can begin if nothing but dependences holds it back. Resources are not modelled; the bounds and the
+/// simulator in schedule/ do that.
 template <dependence_graph G>
 class timing {
 public:
+    /// All times are zero until `update` has been called; timing_of does both.
     explicit timing(G g) : graph_(g), asap_(g), alap_(g) {}
 
-    /// As soon as possible: the longest path to the beginning of `v`.
+    /// The earliest beginning of `v` (as soon as possible): the length of the longest path that ends where `v` begins.
     [[nodiscard]] nanoseconds asap(vertex_t<G> v) const { return asap_[v]; }
-    /// As late as possible: the latest beginning of `v` that does not lengthen the critical path.
+    /// The latest beginning of `v` (as late as possible) that does not lengthen the critical path.
     [[nodiscard]] nanoseconds alap(vertex_t<G> v) const { return alap_[v]; }
-    /// By how much `v` can be late; zero exactly on critical paths, never negative.
+    /// The delay of `v` that does no harm: alap - asap. It is never negative, and it is zero exactly on critical paths.
     [[nodiscard]] nanoseconds slack(vertex_t<G> v) const { return alap_[v] - asap_[v]; }
-    /// The length of the longest path.
+    /// The length of the longest path, the duration of its vertices included.
     [[nodiscard]] nanoseconds length() const noexcept { return length_; }
-    /// A longest path, each vertex a successor of the one before it, from a vertex without predecessors to one without
-    /// successors. Among several: the one that begins with, and goes on with, the vertex that is first in the order.
+    /// A longest path, from a vertex without predecessors to one without successors; each vertex is a successor of the
+    /// one before it. Of several longest paths it is the one that begins with the vertex that is first in the order,
+    /// and goes on each time with the vertex that is first in the order.
     [[nodiscard]] const std::vector<vertex_t<G>>& critical_path() const noexcept { return critical_path_; }
 
-    /// Takes the times again, with other durations or after edges have changed; `order` is that of the graph as it is
-    /// now, and the index bound may not have grown. Calls `duration` at most three times a vertex. Allocates nothing
-    /// once a critical path as long has been seen. O(V + E).
+    /// Computes the times again with other durations or after edges have changed. `order` must be an order of the graph
+    /// as it is now, and its index bound must not have grown. `duration` is called at most three times for each vertex.
+    /// Nothing is allocated once a critical path as long has been seen. O(V + E).
     template <vertex_durations<G> D>
     void update(const topological_order<vertex_t<G>>& order, D duration) {
         sweep_forward(order, duration);
@@ -101,7 +105,7 @@ private:
         if (to < value) to = value;
     }
 
-    /// asap_ ends up as the beginnings; alap_ is borrowed for the ends.
+    /// Leaves the earliest beginnings in asap_; alap_ holds the earliest ends until the backward sweep.
     template <class D>
     void sweep_forward(const topological_order<vertex_t<G>>& order, D& duration) {
         length_ = {};
@@ -115,6 +119,7 @@ private:
             raise(length_, alap_[v]);
         }
     }
+    /// Turns the ends in alap_ into the latest beginnings, from the last vertex to the first.
     template <class D>
     void sweep_backward(const topological_order<vertex_t<G>>& order, D& duration) {
         for (std::size_t i = order.size(); i-- > 0;) {
@@ -126,8 +131,8 @@ private:
             alap_[v] = due - takes;
         }
     }
-    /// The first vertex without slack has no predecessor, since one of those would have no slack either; and as long as
-    /// the path can go on, one of the successors begins when it ends and has no slack.
+    /// The first vertex without slack has no predecessors, because the one of them that ends last would have no slack
+    /// either. And as long as the path can go on, one of the successors begins when it ends and has no slack.
     template <class D>
     void trace_critical_path(const topological_order<vertex_t<G>>& order, D& duration) {
         critical_path_.clear();
@@ -149,9 +154,9 @@ private:
     std::vector<vertex_t<G>> critical_path_;
 };
 
-/// Earliest and latest beginnings, slack and critical path of `g` under `duration`: a callable that gives the
-/// nanoseconds of a vertex, none negative, their sum along any path below 2^63. Deterministic. O(V + E) time, 16 bytes
-/// per index.
+/// Earliest and latest beginnings, slack and critical path of `g`. `duration` is a callable that gives the nanoseconds
+/// of a vertex; none may be negative, and their sum along any path must be below 2^63. The result is deterministic. It
+/// takes O(V + E) time and 16 bytes per index.
 template <dependence_graph G, vertex_durations<G> D>
 [[nodiscard]] timing<G> timing_of(G g, const topological_order<vertex_t<G>>& order, D duration) {
     timing<G> all(g);

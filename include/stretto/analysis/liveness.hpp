@@ -1,10 +1,10 @@
-// Liveness of buffers: which storages exist, which values live in them, and from when to when, under an order.
+// Liveness of buffers: which storages exist, which values live in them, and from when to when under a given order.
 //
-// Buffers, not values: a value that aliases lives in the storages of what it aliases, an operation that writes in place
-// uses them, and a storage is alive until the last use of any value in it. What a collective reads is in use until its
-// wait, because the network reads it while the lane is elsewhere. Inputs were there before and stay, and what the
-// output reads stays. These are the rules of the task graph as well (detail/storage_rules.hpp); schedule/memory.hpp
-// applies them to schedules, this header to any view.
+// The subject is buffers, not values. A value that aliases others lives in their storages, an operation that writes in
+// place uses them, and a storage is alive until the last use of any value in it. A storage that a collective reads is
+// in use until the wait of that collective, because the network reads it while the lane does something else. Inputs
+// exist before the step and stay, and what the output reads stays. The task graph follows the same rules
+// (storage_rules.hpp): schedule/memory.hpp applies them to schedules, this header to any view.
 #ifndef STRETTO_ANALYSIS_LIVENESS_HPP
 #define STRETTO_ANALYSIS_LIVENESS_HPP
 
@@ -23,64 +23,66 @@
 
 namespace stretto {
 
-/// A storage, and its life under an order. Positions count the operations of the order from 0.
+/// A storage and its life under an order. Positions count the operations of the order from 0.
 template <dataflow_graph G>
 struct storage_life {
     value_t<G> value;     ///< the value that allocates it
     bytes size;           ///< 0 if the model does not say
     std::uint32_t first;  ///< position of the operation that allocates it
-    std::uint32_t last;   ///< position of the last that reads, writes or aliases it, or waits for who reads it
-    bool input;           ///< result of an input: there before `first`, never freed, not counted
-    bool kept;            ///< an input, or read by the output: never freed
+    std::uint32_t
+        last;    ///< position of the last operation that reads, writes or aliases it, or waits for one that reads it
+    bool input;  ///< whether an input allocates it: it exists before `first`, is never freed, and is not counted
+    bool kept;   ///< whether it is never freed: an input's, or read by the output
     friend bool operator==(const storage_life&, const storage_life&) = default;
 };
 
-/// What is alive at a moment.
+/// What is alive at one position of an order.
 struct live_storage {
-    std::uint32_t at = 0;        ///< position in the order
-    bytes size = {};             ///< sum over live storages
-    std::uint32_t storages = 0;  ///< their number
+    std::uint32_t at = 0;        ///< the position
+    bytes size = {};             ///< sum over the live storages
+    std::uint32_t storages = 0;  ///< the number of live storages
     friend bool operator==(const live_storage&, const live_storage&) = default;
 };
 
-/// The storages of a graph and their lives under one order. Made by liveness_of; `update` follows another order.
-/// A storage is counted at its first position, at its last one and between; inputs are not counted.
+/// The storages of a graph and their lives under one order. liveness_of makes it; `update` follows another order. A
+/// storage counts at its first position, at its last and at all between them. Storages of inputs do not count.
 template <dependence_graph G>
     requires dataflow_graph<G>
 class buffer_liveness {
 public:
-    /// Under program order, which must be topological.
+    /// The lives under program order, which must be topological.
     template <op_model<G> M>
     buffer_liveness(G g, const M& model) : buffer_liveness(g) {
         read_all(g.vertices(), model);
     }
-    /// Under `order`. What a value aliases must come before it.
+    /// The lives under `order`. A value must come after what it aliases.
     template <op_model<G> M>
     buffer_liveness(G g, const M& model, const topological_order<vertex_t<G>>& order) : buffer_liveness(g) {
         read_all(order, model);
     }
 
-    /// Every storage, in the order of the values that allocate them.
+    /// All storages, in the order of the values that allocate them.
     [[nodiscard]] const std::vector<storage_life<G>>& lives() const noexcept { return lives_; }
-    /// The storages that `x` lives in, as places in lives(): its own, those of what it aliases, or none if it aliases
-    /// only what has none. O(results of its producer).
+    /// The storages that `x` lives in, as places in lives(): its own and those of what it aliases; empty if it
+    /// allocates nothing and aliases only values without storage. O(results of its producer).
     [[nodiscard]] std::span<const std::uint32_t> storages_of(value_t<G> x) const { return storages_[value_id(x)]; }
 
-    /// What is alive at each position: while that operation runs, after its allocations and before it frees anything.
+    /// What is alive at each position: while that operation runs, after its allocations and before anything is freed.
     [[nodiscard]] const std::vector<live_storage>& profile() const noexcept { return profile_; }
-    /// The first position with most bytes, and the first with most storages. {} for the empty graph.
+    /// The first position with the most bytes, and the first with the most storages; a default value for the empty
+    /// graph.
     [[nodiscard]] live_storage most_bytes() const noexcept { return most_bytes_; }
     [[nodiscard]] live_storage most_storages() const noexcept { return most_storages_; }
 
-    /// Calls `f(life)` for every storage that profile()[position] counts. O(storages).
+    /// Calls `f(life)` for every storage that profile()[position] counts. O(storages of the graph).
     template <class F>
     void for_each_live(std::uint32_t position, F f) const {
         for (const storage_life<G>& s : lives_)
             if (!s.input && s.first <= position && (s.kept || position <= s.last)) f(s);
     }
 
-    /// The lives under another order of the same graph; storages keep their places in lives(). Allocates nothing.
-    /// O(V + uses).
+    /// Computes the lives under another order of the same graph. Storages keep their places in lives(). It allocates
+    /// nothing and takes O(V + uses) time.
     void update(const topological_order<vertex_t<G>>& order) {
         STRETTO_ASSERT(order.size() == sequence_.size(), "the order is not one of the same graph");
         for (std::size_t at = 0; at < order.size(); ++at) sequence_[at] = operation_id(order[at]);
@@ -88,7 +90,7 @@ public:
     }
 
 private:
-    /// What the rules need to know; operations and values are numbered along the first order.
+    /// What the rules of storage_rules.hpp need to know. Operations and values are numbered along the first order.
     struct program {
         std::vector<op_kind> kind;
         std::vector<std::uint32_t> launch, first_result;
@@ -99,7 +101,7 @@ private:
     explicit buffer_liveness(G g)
         : graph_(g), operation_(g.index_bound(), detail::nothing), first_result_{0}, first_own_{0} {}
 
-    /// Numbers operations, values and storages along `order`, and derives everything from that.
+    /// Numbers operations, values and storages along `order`, and derives everything else from these numbers.
     template <class Order, class M>
     void read_all(Order&& order, const M& model) {
         program p;
@@ -125,6 +127,7 @@ private:
         STRETTO_ASSERT(i < operation_.size() && operation_[i] != detail::nothing, "an operation is not in the order");
         return operation_[i];
     }
+    /// The number of a value: that of its producer's first result, plus its place among the results.
     [[nodiscard]] std::uint32_t value_id(value_t<G> x) const {
         const vertex_t<G> producer = graph_.producer(x);
         std::uint32_t id = first_result_[operation_id(producer)];
@@ -136,6 +139,7 @@ private:
         return id;
     }
 
+    /// Reads one operation and its results; everything that it refers to has been read before.
     template <class M>
     void read(program& p, const M& model, vertex_t<G> v) {
         p.kind.push_back(model.kind(v));
@@ -154,14 +158,14 @@ private:
             bool aliases = false;
             for_each_alias<G>(model, x, [&](value_t<G> y) {
                 const std::uint32_t id = value_id(y);
-                if (id >= first) return;  // of the same operation: says nothing about storages
+                if (id >= first) return;  // an alias of a result of the same operation says nothing about storages
                 p.aliases.push(id);
                 aliases = true;
             });
             p.aliases.close_row();
             const bytes size = allocation_of<G>(model, x);
             STRETTO_ASSERT(size >= bytes{}, "a value allocates a negative amount");
-            // A model that knows no sizes still has storages.
+            // A model that knows no sizes still has storages: a value that aliases nothing allocates one.
             const bool allocates = size > bytes{} || !aliases;
             p.allocates.push_back(allocates);
             if (allocates) lives_.push_back({x, size, 0, 0, p.kind.back() == op_kind::input, false});
@@ -172,6 +176,7 @@ private:
         p.writes.close_row();
     }
 
+    /// Computes the lives and the profile for the order that `sequence_` holds.
     void follow() {
         for (std::uint32_t at = 0; at < sequence_.size(); ++at) {
             const std::uint32_t t = sequence_[at];
@@ -200,27 +205,27 @@ private:
     }
 
     G graph_;
-    std::vector<std::uint32_t> operation_;     // by index
-    std::vector<std::uint32_t> sequence_;      // by position: operations
-    std::vector<std::uint32_t> first_result_;  // by operation: values
-    std::vector<std::uint32_t> first_own_;     // by operation: storages it allocates
-    index_lists storages_;                     // by value
-    index_lists uses_;                         // by operation: storages
+    std::vector<std::uint32_t> operation_;     // by index: the operation's number
+    std::vector<std::uint32_t> sequence_;      // by position: the operation's number
+    std::vector<std::uint32_t> first_result_;  // by operation: the first of its values
+    std::vector<std::uint32_t> first_own_;     // by operation: the first of the storages that it allocates
+    index_lists storages_;                     // by value: the storages that it lives in
+    index_lists uses_;                         // by operation: the storages that it needs
     std::vector<storage_life<G>> lives_;
     std::vector<live_storage> profile_;  // by position
     live_storage most_bytes_, most_storages_;
 };
 
 /// The storages of `g` and their lives in program order, which must be topological. Sizes, aliases, in-place writes and
-/// waits are those of `model`. Deterministic. O(V + E + uses) time, and for every use of a value its place among the
-/// results of its producer; space about 40 bytes per vertex and 60 per storage.
+/// waits are what `model` says they are. The result is deterministic. It takes O(V + E + uses) time, plus a search
+/// among the results of the producer for every use of a value, and about 40 bytes per vertex and 60 per storage.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] buffer_liveness<G> liveness_of(G g, M model) {
     return buffer_liveness<G>(g, model);
 }
 
-/// As above, but under `order`; program order need not be topological. What a value aliases must come before it.
+/// The same under `order`; program order need not be topological. A value must come after what it aliases.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] buffer_liveness<G> liveness_of(G g, M model, const topological_order<vertex_t<G>>& order) {

@@ -1,8 +1,9 @@
-// A topological order that stays one while vertices of the graph are merged and edges are added, or says why it cannot.
+// A topological order that is maintained while vertices of the graph are merged and edges are added. A change that
+// would make an order impossible is refused, with the path that forbids it.
 //
-// The user's graph is not touched: merges and edges live in an overlay. What "if these were one operation" would do to
-// the order is so tried out before anything is rewritten. Who asks about reachability as well, or wants to take steps
-// back, uses incremental_reachability.
+// The user's graph is not touched, because merges and edges are kept in an overlay. That is how a transform finds out
+// what "if these were one operation" would mean before anything is rewritten. Those who also ask about reachability, or
+// want to undo changes, use incremental_reachability.
 #ifndef STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
 #define STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
 
@@ -20,17 +21,17 @@
 
 namespace stretto {
 
-/// `after` depends on `before`.
+/// The dependence of `after` on `before`.
 template <handle V>
 struct dependence {
     V before, after;
     friend bool operator==(const dependence&, const dependence&) = default;
 };
 
-/// The witness of a refusal: a path that would become a cycle. It begins with `from` and ends with `to`; `via` is the
-/// vertex behind `from` on it, or `from` itself where the two alone say it all (the wait that the start depends on).
-/// Small, because refusals are frequent; `path(witness)` of the structure that refused unfolds it into all its
-/// vertices.
+/// The witness of a refusal: a path that the change would have closed to a cycle. It begins with `from` and ends with
+/// `to`; `via` is the vertex after `from` on it, or `from` itself where the two ends alone say enough (a wait that a
+/// start depends on). It is small because refusals are frequent; `path(witness)` of the object that refused unfolds it
+/// into all its vertices.
 template <handle V>
 struct blocking_path {
     V from, via, to;
@@ -40,8 +41,8 @@ struct blocking_path {
 template <dependence_graph G>
 class incremental_reachability;
 
-/// The members of a merged vertex, the first in program order first, the rest in no order to rely on but always the
-/// same. Valid until the next change. As a range: forward, by value.
+/// The members of a merged vertex as a forward range of handles. The first in program order comes first; the others
+/// come in an order that is always the same but means nothing. The range is valid until the next change.
 template <dependence_graph G>
 class merged_members {
     using graph_type = typename detail::dynamic_order<typename detail::program_ids<G>::view_type>::graph_type;
@@ -62,7 +63,7 @@ public:
     private:
         const merged_members* range_;
         std::uint32_t at_;
-        bool begun_;  // the ring closes where it began
+        bool begun_;  // the members form a ring, so the end is where it began
     };
 
     merged_members(const detail::program_ids<G>& ids, const graph_type& graph, std::uint32_t root)
@@ -77,18 +78,21 @@ private:
     std::uint32_t root_;
 };
 
-/// The overlay and its order. Merging is contraction: edges between members vanish, and merging is refused only where a
-/// path leaves the merged vertex and comes back. O(V + E) to build; 52 bytes per vertex besides a snapshot of the graph
-/// (of a snapshot_view none is made, it must outlive this), 16 per added edge. A change costs the edges on the smaller
-/// side of what has to move, times the logarithm of their number; that is a handful in a training step, and O(E) at
-/// worst. Deterministic, and nothing is allocated once buffers have grown. Neither copied nor moved; one thread.
+/// The overlay and its order. Merging is contraction: edges between members vanish, and a merge is refused only if a
+/// path leaves the merged vertex and comes back.
+///
+/// Building takes O(V + E) time and 52 bytes per vertex, plus a snapshot of the graph (none is made of a snapshot_view,
+/// which must outlive this object) and 16 bytes per added edge. A change costs the edges on the smaller side of what
+/// has to move, times the logarithm of their number: a handful in a training step, O(E) at worst. The result is
+/// deterministic, and nothing is allocated once the buffers have grown. The object can be neither copied nor moved, and
+/// only one thread may use it.
 template <dependence_graph G>
 class maintained_order {
 public:
     using vertex_type = vertex_t<G>;
     using blocked = blocking_path<vertex_type>;
 
-    /// `order`: any topological order of `g`. It is kept where nothing changes.
+    /// `order` is any topological order of `g`. Vertices that no change moves stay in this order.
     maintained_order(G g, const topological_order<vertex_type>& order) : ids_(g), now_(ids_.view()) {
         STRETTO_ASSERT(order.size() == now_.graph.size(), "this order is not one of this graph");
         for (const vertex_type& v : order) now_.list.append(ids_.id(v));
@@ -96,21 +100,21 @@ public:
     maintained_order(const maintained_order&) = delete;
     maintained_order& operator=(const maintained_order&) = delete;
 
-    /// Makes two vertices one; merging a vertex with itself changes nothing. Returns the leader of the result. Refused
-    /// if one depends on the other through a third.
+    /// Makes two vertices one and returns the leader of the result. Merging a vertex with itself changes nothing. The
+    /// merge is refused, with the path as the error, if one vertex depends on the other through a third.
     expected<vertex_type, blocked> try_merge(vertex_type a, vertex_type b) {
         now_.forget_history();
         return merge_two(ids_.id(a), ids_.id(b));
     }
-    /// Makes a set of vertices one, all or none. Precondition: not empty. Refused exactly if a path leaves the set and
-    /// comes back.
+    /// Makes the vertices of `set` one, all of them or none, and returns the leader. The merge is refused, with the
+    /// path as the error, exactly if a path leaves the set and comes back. Precondition: the set is not empty.
     expected<vertex_type, blocked> try_merge(std::span<const vertex_type> set) {
         now_.forget_history();
         const auto before = now_.now();
         return merge_set(set, [&] { now_.undo_to(before); });
     }
-    /// Refused if `before` depends on `after` already, or both are members of one vertex. Adding an edge twice gives
-    /// two.
+    /// Adds a dependence. It is refused if `before` depends on `after` already, or if both are members of one vertex.
+    /// An edge that is added twice is there twice.
     expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
         now_.forget_history();
         const std::uint32_t tail = ids_.id(before), head = ids_.id(after);
@@ -119,14 +123,15 @@ public:
         return dependence<vertex_type>{before, after};
     }
 
-    /// Whether the merged vertex of `a` comes before that of `b` in the order. O(1). If it does not, `b` does not
-    /// depend on `a`, or they are one.
+    /// Whether the merged vertex of `a` comes before that of `b` in the order. O(1). If it does not, either the two are
+    /// one or `b` does not depend on `a`.
     [[nodiscard]] bool precedes(vertex_type a, vertex_type b) const { return now_.list.precedes(root(a), root(b)); }
-    /// The vertex that stands for what `v` is part of: its first member in program order, or `v` if it is alone. O(1).
+    /// The vertex that stands for whatever `v` is part of: its first member in program order, or `v` itself if it is
+    /// alone. O(1).
     [[nodiscard]] vertex_type leader(vertex_type v) const { return ids_.vertex(now_.graph.first(root(v))); }
     /// Everything that `v` has been merged with, `v` included.
     [[nodiscard]] merged_members<G> members(vertex_type v) const { return {ids_, now_.graph, root(v)}; }
-    /// The leaders of all vertices, merged or alone, in the order as it is now. O(V).
+    /// The leaders of all vertices, merged or alone, in the present order. O(V).
     [[nodiscard]] std::vector<vertex_type> leaders() const {
         std::vector<vertex_type> all;
         for (std::uint32_t v = now_.list.front(); v != now_.list.end(); v = now_.list.next(v))
@@ -134,12 +139,12 @@ public:
         return all;
     }
 
-    /// A path with the fewest edges from `from` to `to`, both included; empty if there is none. Neighbours on it are an
-    /// edge, or members of one merged vertex. O(edges between the two in the order).
+    /// A path from `from` to `to` with the fewest edges, both ends included; empty if there is none. Two neighbours on
+    /// the path are the ends of an edge, or members of the same merged vertex. O(edges between the two in the order).
     [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) {
         return vertices(now_.path(ids_.id(from), ids_.id(to)));
     }
-    /// The vertices of a witness. Valid until the next change.
+    /// Unfolds a witness into all the vertices of its path. A witness is valid until the next change.
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) {
         auto ids = now_.path(ids_.id(witness.via), ids_.id(witness.to));
         if (!(witness.via == witness.from)) ids.insert(ids.begin(), ids_.id(witness.from));
@@ -171,8 +176,9 @@ private:
         }
         return leader_of_root(now_.graph.merge(a, b));
     }
-    /// Merging neighbours of the set in the order, one after the other, leaves the rest of the set where it is. So no
-    /// third member can come to stand between two, and pairs are refused exactly if the set must be.
+    /// Merges the first two members of the set in the order, then the result with the third, and so on. Merging two
+    /// members that have none of the others between them leaves those where they are, so no third member can come to
+    /// stand between two, and one of these merges is refused exactly if the set must be.
     template <class Undo>
     expected<vertex_type, blocked> merge_set(std::span<const vertex_type> set, Undo undo) {
         STRETTO_ASSERT(!set.empty(), "there is no vertex to merge");

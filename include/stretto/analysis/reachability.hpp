@@ -1,8 +1,9 @@
-// Does u reach v? An exact index for any acyclic graph, built once, asked often.
+// Does u reach v? This is an exact index for any acyclic graph: it is built once and asked often.
 //
-// Labels of constant size answer most questions by comparison, and prune the search that answers the others. Two kinds
-// of them, and two of indices that never search, trade memory for generality; the index measures, by counting steps of
-// searches and never by timing, which is the first that is good enough for the graph at hand, and says so.
+// Labels of constant size answer most questions by comparison, and they prune the search that answers the others. There
+// are two kinds of such labels, and two kinds of indices that never search; each kind trades memory for generality. The
+// index finds out which kind is the first that is good enough for the graph at hand, and says which it has chosen and
+// why. It counts the steps of searches and never measures time, so the choice is the same on every machine.
 #ifndef STRETTO_ANALYSIS_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_REACHABILITY_HPP
 
@@ -23,60 +24,65 @@
 
 namespace stretto {
 
-/// How reachability is stored.
+/// The four ways to store reachability.
 enum class reachability_kind : std::uint8_t {
-    spine_labels,    ///< 8 bytes per vertex, 12 if indices are not positions: for one long graph, as training steps are
-    support_labels,  ///< 32 bytes per vertex: for several long parts side by side, as micro-batches are
-    closure_rows,    ///< half a bit per pair of vertices: for small graphs; questions never lead to a search
-    hub_labels       ///< some 100 bytes per vertex: the same for large graphs
+    spine_labels,  ///< 8 bytes per vertex, 12 if indices are not positions; for one long graph, such as a training step
+    support_labels,  ///< 32 bytes per vertex; for several long parts side by side, such as micro-batches
+    closure_rows,    ///< half a bit per pair of vertices; for small graphs; no question leads to a search
+    hub_labels       ///< some 100 bytes per vertex; for large graphs; no question leads to a search
 };
 
 /// Why an index is of its kind.
 enum class reachability_reason : std::uint8_t {
-    demanded,      ///< by the caller
-    few_steps,     ///< the first kind whose searches are short
-    no_search,     ///< searches are long with both kinds that need some
-    fewest_steps,  ///< searches are long, and hub labels would be too many: the better of the two kinds that search
+    demanded,      ///< the caller asked for it
+    few_steps,     ///< it is the first kind whose searches are short
+    no_search,     ///< searches are long with both kinds that may need them
+    fewest_steps,  ///< searches are long and hub labels would be too many: the better of the two kinds that search
 };
 
-/// What a kind of index did on a sample of questions. Uniformly random pairs in topological order, always the same.
+/// How a kind of index did on a sample of questions: pairs in topological order, drawn uniformly by a fixed generator.
 struct reachability_trial {
     std::uint32_t pairs = 0;  ///< questions asked; 0 if this kind was not tried, or never searches
-    std::uint64_t steps = 0;  ///< edges that searches followed in total; the trial ends early when there are too many
-    std::size_t bytes = 0;    ///< of the index; 0 if it was not built to its end
+    std::uint64_t steps = 0;  ///< edges that the searches followed in total; a trial that takes too many ends early
+    std::size_t bytes = 0;    ///< size of the index; 0 if it was not completed
+    /// The average number of steps per question; 0 if there was no question.
     [[nodiscard]] double mean_steps() const {
         return pairs == 0 ? 0 : static_cast<double>(steps) / static_cast<double>(pairs);
     }
     friend bool operator==(const reachability_trial&, const reachability_trial&) = default;
 };
 
-/// The same on every machine, for the same graph, order, and order in which the view names neighbours.
+/// Which kind was chosen, and what the choice rests on. It is the same on every machine for the same graph, the same
+/// order, and the same sequence in which the view lists neighbours.
 struct reachability_choice {
     reachability_kind kind = reachability_kind::spine_labels;
     reachability_reason reason = reachability_reason::few_steps;
-    reachability_trial trials[4];  ///< by kind
+    reachability_trial trials[4];  ///< one for each kind
 
+    /// The trial of one kind.
     [[nodiscard]] const reachability_trial& trial(reachability_kind k) const {
         return trials[static_cast<std::size_t>(k)];
     }
-    /// Of the index, without workspaces.
+    /// The size of the index in bytes, without workspaces.
     [[nodiscard]] std::size_t bytes() const { return trial(kind).bytes; }
     friend bool operator==(const reachability_choice&, const reachability_choice&) = default;
 };
 
-/// Exact reachability on the graph that `order` is an order of. What the view refers to must outlive the index and stay
-/// as it is. Precondition: fewer than 2^28 vertices. Building: O(V + E) time, in three passes and without scratch for
-/// spine labels; about 26 passes and 100 bytes per vertex and 8 per edge of scratch for support labels; O(V E / 128)
-/// time for rows of the closure; O(V L (L + E/V)) time for hub labels, L of them per vertex. No recursion, no hashing.
-/// Deterministic. Sources: the documentation of detail/spine_labels.hpp, support_labels.hpp, closure_rows.hpp and
-/// hub_labels.hpp.
+/// Exact reachability on a graph, of which `order` is a topological order. Whatever the view refers to must outlive the
+/// index and stay unchanged. Precondition: fewer than 2^28 vertices.
+///
+/// The cost of building depends on the kind. Spine labels take O(V + E) time in three passes and no scratch memory.
+/// Support labels take about 26 passes, with 100 bytes per vertex and 8 per edge of scratch. Rows of the closure take
+/// O(V E / 128) time. Hub labels take O(V L (L + E/V)) time if there are L of them per vertex. There is no recursion
+/// and no hashing, and everything is deterministic. Sources: detail/spine_labels.hpp, detail/support_labels.hpp,
+/// detail/closure_rows.hpp and detail/hub_labels.hpp name theirs.
 template <dependence_graph G>
 class reachability {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// What a question needs to remember while it is answered: one per thread. A bit per vertex, and what the longest
-    /// search so far has needed; nothing is allocated until a search is longer than all before.
+    /// The memory that a question needs while it is answered; each thread needs its own. It takes a bit per index, and
+    /// what the longest search so far has needed: nothing is allocated until a search is longer than all before.
     class workspace {
     public:
         explicit workspace(const reachability& index) : search_(index.graph_.index_bound()) {}
@@ -86,8 +92,9 @@ public:
         detail::pruned_search<G> search_;
     };
 
-    /// Chooses the kind: the first whose searches take no more than 8 steps per question on average over at most 1,000
-    /// sample questions. Rows of the closure are for at most 16,384 vertices; hub labels are given up at 40 per vertex.
+    /// Builds the first kind whose searches take no more than 8 steps per question on average, over a sample of at most
+    /// 1,000 questions. Rows of the closure are considered for at most 16,384 vertices; hub labels are given up when
+    /// there are more than 40 per vertex.
     reachability(G g, const topological_order<vertex_type>& order) : graph_(g), own_(*this) {
         make_spine(order);
         choice_.trials[0] = try_kind(spine_, order);
@@ -113,7 +120,7 @@ public:
         if (choice_.kind != reachability_kind::support_labels) supports_ = {};
     }
 
-    /// Of the given kind, whatever it costs.
+    /// Builds an index of the given kind, whatever it costs.
     reachability(G g, const topological_order<vertex_type>& order, reachability_kind kind) : graph_(g), own_(*this) {
         choice_.kind = kind;
         choice_.reason = reachability_reason::demanded;
@@ -133,11 +140,12 @@ public:
         }
     }
 
-    /// Whether there is a path from `u` to `v`; every vertex reaches itself. Both must be in the order.
-    /// O(1) where labels decide; else a search in the part of the graph that they leave open, at most O(V + E).
+    /// Whether there is a path from `u` to `v`. Every vertex reaches itself. O(1) where the labels decide; otherwise a
+    /// search of the part of the graph that they leave open, O(V + E) at worst. Precondition: both vertices are in the
+    /// order.
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v) { return reaches(u, v, own_); }
 
-    /// As above, for several threads at once, each with a workspace of its own.
+    /// The same for several threads at once, each with a workspace of its own.
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v, workspace& scratch) const {
         switch (choice_.kind) {
             case reachability_kind::spine_labels:
@@ -156,7 +164,7 @@ public:
     [[nodiscard]] const reachability_choice& choice() const noexcept { return choice_; }
 
 private:
-    static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // on average; in a trial
+    static constexpr std::uint32_t most_steps = 8, most_pairs = 1000;  // per question, on average; questions in a trial
     static constexpr std::uint64_t most_hubs = 40;                     // per vertex
     static constexpr std::size_t most_rows = 16'384;
 
@@ -194,13 +202,13 @@ private:
         return position;
     }
 
-    /// Asks the sample.
+    /// Asks the sample questions of an index that may search.
     template <class Labels>
     reachability_trial try_kind(const Labels& labels, const topological_order<vertex_type>& order) {
         reachability_trial trial{0, 0, labels.bytes()};
         if (order.size() < 2) return trial;
         std::uint64_t state = 0x9E3779B97F4A7C15u;
-        // Knuth's linear congruential generator (MMIX); its upper bits are good.
+        // Knuth's linear congruential generator (MMIX). Only its upper bits are used, because those are good.
         const auto any_position = [&] {
             state = state * 6364136223846793005u + 1442695040888963407u;
             return static_cast<std::size_t>(((state >> 32) * order.size()) >> 32);
@@ -217,17 +225,18 @@ private:
         }
         return trial;
     }
+    /// Whether the searches of a trial were short enough. A trial that ended early was not.
     static bool good_enough(const reachability_trial& trial) {
         return trial.steps <= std::uint64_t{most_steps} * trial.pairs;
     }
 
     G graph_;
     reachability_choice choice_;
-    detail::spine_labels<> spine_;          // empty unless it is the kind
-    detail::support_labels supports_;       // likewise
-    detail::closure_rows<> rows_;           // by position
-    detail::hub_labels<> hubs_;             // likewise
-    std::vector<std::uint32_t> positions_;  // by index; for what is by position
+    detail::spine_labels<> spine_;  // empty unless it is the kind chosen, as are the next three
+    detail::support_labels supports_;
+    detail::closure_rows<> rows_;           // over positions
+    detail::hub_labels<> hubs_;             // over positions
+    std::vector<std::uint32_t> positions_;  // by index; only for the kinds over positions
     workspace own_;
 };
 

@@ -1,7 +1,7 @@
-// Which storages a value lives in, which of them an operation needs, and which are never freed: the rules that liveness
-// and the task graph share. They read structures of arrays with the members `kind`, `launch`, `first_result`,
-// `operands` and `writes`, as in task_graph: operations numbered in an order that is topological, values in order of
-// theirs.
+// The rules that liveness and the task graph share: which storages a value lives in, which of them an operation needs,
+// and which are never freed. The functions read a structure of arrays that has the members `kind`, `launch`,
+// `first_result`, `operands` and `writes`, as task_graph has. Operations are numbered in a topological order, values in
+// the order of their producers.
 #ifndef STRETTO_ANALYSIS_STORAGE_RULES_HPP
 #define STRETTO_ANALYSIS_STORAGE_RULES_HPP
 
@@ -15,21 +15,22 @@
 
 namespace stretto::detail {
 
-/// No storage, no operation.
+/// Stands for "no storage" and "no operation".
 inline constexpr std::uint32_t nothing = UINT32_MAX;
 
-/// Appends to `storages`, one row per value, the row of the next value: its own storage unless that is `nothing`, and
-/// those of everything it aliases.
+/// Appends to `storages`, which has one row per value, the row of the next value: its own storage, unless that is
+/// `nothing`, and the storages of everything that it aliases, each once.
 template <class = void>
 void add_storages(index_lists& storages, unique_rows<>& rows, std::uint32_t own,
                   std::span<const std::uint32_t> aliases) {
     if (own != nothing) rows.add(storages, own);
-    for (std::uint32_t y : aliases)  // by index: the row of y moves when there is no room
+    for (std::uint32_t y : aliases)  // indexed anew each time, because the row of y moves when `storages` grows
         for (std::size_t k = 0; k < storages[y].size(); ++k) rows.add(storages, storages[y][k]);
     rows.close(storages);
 }
 
-/// Calls f(value) for what is never freed because of operation t: an input's results, and what the output reads.
+/// Calls f(value) for every value that is never freed because of operation t: the results of an input, and what the
+/// output reads.
 template <class Program, class F>
 void for_each_value_kept(const Program& p, std::uint32_t t, F f) {
     if (p.kind[t] == op_kind::input)
@@ -38,8 +39,9 @@ void for_each_value_kept(const Program& p, std::uint32_t t, F f) {
         for (std::uint32_t x : p.operands[t]) f(x);
 }
 
-/// Row t: the storages that must be there until operation t has run: those of what it returns, reads or writes in place
-/// and, if it waits for a collective, of what that reads. Only those that are `wanted(t, storage)`.
+/// Row t of the result holds the storages that must exist until operation t has run, each once: those of the values
+/// that it returns, reads or writes in place and, if it waits for a collective, those of the values that the collective
+/// reads. Only storages for which `wanted(t, storage)` is true are included.
 template <class Program, class Wanted>
 [[nodiscard]] index_lists derive_touched(const Program& p, const index_lists& storages, Wanted wanted) {
     const std::size_t operations = p.operands.rows();

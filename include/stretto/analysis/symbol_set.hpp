@@ -1,6 +1,6 @@
-// A set of symbols: small numbers that stand for whatever is traced through a graph, a dynamic dimension, a parameter,
-// a process group. One bit each, as many as a few machine words hold, so that the union of two sets is a few
-// instructions whatever is in them.
+// A set of symbols. Symbols are small numbers that stand for whatever is traced through a graph: a dynamic dimension, a
+// parameter, a process group. The set has one bit for each, as many as fit in a few machine words, so that a union
+// takes a few instructions whatever the sets hold.
 #ifndef STRETTO_ANALYSIS_SYMBOL_SET_HPP
 #define STRETTO_ANALYSIS_SYMBOL_SET_HPP
 
@@ -13,21 +13,22 @@
 
 namespace stretto {
 
-/// Subset of the symbols 0 .. Symbols-1. A trivially copyable value of Symbols/8 bytes, aligned to them.
+/// A subset of the symbols 0 .. Symbols-1: a trivially copyable value of Symbols/8 bytes, aligned to its size. All
+/// operations are constant expressions. Precondition everywhere: a symbol is below Symbols.
 template <std::size_t Symbols>
 class alignas(Symbols / 8) symbol_set {
     static_assert(Symbols == 64 || Symbols == 128 || Symbols == 256 || Symbols == 512,
                   "a symbol_set has room for 64, 128, 256 or 512 symbols");
 
 public:
-    /// The number of symbols there are.
+    /// The number of symbols that a set has room for.
     static constexpr std::size_t capacity = Symbols;
 
     constexpr symbol_set() = default;
     constexpr symbol_set(std::initializer_list<std::size_t> symbols) {
         for (std::size_t s : symbols) insert(s);
     }
-    /// Every symbol.
+    /// The set of all symbols.
     [[nodiscard]] static constexpr symbol_set all() {
         symbol_set set;
         for (std::uint64_t& w : set.words_) w = ~std::uint64_t{0};
@@ -46,6 +47,7 @@ public:
         STRETTO_ASSERT(symbol < Symbols, "this symbol_set has no room for that symbol");
         words_[symbol / 64] &= ~(std::uint64_t{1} << (symbol % 64));
     }
+    /// The number of symbols in the set.
     [[nodiscard]] constexpr std::size_t size() const {
         std::size_t n = 0;
         for (std::uint64_t w : words_) n += static_cast<std::size_t>(std::popcount(w));
@@ -73,7 +75,7 @@ public:
     friend constexpr symbol_set operator&(const symbol_set& a, const symbol_set& b) { return symbol_set(a) &= b; }
     friend constexpr symbol_set operator-(const symbol_set& a, const symbol_set& b) { return symbol_set(a) -= b; }
 
-    /// Without a branch per word: the sets compared are mostly equal.
+    /// Compares without a branch for each word, because the sets that are compared are mostly equal.
     friend constexpr bool operator==(const symbol_set& a, const symbol_set& b) {
         std::uint64_t differ = 0;
         for (std::size_t k = 0; k < Symbols / 64; ++k) differ |= a.words_[k] ^ b.words_[k];

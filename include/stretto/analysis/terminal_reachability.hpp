@@ -1,6 +1,7 @@
-// Reachability among a few vertices, the terminals: usually the collectives of a step. One bit per pair.
+// Reachability among a few vertices, the terminals: usually the collectives of a step. The answers are a table with one
+// bit per pair.
 //
-// Sweeps over the graph carry 512 bits per vertex: which of 512 terminals reach it.
+// It is filled by sweeps over the graph that carry 512 bits per vertex: which of 512 terminals reach it.
 #ifndef STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
 
@@ -14,16 +15,16 @@
 
 namespace stretto {
 
-/// A table: independent of the graph once it is built. T terminals take T^2/16 bytes, half a table, since no vertex
-/// reaches an earlier one, and 4 bytes per index. Building: T/512 sweeps, rounded up, each from the first of its
-/// terminals to the last of all; O((V + E) T / 512) words of 512 bits, and 64 bytes per vertex of scratch.
-/// Deterministic; no recursion, no hashing.
+/// A table of which terminal reaches which; it does not look at the graph once it is built. T terminals take T^2/16
+/// bytes, half a table because no vertex reaches an earlier one, and 4 bytes per index. Building makes ceil(T/512)
+/// sweeps, each from the first of its terminals to the last of all: O((V + E) T / 512) operations on 512 bits, with 64
+/// bytes per index of scratch. The result is deterministic; there is no recursion and no hashing.
 template <dependence_graph G>
 class terminal_reachability {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// `terminals`: a range of vertices in the order, each once.
+    /// `terminals` is a range of vertices of the order, each listed once.
     template <iterable_of<vertex_type> R>
     terminal_reachability(G g, const topological_order<vertex_type>& order, R&& terminals)
         : graph_(g), number_(g.index_bound(), none) {
@@ -45,21 +46,23 @@ public:
         for (std::size_t first = 0; first < size_; first += lanes::count) sweep(order, at, first, reaching);
     }
 
-    /// Whether there is a path from terminal `u` to terminal `v`; a terminal reaches itself. O(1).
+    /// Whether there is a path from terminal `u` to terminal `v`. A terminal reaches itself. O(1). Precondition: both
+    /// are terminals.
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v) const {
         return reaches_number(number_of(u), number_of(v));
     }
-    /// By number, which saves looking the vertices up.
+    /// The same for the numbers of two terminals, which saves looking them up.
     [[nodiscard]] bool reaches_number(std::size_t from, std::size_t to) const {
         STRETTO_ASSERT(from < size_ && to < size_, "this is not the number of a terminal");
         return from <= to && ((words_[row_begin(to) + from / 64] >> (from % 64)) & 1u);
     }
-    /// Terminals are numbered in topological order.
+    /// The number of a terminal. Terminals are numbered from 0 in topological order.
     [[nodiscard]] std::size_t number_of(vertex_type v) const {
         STRETTO_ASSERT(number_[graph_.index(v)] != none, "this vertex is no terminal");
         return number_[graph_.index(v)];
     }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// The size of the table and of the numbers, in bytes.
     [[nodiscard]] std::size_t bytes() const noexcept {
         return words_.size() * sizeof(std::uint64_t) + number_.size() * sizeof(std::uint32_t);
     }
@@ -67,18 +70,20 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
+    /// The bits that one sweep carries for one vertex: a cache line.
     struct alignas(64) lanes {
         static constexpr std::size_t words = 8, count = 64 * words;
         std::uint64_t word[words] = {};
     };
 
-    /// Row `number` says which terminals reach it; it ends with its own word.
+    /// Where the row of a terminal begins. It says which terminals reach that one, and ends with the word that its own
+    /// bit is in.
     static std::size_t row_begin(std::size_t number) {
         const std::size_t word = number / 64;
         return 32 * word * (word + 1) + number % 64 * (word + 1);
     }
 
-    /// Terminals `first` and the 511 behind it.
+    /// Carries terminal `first` and the 511 after it through the graph, and writes their column of words into all rows.
     void sweep(const topological_order<vertex_type>& order, const std::vector<std::uint32_t>& at, std::size_t first,
                std::vector<lanes>& reaching) {
         if (first > 0)

@@ -1,9 +1,9 @@
-// Topological order, stable with respect to program order, or the cycle that makes one impossible.
+// A topological order that is stable with respect to program order, or the cycle that makes one impossible.
 //
-// Program order is kept wherever it can be: only what is listed behind a vertex that depends on it moves, forward to
-// just before the first such vertex. Kahn's algorithm would let the dependent wait instead, and what depends on that,
-// and so on: where a pass adds an operation at the end of the program and lets earlier ones read it, half the program
-// would change places for the sake of one operation.
+// Program order is kept wherever it can be. Only vertices that are listed after one that depends on them move: forward,
+// to just before the first such vertex. Kahn's algorithm would make the dependent vertex wait instead, and what depends
+// on that, and so on. Where a pass adds an operation at the end of the program and lets earlier ones read it, half the
+// program would then change places for the sake of one operation.
 #ifndef STRETTO_ANALYSIS_TOPOLOGICAL_ORDER_HPP
 #define STRETTO_ANALYSIS_TOPOLOGICAL_ORDER_HPP
 
@@ -23,8 +23,9 @@
 
 namespace stretto {
 
-/// The witness of a failure: each vertex depends on the one before it, and the first on the last. A self-loop is a
-/// cycle of one vertex. Begins at its first vertex in program order.
+/// The witness that a graph has no topological order. Each vertex depends on the one before it, and the first on the
+/// last; a self-loop is a cycle of one vertex. The cycle begins with whichever of its vertices comes first in program
+/// order.
 template <handle V>
 struct cycle {
     std::vector<V> vertices;
@@ -35,8 +36,8 @@ namespace detail {
 struct topological_order_maker;
 }
 
-/// Every vertex once, behind all its predecessors. A witness type: only topological_sort makes one, so a function
-/// that takes it need not check. Says nothing about a graph that has changed since.
+/// Every vertex once, after all its predecessors. This is a witness type: only topological_sort constructs one, so a
+/// function that takes it need not check. It says nothing about a graph that has changed since.
 template <handle V>
 class topological_order {
 public:
@@ -57,7 +58,8 @@ private:
 
 namespace detail {
 
-/// For topological_sort alone. (A friend function template with constraints is one that clang 16 does not recognise.)
+/// Constructs topological_order for topological_sort, the only function that may. (A constrained friend function
+/// template would do, but clang 16 does not recognise one.)
 struct topological_order_maker {
     template <handle V>
     static topological_order<V> make(std::vector<V> vertices) {
@@ -65,8 +67,8 @@ struct topological_order_maker {
     }
 };
 
-/// Whether vertices() lists every vertex behind its predecessors. `vertices` gets those before the first that it does
-/// not.
+/// Whether vertices() lists every vertex after its predecessors. If it does not, `vertices` ends up with what precedes
+/// the first vertex that is listed too early.
 template <dependence_graph G>
 bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
     if constexpr (std::is_same_v<G, snapshot_view>) {
@@ -99,15 +101,16 @@ bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
 
 }  // namespace detail
 
-/// The vertices in program order, except that what is listed behind a vertex that depends on it is drawn forward to
-/// just before the first such vertex. Several that one vertex needs come in program order, each behind what it needs
-/// itself: depth-first along predecessors. So a program order that is topological comes back unchanged, an operation
-/// that was added at the end moves alone, and the result does not depend on the order in which the view names
-/// neighbours. (Rows of a snapshot_view are followed as they stand; those of a snapshot ascend.) Failure: a cycle.
+/// The vertices in program order, except that a vertex which is listed after one that depends on it is drawn forward to
+/// just before the first such vertex. If one vertex needs several that way, they come in program order, each after what
+/// it needs itself: depth first along predecessors. A program order that is topological thus comes back unchanged, an
+/// operation that was added at the end moves alone, and the result does not depend on the order in which the view lists
+/// neighbours. (The rows of a snapshot_view are followed as they stand; those of a snapshot ascend.) The error is a
+/// cycle.
 ///
-/// One pass and a bit per index up to the first vertex that is listed too early; from there on O(V + E). Scratch: a
-/// byte per vertex and up to 48 per vertex of the longest path that is drawn forward at once, and a snapshot, unless
-/// the view is one. No recursion, no hashing.
+/// It takes one pass and a bit per index up to the first vertex that is listed too early, and O(V + E) time from there
+/// on. Scratch memory is a byte per vertex, up to 48 bytes per vertex of the longest path that is drawn forward at
+/// once, and a snapshot unless the view is one. There is no recursion and no hashing.
 template <dependence_graph G>
 [[nodiscard]] expected<topological_order<vertex_t<G>>, cycle<vertex_t<G>>> topological_sort(G g) {
     using V = vertex_t<G>;

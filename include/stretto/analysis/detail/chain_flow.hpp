@@ -1,13 +1,14 @@
-// The flow behind Dilworth's theorem: let as many vertices as possible be followed by another one that they reach, each
-// by at most one, and each following at most one. Vertices without a follower are the ends of chains, so a maximum flow
-// is a cover with as few chains as possible, and the cut that proves it maximum is an antichain of that size.
+// The flow behind Dilworth's theorem. As many vertices as possible are to be followed by another one that they reach;
+// each is followed by at most one and follows at most one. The vertices without a follower are the ends of chains, so a
+// maximum flow yields a cover with as few chains as possible, and the cut that proves it maximum is an antichain of
+// that size.
 //
-// Whether one vertex reaches another is never asked: a vertex is split into `in` and `out`, every out has one unit to
-// send, every in takes one, and units travel through whatever lies between, any number through the same vertex. So the
-// network is as large as the graph, where the closure would be quadratic. Edges from an only predecessor to an only
-// successor are contracted first, a greedy sweep places almost all units, and blocking flows along shortest paths place
-// the rest. No recursion. Source: E. A. Dinic, Algorithm for solution of a problem of maximum flow in a network with
-// power estimation, Soviet Math. Doklady 11, 1970.
+// The flow never asks whether one vertex reaches another. Every vertex is split into an `in` and an `out`. Every out
+// has one unit to send and every in takes one; units travel through whatever lies between, and any number may pass
+// through a vertex. The network is therefore as large as the graph, whereas the closure would be quadratic. First,
+// edges from an only predecessor to an only successor are contracted; then a greedy sweep places almost all units, and
+// blocking flows along shortest paths place the rest. There is no recursion. Source: E. A. Dinic, Algorithm for
+// solution of a problem of maximum flow in a network with power estimation, Soviet Math. Doklady 11, 1970.
 #ifndef STRETTO_ANALYSIS_DETAIL_CHAIN_FLOW_HPP
 #define STRETTO_ANALYSIS_DETAIL_CHAIN_FLOW_HPP
 
@@ -19,12 +20,13 @@
 
 namespace stretto::detail {
 
+/// A maximum flow of a graph, computed by the constructor. A node stands for a path of contracted vertices.
 template <class = void>
 class chain_flow {
 public:
-    /// Row v: the predecessors of v, all below v; parallel edges do no harm. Time of everything together: O(V + E) for
-    /// each blocking flow and O(length) for each unit it places; space 60 bytes per vertex and 16 per edge, less what
-    /// is contracted.
+    /// Row v of `predecessors` holds the predecessors of v, all of them below v; parallel edges do no harm. The
+    /// constructor takes O(V + E) time for the greedy sweep and for each blocking flow, and O(length) for each unit
+    /// that the flow places. The object takes 60 bytes per vertex and 16 per edge, less for what is contracted.
     explicit chain_flow(const index_lists& predecessors) {
         contract(predecessors);
         mirror_arcs();
@@ -38,8 +40,8 @@ public:
         while (label()) push();
     }
 
-    /// A largest set of vertices none of which reaches another, ascending. Of several, the latest: every member of any
-    /// other is one of these or reaches one.
+    /// A largest set of vertices none of which reaches another, ascending. Of several such sets it is the latest: every
+    /// member of any other is in it or reaches one that is.
     [[nodiscard]] std::vector<std::uint32_t> antichain() const {
         std::vector<std::uint32_t> vertices;
         for (std::uint32_t v = 0; v < nodes(); ++v)
@@ -47,17 +49,19 @@ public:
         return vertices;
     }
 
-    /// Every vertex in one row, rows ascend, and each vertex reaches the next in its row. Rows in order of their first.
+    /// The vertices in chains: each row ascends, and each vertex reaches the next in its row. Every vertex is in one
+    /// row. Rows come in the order of their first vertices.
     [[nodiscard]] index_lists chains() const;
 
 private:
     static constexpr std::uint32_t unreached = UINT32_MAX;
 
-    // A node stands for a path of contracted vertices. Its `in` and `out` have numbers of their own.
+    // The `in` and the `out` of a node, its halves, have numbers of their own.
     [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(last_.size()); }
     static std::uint32_t in_of(std::uint32_t v) { return 2 * v; }
     static std::uint32_t out_of(std::uint32_t v) { return 2 * v + 1; }
 
+    /// Joins every vertex to its predecessor if that is its only one and has no other successor.
     void contract(const index_lists& predecessors) {
         const std::size_t n = predecessors.rows();
         std::vector<std::uint32_t> degree(n, 0);
@@ -74,13 +78,14 @@ private:
             }
             node_of_[v] = nodes();
             last_.push_back(v);
-            // Only the last of a path has edges that leave it.
+            // Only the last vertex of a path has edges that leave the path.
             for (std::uint32_t u : row) in_.push_back(node_of_[u]);
             first_in_.push_back(static_cast<std::uint32_t>(in_.size()));
         }
     }
 
-    /// Successors, and for each the place of the same arc among the predecessors, where its flow is kept.
+    /// Derives the successors from the predecessors. Each entry knows its counterpart among the predecessors, where the
+    /// flow of the arc is stored.
     void mirror_arcs() {
         first_out_.assign(nodes() + 1, 0);
         for (std::uint32_t u : in_) ++first_out_[u + 1];
@@ -96,15 +101,16 @@ private:
             }
     }
 
-    /// In order, every node takes a unit that waits at one of its predecessors; what still waits at a predecessor that
-    /// has no later successor travels on. Units that nobody took go back to where they came from.
+    /// Places most of the units. In order, each node takes a unit that waits at one of its predecessors. When a
+    /// predecessor has no later successor, what still waits there travels on. At the end, units that nobody took go
+    /// back to where they came from.
     void place_greedily() {
         std::vector<std::uint32_t> waiting(nodes(), 0), later(nodes());
         for (std::uint32_t v = 0; v < nodes(); ++v) {
             later[v] = first_out_[v + 1] - first_out_[v];
             std::uint32_t taken = unreached;
             for (std::uint32_t slot = first_in_[v]; slot < first_in_[v + 1]; ++slot)
-                // From whom has the fewest others to give it to.
+                // It takes from the predecessor that has the fewest others to give it to.
                 if (waiting[in_[slot]] != 0 && (taken == unreached || later[in_[slot]] < later[in_[taken]]))
                     taken = slot;
             if (taken != unreached) {
@@ -136,8 +142,8 @@ private:
         }
     }
 
-    /// Distances, in the residual network, from the outs that still have their unit; up to the nearest ins without one.
-    /// Returns whether there are any: if not, the labels are the cut.
+    /// Labels the halves with their distances in the residual network from the outs that still have their unit, as far
+    /// as the nearest ins that have none. Returns whether there are such ins; if not, the labels are the cut.
     bool label() {
         for (std::uint32_t& l : level_) l = unreached;
         queue_.clear();
@@ -162,13 +168,14 @@ private:
         }
         return found != unreached;
     }
+    /// Labels a half, unless it has a label already, and queues it.
     void reach(std::uint32_t x, std::uint32_t level) {
         if (level_[x] != unreached) return;
         level_[x] = level;
         queue_.push_back(x);
     }
 
-    /// A blocking flow in the labelled network: depth first, each arc given up once it has led nowhere.
+    /// Finds a blocking flow in the labelled network, depth first. An arc that has led nowhere is not tried again.
     void push() {
         for (std::uint32_t& a : arc_) a = 0;
         for (std::uint32_t root = 0; root < nodes(); ++root) {
@@ -189,7 +196,8 @@ private:
         }
     }
 
-    /// The end of the next arc of `x` that leads one level on; `unreached` if there is none. Arc 0 joins the halves.
+    /// The end of the next arc of half `x` that leads one level further; `unreached` if there is none. Arc 0 joins the
+    /// two halves of a node.
     std::uint32_t advance(std::uint32_t x) {
         const std::uint32_t v = x / 2, level = level_[x] + 1;
         if (x == out_of(v)) {
@@ -211,6 +219,7 @@ private:
         return unreached;
     }
 
+    /// Moves one unit along the path that `push` has found.
     void send_along_path() {
         preceded_[path_.back() / 2] = true;
         for (std::size_t i = 0; i + 1 < path_.size(); ++i) {
@@ -225,21 +234,22 @@ private:
         }
     }
 
-    std::vector<std::uint32_t> node_of_;          // by vertex
-    std::vector<std::uint32_t> last_;             // of the vertices of a node
+    std::vector<std::uint32_t> node_of_;          // by vertex: its node
+    std::vector<std::uint32_t> last_;             // by node: the last of its vertices
     std::vector<std::uint32_t> first_in_, in_;    // predecessors
     std::vector<std::uint32_t> first_out_, out_;  // successors
-    std::vector<std::uint32_t> slot_;             // by place in out_: place in in_
+    std::vector<std::uint32_t> slot_;             // by place in out_: the place of the same arc in in_
     std::vector<std::uint32_t> flow_;             // by place in in_
-    std::vector<std::uint32_t> through_;          // units that pass a node
-    std::vector<char> preceded_, followed_;       // whether its in has taken, its out has sent a unit
+    std::vector<std::uint32_t> through_;          // by node: the units that pass through it
+    std::vector<char> preceded_, followed_;       // by node: whether its in has taken a unit, and its out has sent one
     std::vector<std::uint32_t> level_, arc_;      // by half
     std::vector<std::uint32_t> queue_, path_;
 };
 
 template <class Void>
 index_lists chain_flow<Void>::chains() const {
-    // Units get names: those of the chains they carry on. Those that leave a node together stay together, as a list.
+    // Units get names here: those of the chains that they carry on. The units that leave a node together are kept
+    // together as a linked list.
     struct list {
         std::uint32_t first = unreached, last = unreached;
     };

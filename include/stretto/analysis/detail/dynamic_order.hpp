@@ -1,6 +1,7 @@
 // A topological order of a graph that is being rewritten. When an edge or a merge puts two vertices into the wrong
-// order, the vertices between them that must move are searched from both ends, edge by edge in turn, and whichever
-// search ends first moves what it has found: the smaller side. A search that meets the other has found a cycle.
+// order, the vertices between them that have to move are searched for from both ends, edge by edge in turn. Whichever
+// search ends first moves what it has found, so only the smaller side moves. If the two searches meet, there is a
+// cycle.
 //
 // Sources: D. J. Pearce, P. H. J. Kelly, A dynamic topological sort algorithm for directed acyclic graphs, JEA 11, 2006
 // (the affected region); M. A. Bender, J. T. Fineman, S. Gilbert, R. E. Tarjan, A new approach to incremental cycle
@@ -21,12 +22,12 @@
 
 namespace stretto::detail {
 
-/// Which vertices a search has met. Beginning a new one forgets the last in O(1).
+/// The vertices that a search has met. A new search forgets the last one in O(1) by taking colours that no vertex has.
 template <class Id>
 class visit_stamps {
 public:
     visit_stamps(std::size_t size, stamp_column<Id> stamps) : stamp_(stamps), size_(size) { clear(); }
-    /// Two colours that no vertex has yet: the one returned, and the next.
+    /// Begins a search with two colours that no vertex has yet: the one that is returned, and the next number.
     std::uint32_t begin_search() {
         if (last_ >= UINT32_MAX - 2) {
             clear();
@@ -48,8 +49,9 @@ private:
     std::uint32_t last_ = 0;
 };
 
-/// Over ids; merged vertices are named by their roots. Whoever merges calls make_room_for_merge, then graph.merge. 52
-/// bytes per vertex, in which there is room for labels. Neither copied nor moved.
+/// The order, the merged graph and the stamps of searches, all over ids; a merged vertex is named by its root. To merge
+/// two vertices, call make_room_for_merge and then graph.merge. It takes 52 bytes per vertex, which include room for
+/// labels. The object can be neither copied nor moved.
 template <class Base>
 class dynamic_order {
 public:
@@ -57,7 +59,7 @@ public:
     using graph_type = merged_graph<Base, root_column<id>>;
 
 private:
-    raw_array<overlay_vertex<id>> vertices_;  // by id, and one for the list
+    raw_array<overlay_vertex<id>> vertices_;  // by id, and one for the list itself
 
 public:
     explicit dynamic_order(Base base)
@@ -72,17 +74,19 @@ public:
     order_list<id, place_column<id>> list;
     visit_stamps<id> seen;
 
-    /// For moving_labels: the room for them.
+    /// The column in which moving_labels keeps its labels.
     [[nodiscard]] spine_column<id> labels() { return spine_column<id>(vertices_.begin()); }
 
-    /// Lets one place of the order stand for two different roots, that of graph.survivor. False, and nothing changes,
-    /// if a path leads from one to the other through a third. O(edges on the smaller side), as the search finds it.
+    /// Makes one place in the order stand for two different roots: that of graph.survivor. Returns false, and changes
+    /// nothing, if a path leads from one to the other through a third. O(edges on the smaller side), as the search
+    /// finds it.
     bool make_room_for_merge(id a, id b) {
         if (list.precedes(b, a)) std::swap(a, b);
         const search_end end = search_between(a, b, false);
         if (end == search_end::met) return false;
         const id kept = graph.survivor(a, b);
-        // Nothing of what comes before `b` comes after `a` any more, or the other way round: there they meet.
+        // Either nothing that `b` depends on comes after `a` any more, or nothing that depends on `a` comes before `b`.
+        // The merged vertex takes the place where that holds.
         const id place = end == search_end::nothing_before ? a : b;
         if (end == search_end::nothing_before) list.move_before(backward_, a);
         else list.move_behind(forward_, b);
@@ -91,14 +95,15 @@ public:
         return true;
     }
 
-    /// Precondition: members of two different vertices. False, and nothing changes, if `head` reaches `tail`.
+    /// Adds an edge between members of two different vertices, which is a precondition. Returns false, and changes
+    /// nothing, if `head` reaches `tail`.
     bool add_edge(id tail, id head) {
         const id a = graph.root(tail), b = graph.root(head);
         if (list.precedes(b, a)) {
             const search_end end = search_between(b, a, true);
             if (end == search_end::met) return false;
             if (end == search_end::nothing_before) {
-                backward_.push_back(a);  // behind all that it depends on
+                backward_.push_back(a);  // after all that it depends on
                 list.move_before(backward_, b);
             } else {
                 forward_.push_back(b);
@@ -110,8 +115,8 @@ public:
         return true;
     }
 
-    /// The vertices of a path with the fewest edges from vertex `from` to vertex `to`, both included; two that are
-    /// neighbours on it are an edge or members of one merged vertex. Empty if there is none. O(edges between the two).
+    /// A path with the fewest edges from vertex `from` to vertex `to`, both included; empty if there is none. Two
+    /// neighbours on it are the ends of an edge or members of one merged vertex. O(edges between the two).
     std::vector<id> path(id from, id to) {
         std::vector<id> found;
         const auto append = [&](id v) {
@@ -120,7 +125,8 @@ public:
         const id a = graph.root(from), b = graph.root(to);
         if (a != b && !find_path(a, b, false)) return found;
         append(to);
-        // Back from the end, with both ends of each edge where they are different members of one vertex.
+        // Follow the steps back from the end. Both ends of an edge are listed where they are different members of one
+        // vertex.
         if (a != b)
             for (std::size_t k = steps_.size() - 1; k != none; k = steps_[k].before) {
                 append(steps_[k].head);
@@ -133,8 +139,8 @@ public:
     struct path_ends {
         id from, via, to;
     };
-    /// Of a shortest path from one root to another through a third: its first two vertices and its last. Precondition:
-    /// there is one.
+    /// The first two vertices and the last one of a shortest path from one root to another through a third.
+    /// Precondition: there is such a path.
     path_ends indirect_path(id a, id b) {
         [[maybe_unused]] const bool found = find_path(a, b, true);
         STRETTO_ASSERT(found, "a merge was refused without a reason");
@@ -143,6 +149,7 @@ public:
         return {steps_[first].tail, steps_[first].head, steps_.back().head};
     }
 
+    /// A point in the history to which undo_to leads back.
     struct moment {
         typename graph_type::moment graph;
         std::size_t list = 0;
@@ -160,13 +167,13 @@ public:
 
 private:
     enum class search_end {
-        met,             ///< a path
-        nothing_before,  ///< `backward_` is all between them that the later one depends on, sorted
-        nothing_behind   ///< `forward_` is all between them that depends on the earlier one, sorted
+        met,             ///< a path joins the two ends
+        nothing_before,  ///< `backward_` holds all between them that the later one depends on, sorted
+        nothing_behind   ///< `forward_` holds all between them that depends on the earlier one, sorted
     };
 
-    /// Breadth first, from one root to another, in steps that lead back from the last. With `indirect`: through a
-    /// third.
+    /// Searches breadth first from one root to another, and leaves steps that lead back from the last one. With
+    /// `indirect`, the path must pass through a third root.
     bool find_path(id a, id b, bool indirect) {
         const std::uint32_t colour = seen.begin_search();
         steps_.clear();
@@ -184,12 +191,13 @@ private:
         return arrived;
     }
 
-    /// Precondition: `early` precedes `late`. A direct edge between them is a path only if `direct_counts`.
+    /// Searches from both ends at once; see the top of this header. A direct edge between the two counts as a path only
+    /// if `direct_counts`. Precondition: `early` precedes `late`.
     search_end search_between(id early, id late, bool direct_counts) {
         const std::uint32_t ahead = seen.begin_search(), back = ahead + 1;
         forward_.clear();
         backward_.clear();
-        id u = early, w = late;  // to be expanded next
+        id u = early, w = late;  // the roots to be expanded next
         std::size_t expanded_forward = 0, expanded_backward = 0;
         std::size_t work_forward = 0, work_backward = 0;
         for (;;) {
@@ -232,7 +240,7 @@ private:
     static constexpr std::size_t none = SIZE_MAX;
     struct step {
         id tail, head;
-        std::size_t before;  // the step that met `tail`
+        std::size_t before;  // the step that led to `tail`
     };
 
     std::vector<id> forward_, backward_;

@@ -1,4 +1,4 @@
-// Disjoint long paths: a longest path, then a longest one among the vertices that are left, and so on.
+// Disjoint long paths: a longest path of the graph, then a longest one among the vertices that are left, and so on.
 #ifndef STRETTO_ANALYSIS_DETAIL_GREEDY_PATHS_HPP
 #define STRETTO_ANALYSIS_DETAIL_GREEDY_PATHS_HPP
 
@@ -11,8 +11,9 @@
 
 namespace stretto::detail {
 
-/// Up to `count` paths of at least `shortest` vertices and at least one `share`-th of the first, longest first, each
-/// from its first vertex. The vertices are ids in topological order. O(V + E) time per path, 4 bytes per vertex.
+/// Up to `count` disjoint paths, longest first, each listed from its first vertex. Every path has at least `shortest`
+/// vertices, and at least a `share`-th as many as the first. The vertices of `g` must be ids in topological order. It
+/// takes O(V + E) time per path and 4 bytes per vertex.
 template <dependence_graph Ids>
 [[nodiscard]] index_lists greedy_paths(Ids g, std::size_t count, std::uint32_t shortest, std::uint32_t share) {
     using id = vertex_t<Ids>;
@@ -38,7 +39,8 @@ template <dependence_graph Ids>
         path.resize(longest);
         for (id left = longest; left > 0; --left) {
             path[left - 1] = at;
-            // The neighbours' lengths are those of this round: a vertex of the path has been marked only behind them.
+            // The lengths of the neighbours are those of this round, because only later vertices of the path have been
+            // marked.
             length[at] = taken;
             for (id u : g.predecessors(path[left - 1]))
                 if (length[u] == left - 1) {

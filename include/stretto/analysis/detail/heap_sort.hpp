@@ -1,4 +1,4 @@
-// Sorting of short lists of positions without <algorithm>, which would double what every analysis costs to include.
+// Sorts short lists of positions without <algorithm>, which would double what every analysis costs to include.
 #ifndef STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
 #define STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
 
@@ -9,8 +9,8 @@
 
 namespace stretto::detail {
 
-/// Ascending. O(n) if it already is, as lists mostly are that follow program order; else O(n log n). In place.
-/// Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
+/// Sorts `keys` in place, ascending. It takes O(n) time if they are sorted already, as lists that follow program order
+/// mostly are, and O(n log n) otherwise. Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
 template <class = void>
 void heap_sort(std::vector<std::uint32_t>& keys) {
     const std::size_t n = keys.size();

@@ -1,9 +1,10 @@
-// Hub labels (2-hop labels): every vertex lists hubs that it reaches and hubs that reach it, so that u reaches v
-// exactly if the two lists meet. No search, whatever the graph.
+// Hub labels (2-hop labels). Every vertex lists hubs that it reaches and hubs that reach it, and u reaches v exactly if
+// the first list of u meets the second list of v. No question needs a search, whatever the graph.
 //
-// What makes them short is the order in which vertices become hubs. A long graph is cut best in the middle: the
-// midpoint of a longest path first, then the quarter points, and so on; the same on disjoint further paths; then the
-// rest. Pruned labelling: Akiba, Iwata, Yoshida, SIGMOD 2013, for reachability Yano et al., CIKM 2013.
+// The order in which vertices become hubs decides how long the lists are. A long graph is best cut in the middle: the
+// midpoint of a longest path comes first, then the quarter points, and so on; then the same on further, disjoint paths;
+// then all other vertices. Sources of pruned labelling: Akiba, Iwata, Yoshida, SIGMOD 2013; for reachability Yano et
+// al., CIKM 2013.
 #ifndef STRETTO_ANALYSIS_DETAIL_HUB_LABELS_HPP
 #define STRETTO_ANALYSIS_DETAIL_HUB_LABELS_HPP
 
@@ -19,7 +20,8 @@
 
 namespace stretto::detail {
 
-/// A growing list of numbers for each of n rows, all in one array: blocks of seven and a link to the block before.
+/// A growing list of numbers for each of n rows, all in one array. A list is a chain of blocks of seven numbers, each
+/// with a link to the block before it, so that lists can grow in turns.
 template <class Id = std::uint32_t>
 class block_lists {
 public:
@@ -33,8 +35,9 @@ public:
         }
         blocks_[l.newest].items[l.size++ % per_block] = item;
     }
+    /// The length of the list of a row.
     [[nodiscard]] Id size(Id row) const { return rows_[row].size; }
-    /// Calls `f(item)`, latest first, until it returns true. Returns whether it did.
+    /// Calls `f(item)` for the items of a row, latest first, until it returns true. Returns whether it did.
     template <class F>
     bool any_of(Id row, F f) const {
         const list& l = rows_[row];
@@ -57,8 +60,8 @@ private:
     std::vector<block> blocks_;
 };
 
-/// The vertices in the order in which they become hubs, and the labels that this makes. The vertices of the
-/// graph must be ids in topological order.
+/// Decides the order in which vertices become hubs, and makes the labels that follow from it. The vertices of the graph
+/// must be ids in topological order.
 template <dependence_graph Ids>
 class hub_labelling {
 public:
@@ -71,7 +74,7 @@ public:
           marked_(g.index_bound()),
           seen_(g.index_bound(), UINT32_MAX) {}
 
-    /// False if there are more than `most` labels; then they are not complete.
+    /// Makes the labels. Returns false as soon as there are more than `most`; they are incomplete then.
     bool run(std::uint64_t most) {
         const std::vector<id> hubs = hub_order();
         for (id number = 0; number < hubs.size() && labels_ <= most; ++number) {
@@ -82,10 +85,12 @@ public:
         }
         return labels_ <= most;
     }
+    /// By vertex: the hubs that it reaches, and those that reach it, as places in the order of hubs.
     [[nodiscard]] const block_lists<id>& reached() const noexcept { return reached_; }
     [[nodiscard]] const block_lists<id>& reaching() const noexcept { return reaching_; }
 
 private:
+    /// The vertices in the order in which they become hubs.
     [[nodiscard]] std::vector<id> hub_order() const {
         const auto size = static_cast<id>(graph_.index_bound());
         std::vector<id> hubs;
@@ -105,13 +110,13 @@ private:
                 pieces.push_back({middle + 1, end});
             }
         }
-        // Then those through which many ways may lead, by powers of two; a crowd of neighbours must not label each
-        // other.
+        // Then come the vertices through which many ways may lead, ordered by powers of two: a crowd of similar
+        // neighbours must not label each other.
         const auto weight = [&](id v) {
             const std::uint64_t before = graph_.predecessors(v).size() + 1, after = graph_.successors(v).size() + 1;
             return static_cast<id>(std::bit_width(before * after));
         };
-        std::vector<id> behind(66, 0);  // of each weight, how many are heavier
+        std::vector<id> behind(66, 0);  // by weight: how many vertices are heavier
         for (id v = 0; v < size; ++v)
             if (!is_hub[v]) ++behind[64 - weight(v) + 1];
         id total = static_cast<id>(hubs.size());
@@ -122,7 +127,8 @@ private:
         return hubs;
     }
 
-    /// Adds hub `number` to all in one direction, except behind vertices for which earlier hubs say it already.
+    /// Adds hub `number` to the labels of everything in one direction. It does not go on behind a vertex for which
+    /// earlier hubs answer the question already.
     template <class Neighbours>
     void flood(id hub, id number, id round, const block_lists<id>& of_hub, block_lists<id>& of_others,
                Neighbours neighbours) {
@@ -149,18 +155,18 @@ private:
     }
 
     Ids graph_;
-    block_lists<id> reached_, reaching_;  // hub numbers by vertex
+    block_lists<id> reached_, reaching_;  // by vertex: hub numbers
     std::vector<std::uint8_t> marked_;    // by hub number
     std::vector<id> seen_, queue_;
     std::uint64_t labels_ = 0;
 };
 
-/// The finished lists. Vertices are positions in the topological order.
+/// The finished lists, packed into one array. Vertices are positions in the topological order.
 template <class Id = std::uint32_t>
 class hub_labels {
 public:
     hub_labels() = default;
-    /// Precondition: the labelling ran to its end.
+    /// Packs the lists of a labelling. Precondition: it ran to its end.
     template <class Labelling>
     hub_labels(const Labelling& labelling, Id size) {
         std::size_t total = 0;
@@ -180,7 +186,7 @@ public:
                 });
     }
 
-    /// O(labels of u + labels of v).
+    /// Whether there is a path from `u` to `v`. O(labels of u + labels of v).
     [[nodiscard]] bool reaches(Id u, Id v) const {
         if (u >= v) return u == v;
         const Id* const rows_of_u = begin_.data() + 2 * std::size_t{u};
@@ -198,7 +204,7 @@ public:
     [[nodiscard]] std::size_t bytes() const noexcept { return (begin_.size() + hubs_.size()) * sizeof(Id); }
 
 private:
-    std::vector<Id> begin_;  // 2v: of the hubs that v reaches; 2v + 1: of those that reach v
+    std::vector<Id> begin_;  // at 2v: where the hubs that v reaches begin; at 2v + 1: where those that reach v begin
     std::vector<Id> hubs_;   // ascending within a row
 };
 

@@ -1,6 +1,6 @@
-// Four numbers per vertex that grow along paths, and what two vertices' numbers say about each other. One load per
-// vertex and few operations that wait for it: of a graph that no cache holds, a processor then has more questions in
-// flight at the same time, and that is what a question costs there.
+// Four numbers per vertex that grow along paths, and what the numbers of two vertices say about each other. A
+// comparison takes one load per vertex and few operations that depend on it. In a graph that no cache holds, a question
+// costs little but its loads, and the processor can then have several questions in flight at the same time.
 #ifndef STRETTO_ANALYSIS_DETAIL_LABEL_FIELDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_LABEL_FIELDS_HPP
 
@@ -10,28 +10,30 @@
 
 namespace stretto::detail {
 
-/// All fields grow, or stay, along every edge; position and rank grow. All are below 2^31.
+/// The numbers of one vertex. Along every edge, position and rank grow, and the others grow or stay. All are below
+/// 2^31, so they can be compared as signed integers.
 struct alignas(16) label_fields {
-    std::uint32_t position;    ///< in the topological order that was given; `none` if the vertex is not in it
-    std::uint32_t rank;        ///< in another topological order
-    std::uint32_t next_spine;  ///< the first position on a spine, from 1, that the vertex reaches; `none` if none
-    std::uint32_t last_spine;  ///< the last position on it that reaches the vertex; 0 if none
+    std::uint32_t position;    ///< position in the topological order that was given; `none` if the vertex is not in it
+    std::uint32_t rank;        ///< position in another topological order
+    std::uint32_t next_spine;  ///< the first position on a spine, counted from 1, that the vertex reaches; `none` if it
+                               ///< reaches none
+    std::uint32_t last_spine;  ///< the last position on that spine that reaches the vertex; 0 if none does
 
     static constexpr std::uint32_t none = INT32_MAX;
 };
 
-/// Why there is no path from `u` to `v`, another vertex, as bits, and whether a spine connects them.
+/// Why there is no path from `u` to another vertex `v`, as bits; and one bit that says whether a spine connects them.
 struct label_contradictions {
     enum : unsigned {
-        position = 1,     ///< that of `v` is not larger
-        rank = 2,         ///< likewise
-        next_spine = 4,   ///< that of `v` is smaller
-        last_spine = 8,   ///< likewise
-        unconnected = 16  ///< what `u` reaches of the spine lies behind all of it that reaches `v`
+        position = 1,     ///< the position of `v` is not larger
+        rank = 2,         ///< the rank of `v` is not larger
+        next_spine = 4,   ///< the first spine position of `v` is smaller
+        last_spine = 8,   ///< the last spine position of `v` is smaller
+        unconnected = 16  ///< everything on the spine that `u` reaches comes after everything that reaches `v`
     };
 };
 
-/// One number after the other, as the language has it.
+/// Compares the numbers one after the other. This is the meaning of `contradictions`, in plain C++.
 [[nodiscard]] inline unsigned contradictions_one_by_one(const label_fields& u, const label_fields& v) noexcept {
     using bits = label_contradictions;
     return (u.position < v.position ? 0u : bits::position) | (u.rank < v.rank ? 0u : bits::rank) |
@@ -41,7 +43,7 @@ struct label_contradictions {
 }
 
 #if defined(__SSE2__) && !defined(__CUDACC__)
-/// All four at once.
+/// Compares all four numbers at once, with the vector extensions of the compiler.
 [[nodiscard]] inline unsigned contradictions(const label_fields& u, const label_fields& v) noexcept {
     using numbers [[gnu::vector_size(16)]] = std::int32_t;
     using mask [[gnu::vector_size(16)]] = float;
@@ -55,12 +57,14 @@ struct label_contradictions {
     return larger | (behind & 8u) << 1;
 }
 #else
+/// Without vector instructions the numbers are compared one after the other.
 [[nodiscard]] inline unsigned contradictions(const label_fields& u, const label_fields& v) noexcept {
     return contradictions_one_by_one(u, v);
 }
 #endif
 
-/// Both answers are proofs: labels grow along paths, and a spine is one. Precondition: two different vertices.
+/// What the labels say about a path from `u` to another vertex `v`. "Yes" and "no" are proofs, because labels grow
+/// along paths and a spine is a path. Precondition: the vertices are different.
 [[nodiscard]] inline reach_verdict compare(const label_fields& u, const label_fields& v) noexcept {
     const unsigned found = contradictions(u, v);
     if (found == label_contradictions::unconnected) return reach_verdict::unknown;

@@ -1,8 +1,10 @@
-// A graph in which vertices are merged and edges added, and both taken back, without copying it: an overlay.
+// An overlay over a graph, in which vertices are merged and edges added without copying the graph, and both can be
+// undone.
 //
-// The members of a merged vertex form a ring, and each keeps its own row of neighbours, so merging two vertices is
-// exchanging two pointers, and so is undoing it. Every member knows the root of its ring; the smaller side of a merge
-// gets the root of the larger, so finding it is one load and a vertex is relabelled log V times at most.
+// The members of a merged vertex form a ring, and each keeps its own row of neighbours. Merging two vertices therefore
+// exchanges two pointers, and undoing the merge exchanges them back. Every member knows the root of its ring, so
+// finding it takes one load. The smaller side of a merge gets the root of the larger, so a vertex is relabelled log V
+// times at most.
 #ifndef STRETTO_ANALYSIS_DETAIL_MERGED_GRAPH_HPP
 #define STRETTO_ANALYSIS_DETAIL_MERGED_GRAPH_HPP
 
@@ -16,8 +18,9 @@
 
 namespace stretto::detail {
 
-/// Vertices are ids of the base graph, a snapshot_view; a merged vertex is named by its root, which is one of its
-/// members. 24 bytes per vertex, 16 per added edge. `Roots`: where an id per id is.
+/// The overlay over a base graph, a snapshot_view whose ids are the vertices. A merged vertex is named by its root,
+/// which is one of its members. It takes 24 bytes per vertex and 16 per added edge. `Roots` is where the root of every
+/// id is stored.
 template <class Base, class Roots>
 class merged_graph {
 public:
@@ -35,14 +38,15 @@ public:
         STRETTO_ASSERT(v < size(), "this vertex is not in the graph");
         return roots_[v];
     }
+    /// The number of vertices that have been merged into `root`, itself included.
     [[nodiscard]] std::uint32_t members(id root) const { return vertices_[root].members; }
     /// The member that comes first in program order.
     [[nodiscard]] id first(id root) const { return vertices_[root].first; }
-    /// The next in the ring.
+    /// The member after `v` in the ring.
     [[nodiscard]] id next_member(id v) const { return vertices_[v].next; }
 
-    /// Calls `stop(successor, tail, head)` for every edge from a member `tail` of `root` to a vertex `head` outside, a
-    /// member of `successor`, until it returns true. Returns whether it did.
+    /// Calls `stop(successor, tail, head)` for every edge from a member `tail` of `root` to a vertex `head` outside,
+    /// where `successor` is the root of `head`, until it returns true. Returns whether it did.
     template <class Stop>
     bool any_successor(id root, Stop stop) const {
         id tail = root;
@@ -56,7 +60,7 @@ public:
         } while (tail != root);
         return false;
     }
-    /// As above, for `stop(predecessor)` of every edge that comes in.
+    /// The same for the edges that come in: calls `stop(predecessor)` with the root of the other end.
     template <class Stop>
     bool any_predecessor(id root, Stop stop) const {
         id head = root;
@@ -70,6 +74,7 @@ public:
         return false;
     }
 
+    /// Adds an edge between two ids. O(1).
     void add_edge(id tail, id head) {
         const id e = static_cast<id>(added_.size());
         added_.push_back({tail, head, vertices_[tail].first_out, vertices_[head].first_in});
@@ -77,12 +82,14 @@ public:
         vertices_[head].first_in = e;
     }
 
-    /// The one of two roots that would stay a root: that of the larger, the first in program order among equals.
+    /// Which of two roots would remain a root: that of the larger vertex, or of two equally large the first in program
+    /// order.
     [[nodiscard]] id survivor(id a, id b) const {
         if (vertices_[a].members != vertices_[b].members) return vertices_[a].members > vertices_[b].members ? a : b;
         return a < b ? a : b;
     }
-    /// Precondition: two different roots. Returns the survivor.
+    /// Merges two vertices and returns the survivor of their roots. O(members of the smaller). Precondition: the roots
+    /// are different.
     id merge(id a, id b) {
         const id kept = survivor(a, b), absorbed = kept == a ? b : a;
         merges_.push_back({kept, absorbed, vertices_[kept].first});
@@ -93,13 +100,13 @@ public:
         return kept;
     }
 
-    /// How far the history has come: see undo_to.
+    /// A point in the history to which undo_to leads back.
     struct moment {
         std::size_t merges = 0, edges = 0;
         friend bool operator==(const moment&, const moment&) = default;
     };
     [[nodiscard]] moment now() const noexcept { return {merges_.size(), added_.size()}; }
-    /// Takes back all merges and edges since. O(members that had joined + edges).
+    /// Undoes all merges and edges since `then`. O(members that had joined + edges).
     void undo_to(moment then) {
         STRETTO_ASSERT(then.merges <= merges_.size() && then.edges <= added_.size(), "that moment has been undone");
         for (; added_.size() > then.edges; added_.pop_back()) {
@@ -115,7 +122,7 @@ public:
             label_ring(last.absorbed, last.absorbed);
         }
     }
-    /// What has been merged so far stays merged. Added edges are data, not history: they stay countable.
+    /// Makes all merges so far permanent. Added edges stay countable, because they are data and not history.
     void forget_history() noexcept { merges_.clear(); }
 
 private:
@@ -123,8 +130,8 @@ private:
 
     struct ring_member {
         id next;
-        std::uint32_t members;  // of a root
-        id first;               // of a root
+        std::uint32_t members;  // only valid for a root
+        id first;               // only valid for a root: the first member in program order
         id first_out, first_in;
     };
 
@@ -132,9 +139,10 @@ private:
         id tail, head, next_out, next_in;
     };
     struct merge_record {
-        id kept, absorbed, first;  // `first` of the one that was kept
+        id kept, absorbed, first;  // `first` is what the kept root had before
     };
 
+    /// Gives all members of the ring of `member` the root `root`.
     void label_ring(id member, id root) {
         id v = member;
         do {

@@ -1,6 +1,6 @@
-// Spine labels of a graph that is being rewritten. Edges and merges only ever add paths, so what a vertex reaches of
-// the spine only moves forward, and what reaches it only moves back: a change is pushed along the edges as far as it
-// makes a difference, and no further.
+// Spine labels of a graph that is being rewritten. Edges and merges only ever add paths, so the first spine position
+// that a vertex reaches only becomes smaller, and the last that reaches it only larger. A change is pushed along the
+// edges as far as it makes a difference, and no further.
 #ifndef STRETTO_ANALYSIS_DETAIL_MOVING_LABELS_HPP
 #define STRETTO_ANALYSIS_DETAIL_MOVING_LABELS_HPP
 
@@ -13,22 +13,24 @@
 
 namespace stretto::detail {
 
+/// The labels of one vertex.
 struct moving_label {
     std::uint32_t next_spine;  ///< the first spine position, from 1, that the vertex reaches; UINT32_MAX if none
     std::uint32_t last_spine;  ///< the last spine position that reaches the vertex; 0 if none
 };
 
-/// Of a merged_graph, by root. 8 bytes per vertex, and 12 per change that can still be undone. `Labels`: where they
-/// are.
+/// The labels of a merged_graph, by root, and their history. It takes 8 bytes per vertex, and 12 per change that can
+/// still be undone. `Labels` is where the labels are stored.
 template <class Graph, class Labels>
 class moving_labels {
 public:
     using id = typename Graph::id;
     using label = moving_label;
 
-    /// The labels of a graph in which nothing has been merged yet. `order` names its ids in a topological order. The
-    /// spine is a path of most vertices; of several the one that ends first in the order, and then the one of lowest
-    /// ids. Three passes over the graph, and 8 bytes per vertex of scratch.
+    /// Computes the labels of a graph in which nothing has been merged yet. `order` names its ids in a topological
+    /// order. The spine is a path with the most vertices; of several it is the one that ends first in the order and
+    /// then, going back, the one that comes first in the rows of predecessors. It takes three passes over the graph and
+    /// 8 bytes per vertex of scratch.
     template <class Order>
     moving_labels(const Graph& graph, const Order& order, Labels labels) : labels_(labels) {
         if (graph.size() == 0) return;
@@ -67,18 +69,19 @@ public:
     }
     [[nodiscard]] const label& operator[](id root) const { return labels_[root]; }
 
-    /// Before `tail` and `head`, two roots, get an edge.
+    /// Updates the labels for an edge from `tail` to `head`, two roots. Call it before the edge is added.
     void connect(const Graph& graph, id tail, id head) {
         advance(graph, tail, labels_[head].next_spine);
         retreat(graph, head, labels_[tail].last_spine);
     }
-    /// Before two roots are merged; both then have the labels of the result.
+    /// Updates the labels for a merge of two roots, which then both have the labels of the result. Call it before the
+    /// merge.
     void unite(const Graph& graph, id a, id b) {
         connect(graph, a, b);
         connect(graph, b, a);
     }
 
-    /// After many were merged into `root`, whose labels, joined, are `all`.
+    /// Updates the labels after many vertices have been merged into `root`. `all` must be their labels, joined.
     void settle(const Graph& graph, id root, label all) {
         history_.push_back({root, labels_[root]});
         labels_[root] = all;
@@ -88,6 +91,7 @@ public:
         push_last(graph, all.last_spine);
     }
 
+    /// The length of the history is a moment to which undo_to leads back.
     [[nodiscard]] std::size_t now() const noexcept { return history_.size(); }
     void undo_to(std::size_t then) {
         STRETTO_ASSERT(then <= history_.size(), "that moment has been undone");
@@ -101,10 +105,12 @@ private:
         label before;
     };
 
+    /// Lowers the first spine position of a root and of all that leads to it.
     void advance(const Graph& graph, id root, std::uint32_t next_spine) {
         set_next(root, next_spine);
         push_next(graph, next_spine);
     }
+    /// Raises the last spine position of a root and of all that it leads to.
     void retreat(const Graph& graph, id root, std::uint32_t last_spine) {
         set_last(root, last_spine);
         push_last(graph, last_spine);

@@ -1,8 +1,7 @@
-// An order of vertices in which any two can be compared, and any few moved, in constant time: a linked list whose
-// elements carry ascending labels with room between them. Where the room runs out, the neighbourhood is spread evenly
-// over the smallest stretch that is sparse enough, and sparser the larger it is, so that this costs O(log V) labels a
-// move, amortised.
-// Source: M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton, J. Zito, Two simplified algorithms for maintaining
+// An order of vertices in which any two can be compared in constant time, and any few moved at little more: a linked
+// list whose elements carry ascending labels with room between them. Where the room runs out, the neighbourhood is
+// spread evenly over the smallest stretch that is sparse enough, and a larger stretch must be sparser. That makes O(log
+// V) new labels per move, amortised.
 // order in a list, ESA 2002.
 #ifndef STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
 #define STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
@@ -17,15 +16,15 @@
 
 namespace stretto::detail {
 
-/// What the list keeps of an element.
+/// What the list stores for an element.
 template <class Id>
 struct order_place {
     std::uint64_t label;
-    Id previous, next;  ///< itself, if it is out
+    Id previous, next;  ///< the element itself, if it is not in the list
 };
 
-/// Over the ids 0 .. n-1. 16 bytes per id of 32 bits, and 16 per change that can still be undone. `Places`: where the
-/// n + 1 places are, by number; the last is that of the list itself.
+/// The order of the ids 0 .. n-1. It takes 16 bytes per id of 32 bits, and 16 per change that can still be undone.
+/// `Places` is where the n + 1 places are stored, by number; the last one is that of the list itself.
 template <class Id, class Places = std::vector<order_place<Id>>>
 class order_list {
 public:
@@ -35,22 +34,24 @@ public:
     order_list(std::size_t size, Places places) : end_(static_cast<id>(size)), at_(std::move(places)) {
         at_[end_] = {0, end_, end_};
     }
-    /// At the end; only while nothing has moved yet.
+    /// Adds `v` at the end. Only allowed while nothing has been moved.
     void append(id v) {
         const std::uint64_t room = limit / (std::uint64_t{end_} + 2);
         at_[v].label = at_[at_[end_].previous].label + room;
         link(v, at_[end_].previous);
     }
 
+    /// Whether `a` comes before `b`. O(1). Precondition: both are in the list.
     [[nodiscard]] bool precedes(id a, id b) const { return at_[a].label < at_[b].label; }
-    /// For walking: from front() by next(), or from back() by previous(), until end().
+    /// To walk through the list, go from front() by next(), or from back() by previous(), until end().
     [[nodiscard]] id front() const { return at_[end_].next; }
     [[nodiscard]] id back() const { return at_[end_].previous; }
     [[nodiscard]] id next(id v) const { return at_[v].next; }
     [[nodiscard]] id previous(id v) const { return at_[v].previous; }
     [[nodiscard]] id end() const noexcept { return end_; }
 
-    /// Moves `moved`, which are sorted, to directly before or behind `anchor`, which is none of them. O(moved).
+    /// Moves `moved`, whose elements are sorted, to directly before or directly behind `anchor`, which must not be one
+    /// of them. O(moved), and the amortised cost of making room.
     void move_before(std::span<const id> moved, id anchor) {
         take_out(moved);
         put(moved, at_[anchor].previous);
@@ -59,11 +60,12 @@ public:
         take_out(moved);
         put(moved, anchor);
     }
+    /// Takes `v` out of the list.
     void remove(id v) {
         history_.push_back({at_[v].label, v, at_[v].previous});
         unlink(v);
     }
-    /// `by` leaves its place and takes that of `v`, which is out.
+    /// Lets `by` leave its own place and take that of `v`, which leaves the list.
     void replace(id v, id by) {
         remove(by);
         const order_place<id> freed = at_[v];
@@ -72,7 +74,7 @@ public:
         link(by, freed.previous);
     }
 
-    /// Ascending. Insertion for a few, a heap for many.
+    /// Sorts ids by their places in the list: by insertion if they are few, as a heap if they are many.
     void sort(std::vector<id>& ids) const {
         if (ids.size() <= 16) {
             for (std::size_t i = 1; i < ids.size(); ++i)
@@ -104,9 +106,9 @@ public:
 private:
     static constexpr std::uint64_t limit = std::uint64_t{1} << 63;
 
-    struct change {  // what was before it
+    struct change {  // what was there before the change
         std::uint64_t label;
-        id v, previous;  // itself, if only the label changed
+        id v, previous;  // `previous` is the element itself if only the label changed
     };
 
     void link(id v, id previous) {
@@ -121,11 +123,13 @@ private:
         at_[at_[v].next].previous = at_[v].previous;
         at_[v].previous = at_[v].next = v;
     }
+    /// The label of an element, or, for the end of the list, a limit above all labels.
     [[nodiscard]] std::uint64_t label_behind(id v) const { return v == end_ ? limit : at_[v].label; }
 
     void take_out(std::span<const id> moved) {
         for (id v : moved) remove(v);
     }
+    /// Links the elements in behind `previous`, with labels spread over the gap.
     void put(std::span<const id> moved, id previous) {
         std::uint64_t room = label_behind(at_[previous].next) - at_[previous].label;
         if (room <= moved.size()) {
@@ -140,7 +144,7 @@ private:
             previous = v;
         }
     }
-    /// Spreads the labels around the gap behind `before` so that it holds `count` more.
+    /// Spreads the labels around the gap behind `before`, so that the gap has room for `count` more.
     void make_room(id before, std::uint64_t count) {
         id left = before, right = at_[before].next;  // labels strictly between these change
         std::uint64_t inside = 0, sparse = std::uint64_t{1} << 14;
@@ -175,7 +179,7 @@ private:
         }
     }
 
-    id end_;     // stands before the first and behind the last
+    id end_;     // stands before the first element and behind the last
     Places at_;  // by id
     std::vector<change> history_;
 };

@@ -1,6 +1,6 @@
-// Where every vertex stands in a topological order, and sets of such positions. Edges go from lower positions to
-// higher ones, so a set of positions that is scanned upwards while successors are inserted is a work list that hands
-// out vertices in topological order, each once, and needs no second mark.
+// Where every vertex stands in a topological order, and sets of such positions. Edges go from lower positions to higher
+// ones. If a set of positions is scanned upwards while successors are inserted, it is therefore a work list that hands
+// out vertices in topological order, each once, without a second mark per vertex.
 #ifndef STRETTO_ANALYSIS_DETAIL_ORDER_POSITIONS_HPP
 #define STRETTO_ANALYSIS_DETAIL_ORDER_POSITIONS_HPP
 
@@ -17,8 +17,8 @@
 
 namespace stretto {
 
-/// Some vertices: a range that lists them in any order, duplicates allowed, or a set that knows them (vertex_set).
-/// Listing a set costs one `contains` per vertex of the graph.
+/// Some vertices: a range that lists them in any order, where duplicates are allowed, or a set that can be asked for
+/// each of them, such as vertex_set. Going through a set takes one `contains` per vertex of the graph.
 template <class S, class V>
 concept vertex_collection = iterable_of<S, V> || requires(std::remove_reference_t<S>& set, const V v) {
     { set.contains(v) } -> std::convertible_to<bool>;
@@ -26,10 +26,10 @@ concept vertex_collection = iterable_of<S, V> || requires(std::remove_reference_
 
 namespace detail {
 
-/// In place of the position of a vertex that is not in the order.
+/// Takes the place of a position where a vertex is not in the order.
 inline constexpr std::uint32_t unlisted = UINT32_MAX;
 
-/// Calls `f(v)` for every member of a collection; a set must be one of vertices of the order.
+/// Calls `f(v)` for every member of a collection. The members of a set must be vertices of the order.
 template <class V, vertex_collection<V> S, class F>
 void for_each_member(S& collection, const topological_order<V>& order, F f) {
     if constexpr (iterable_of<S&, V>) {
@@ -40,7 +40,7 @@ void for_each_member(S& collection, const topological_order<V>& order, F f) {
     }
 }
 
-/// Where every vertex stands, by index. O(V); 4 bytes per index.
+/// The position of every vertex, by index; `unlisted` where there is none. O(V); 4 bytes per index.
 template <indexed_graph G>
 [[nodiscard]] std::vector<std::uint32_t> positions_by_index(const G& g, const topological_order<vertex_t<G>>& order) {
     STRETTO_ASSERT(order.size() < unlisted, "positions are 32-bit numbers");
@@ -49,7 +49,8 @@ template <indexed_graph G>
     return position;
 }
 
-/// Row p: where the predecessors of the vertex at position p stand, given all positions by index. O(V + E).
+/// The graph over positions: row p holds the positions of the predecessors of the vertex at position p. `position` must
+/// hold all positions by index. O(V + E).
 template <dependence_graph G>
 [[nodiscard]] index_lists predecessor_positions(const G& g, const topological_order<vertex_t<G>>& order,
                                                 const std::vector<std::uint32_t>& position) {
@@ -62,7 +63,7 @@ template <dependence_graph G>
     return predecessors;
 }
 
-/// The inverse of a topological order, which must outlive it. O(V) to build, 4 bytes per index.
+/// A topological order together with its inverse. The order must outlive it. O(V) to build, 4 bytes per index.
 template <indexed_graph G>
 class order_positions {
 public:
@@ -73,6 +74,7 @@ public:
     [[nodiscard]] const G& graph() const noexcept { return graph_; }
     [[nodiscard]] std::size_t size() const noexcept { return order_->size(); }
     [[nodiscard]] const vertex_type& vertex(std::size_t position) const { return (*order_)[position]; }
+    /// The position of a vertex. O(1). Precondition: it is in the order.
     [[nodiscard]] std::uint32_t of(const vertex_type& v) const {
         const std::size_t i = graph_.index(v);
         STRETTO_ASSERT(i < position_.size() && position_[i] != unlisted, "this vertex is not in the order");
@@ -91,14 +93,14 @@ private:
     std::vector<std::uint32_t> position_;  // by index
 };
 
-/// A set of positions: one bit each.
+/// A set of positions, one bit each.
 template <class = void>
 class position_set {
 public:
     explicit position_set(std::size_t size) : words_((size + 63) / 64) {}
 
     [[nodiscard]] bool contains(std::size_t p) const { return (words_[p / 64] >> (p % 64)) & 1u; }
-    /// Returns whether the position is new.
+    /// Inserts a position and returns whether it is new.
     bool insert(std::size_t p) {
         const std::uint64_t bit = std::uint64_t{1} << (p % 64);
         const bool fresh = !(words_[p / 64] & bit);
@@ -107,7 +109,7 @@ public:
     }
     void erase(std::size_t p) { words_[p / 64] &= ~(std::uint64_t{1} << (p % 64)); }
 
-    /// The first member at or behind `from`, if it is below `end`; else `end`.
+    /// The first member at or after `from`, if it is below `end`; otherwise `end`.
     [[nodiscard]] std::size_t first_from(std::size_t from, std::size_t end) const {
         if (from >= end) return end;
         std::size_t k = from / 64;
@@ -119,9 +121,10 @@ public:
         const std::size_t p = k * 64 + static_cast<std::size_t>(std::countr_zero(word));
         return p < end ? p : end;
     }
-    /// Hands out the members from `begin` on, upwards: `visit(p, insert)`, where `insert(q)` adds a position behind
-    /// `p`. `end`: behind the last member; moves as positions are inserted. The word under the scan is kept in a
-    /// register, for most edges are short. With `removes`, what was handed out is no longer a member.
+    /// Hands out the members from `begin` on, upwards, by calling `visit(p, insert)`; `insert(q)` adds a position `q` >
+    /// `p`. `end` is a position behind the last member, and moves as positions are inserted. The word that is being
+    /// scanned is kept in a register, because most edges are short. With `removes`, the positions that were handed out
+    /// are removed.
     template <bool removes, class Visit>
     void scan_up(std::size_t begin, std::size_t end, Visit visit) {
         for (std::size_t k = begin / 64; k * 64 < end; ++k) {
@@ -136,7 +139,7 @@ public:
                     if (q >= end) end = q + 1;
                 }
             };
-            std::uint64_t ahead = ~std::uint64_t{0};  // of the scan
+            std::uint64_t ahead = ~std::uint64_t{0};  // the bits ahead of the scan
             while (const std::uint64_t word = seen & ahead) {
                 const std::uint64_t bit = word & (~word + 1);
                 ahead = ~(bit | (bit - 1));
@@ -145,7 +148,7 @@ public:
             words_[k] = removes ? 0 : seen;
         }
     }
-    /// As scan_up, downwards from before `end`; `insert(q)` adds a position before `p`, and `begin` moves.
+    /// The same downwards from before `end`: `insert(q)` adds a position `q` < `p`, and `begin` moves.
     template <bool removes, class Visit>
     void scan_down(std::size_t begin, std::size_t end, Visit visit) {
         if (begin >= end) return;
@@ -170,7 +173,7 @@ public:
             words_[k] = removes ? 0 : seen;
         }
     }
-    /// Hands out the first `count` members, upwards; none is below `begin`. They are members no more.
+    /// Hands out the first `count` members, upwards, and removes them. None may be below `begin`.
     template <class Visit>
     void take(std::size_t begin, std::size_t count, Visit visit) {
         for (std::size_t k = begin / 64; count > 0; ++k) {
@@ -180,11 +183,11 @@ public:
             words_[k] = word;
         }
     }
-    /// Adds the members of another set in [begin, end), and perhaps up to 63 more on either side.
+    /// Adds the members of another set in [begin, end), and perhaps some within 63 positions on either side.
     void insert_words(const position_set& other, std::size_t begin, std::size_t end) {
         for (std::size_t k = begin / 64; k * 64 < end; ++k) words_[k] |= other.words_[k];
     }
-    /// Removes everything in [begin, end), and perhaps up to 63 more on either side.
+    /// Removes everything in [begin, end), and perhaps some within 63 positions on either side.
     void clear_words(std::size_t begin, std::size_t end) {
         for (std::size_t k = begin / 64; k * 64 < end; ++k) words_[k] = 0;
     }

@@ -1,6 +1,7 @@
-// What searches ask of every vertex that they meet, side by side: its place in the order, its labels, what it has been
-// merged into, and whether it has been met before. In a large graph each of these would be a miss of the caches by
-// itself. (All of an overlay's 52 bytes in one cache line is slower: fewer neighbours in the order share one.)
+// What a search asks of every vertex that it meets, stored side by side: its place in the order, its labels, what it
+// has been merged into, and whether it has been met before. In a large graph each of these would be a cache miss of its
+// own. (All 52 bytes of an overlay in one cache line would be slower, because fewer neighbours in the order would share
+// one.)
 #ifndef STRETTO_ANALYSIS_DETAIL_OVERLAY_VERTEX_HPP
 #define STRETTO_ANALYSIS_DETAIL_OVERLAY_VERTEX_HPP
 
@@ -12,7 +13,7 @@
 
 namespace stretto::detail {
 
-/// Two in a cache line.
+/// The record of one vertex. Two fit in a cache line.
 template <class Id>
 struct alignas(32) overlay_vertex {
     order_place<Id> place;
@@ -21,7 +22,8 @@ struct alignas(32) overlay_vertex {
     std::uint32_t stamp;
 };
 
-/// One member of all records of an array, by number, as if it were an array of its own. Does not own them.
+/// One member of all the records of an array, by number, as if it were an array of its own. It does not own the
+/// records.
 template <class Record, class Field, Field Record::* member>
 class column {
 public:

@@ -1,5 +1,6 @@
-// Three numbers per vertex that grow along paths, in one word: eight bytes to write and to load, and one subtraction
-// that compares all of them. Bytes are what building costs where memory is new, and questions where no cache holds it.
+// Three numbers per vertex that grow along paths, packed into one word: eight bytes to write and to load, and one
+// subtraction that compares all of them. The number of bytes is what building costs where memory is new, and what
+// questions cost where no cache holds the graph.
 #ifndef STRETTO_ANALYSIS_DETAIL_PACKED_FIELDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_PACKED_FIELDS_HPP
 
@@ -7,8 +8,9 @@
 
 namespace stretto::detail {
 
-/// From the lowest bit on: the last post that reaches the vertex, from 1, 0 if none; its rank; the first post that it
-/// reaches, `none` if none. Above each of the three is a spare bit, 0.
+/// The layout, from the lowest bit on: the last post that reaches the vertex, counted from 1, 0 if none does; the rank
+/// of the vertex; the first post that it reaches, `none` if it reaches none. Above each of the three is a spare bit
+/// that is 0. spine_labels.hpp says what posts are.
 template <unsigned PostBits, unsigned RankBits>
 struct packed_fields {
     static constexpr unsigned rank_at = PostBits + 1, next_at = rank_at + RankBits + 1;
@@ -30,12 +32,13 @@ struct packed_fields {
     }
     [[nodiscard]] static std::uint32_t last(std::uint64_t word) { return static_cast<std::uint32_t>(word) & none; }
 
-    /// What `contradict` adds: fields may be equal, but for ranks that are strict.
+    /// The number that `contradict` adds to let fields be equal, except for ranks that must be strict.
     [[nodiscard]] static constexpr std::uint64_t allowance(bool strict_ranks) {
         return spare - pack(1, strict_ranks ? 0 : 1, 1);
     }
-    /// Whether any field of `u` is above that of `v`; of strict ranks, or equal. Where it is, a sum reaches the spare
-    /// bit; no sum goes beyond it, and no difference below 0.
+    /// Whether any field of `u` is above that of `v`, or, for strict ranks, equal to it. For a field where that is so,
+    /// the sum reaches the spare bit. No sum goes beyond that bit and no difference below 0, so fields do not disturb
+    /// each other.
     [[nodiscard]] static bool contradict(std::uint64_t u, std::uint64_t v, std::uint64_t allowance) {
         return ((u + allowance - v) & spare) != 0;
     }

@@ -1,4 +1,5 @@
-// A graph as 32-bit ids that are positions in a topological order: what indices are built from that pass over it often.
+// A graph whose vertices are the positions in a topological order, as 32-bit ids. Indices that pass over their graph
+// often are built from it.
 #ifndef STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
 #define STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
 
@@ -15,7 +16,8 @@
 
 namespace stretto::detail {
 
-/// A copy, unless the view is a snapshot whose ids are in topological order already. What it refers to must outlive it.
+/// A copy of the graph, unless the view is a snapshot whose ids are in topological order already. What the view refers
+/// to must outlive this object.
 template <dependence_graph G>
 class position_graph {
 public:
@@ -35,7 +37,7 @@ public:
     position_graph& operator=(const position_graph&) = delete;
 
     [[nodiscard]] snapshot_view view() const noexcept { return view_; }
-    /// By index; `unlisted` for a vertex that is not in the order.
+    /// The position of every vertex, by index; `unlisted` for a vertex that is not in the order.
     [[nodiscard]] const std::vector<std::uint32_t>& positions() const noexcept { return position_; }
     [[nodiscard]] std::vector<std::uint32_t>& positions() noexcept { return position_; }
 

@@ -1,5 +1,5 @@
-// A graph as 32-bit ids in program order, and the way back to the user's vertices. A view that is one already is used
-// as it stands; anything else is copied once.
+// A graph as 32-bit ids in program order, and the way back to the user's vertices. A snapshot_view has such ids already
+// and is used as it stands; any other graph is copied once.
 #ifndef STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
 
@@ -12,6 +12,7 @@
 
 namespace stretto::detail {
 
+/// The ids of a graph, from a snapshot of it.
 template <dependence_graph G>
 class program_ids {
 public:
@@ -21,7 +22,7 @@ public:
     [[nodiscard]] snapshot_view view() const noexcept { return copy_.view(); }
     [[nodiscard]] std::uint32_t id(vertex_t<G> v) const { return copy_.id(v); }
     [[nodiscard]] vertex_t<G> vertex(std::uint32_t id) const { return copy_.vertex(id); }
-    /// The ids of vertices in the order given.
+    /// The ids of some vertices, in the order given.
     template <class Vertices>
     [[nodiscard]] raw_array<std::uint32_t> of(const Vertices& vertices) const {
         raw_array<std::uint32_t> ids(vertices.size());
@@ -34,7 +35,7 @@ private:
     snapshot<G> copy_;
 };
 
-/// What the view refers to must outlive this.
+/// The ids of a snapshot_view are its vertices. What the view refers to must outlive this object.
 template <>
 class program_ids<snapshot_view> {
 public:

@@ -1,4 +1,4 @@
-// The search that labels leave to be done, pruned by the same labels.
+// The search for a path that is left to be done where labels do not decide, pruned by the same labels.
 #ifndef STRETTO_ANALYSIS_DETAIL_PRUNED_SEARCH_HPP
 #define STRETTO_ANALYSIS_DETAIL_PRUNED_SEARCH_HPP
 
@@ -11,8 +11,8 @@
 
 namespace stretto::detail {
 
-/// Breadth first, so that the nearest vertex whose labels decide ends it. Owns its buffers: a bit per index, and the
-/// vertices that were found. Allocates only when it finds more than ever before.
+/// Searches breadth first, so that the nearest vertex whose labels decide ends the search. It owns its buffers, a bit
+/// per index and the vertices found, and allocates only when it finds more vertices than ever before.
 template <dependence_graph G>
 class pruned_search {
 public:
@@ -20,8 +20,8 @@ public:
 
     explicit pruned_search(std::size_t index_bound) : found_before_((index_bound + 63) / 64) {}
 
-    /// Whether `u` reaches `v`, another vertex, given that their labels do not say. `steps` grows by one per edge that
-    /// is followed; false if it grows beyond `most`.
+    /// Whether `u` reaches another vertex `v`, given that their labels do not say. `steps` grows by one for each edge
+    /// that is followed; if it grows beyond `most`, the search is given up, and false means nothing.
     template <class Labels>
     bool run(const G& g, const Labels& labels, V u, V v, std::uint64_t& steps, std::uint64_t most) {
         const std::size_t goal = g.index(v);

@@ -1,4 +1,4 @@
-// An array whose elements nobody has written yet: memory is touched once, by who fills it.
+// An array whose elements are not written when it is made, so that memory is touched only once, by whoever fills it.
 #ifndef STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
 #define STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
 
@@ -8,7 +8,7 @@
 
 namespace stretto::detail {
 
-/// Of trivial elements, uninitialised.
+/// An owning array of trivial elements, uninitialised until they are assigned.
 template <class T>
 class raw_array {
     static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_default_constructible_v<T>);

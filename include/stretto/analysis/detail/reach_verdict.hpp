@@ -6,18 +6,20 @@
 
 namespace stretto::detail {
 
+/// The answer of labels: proved, disproved, or left open.
 enum class reach_verdict : std::uint8_t {
     unknown,
     yes,
     no
 };
 
-/// Of two proofs; at most one of them holds. Without branches but the one that the caller takes.
+/// The verdict that two flags stand for, of which at most one is set. It is computed without branches; the only one is
+/// that of the caller.
 [[nodiscard]] inline reach_verdict verdict_of(bool proved, bool refuted) noexcept {
     return static_cast<reach_verdict>(static_cast<unsigned>(proved) | static_cast<unsigned>(refuted) << 1);
 }
 
-/// `a && b` that evaluates both: comparisons of labels are cheaper than a branch that is taken at random.
+/// `a && b` and `a || b` that evaluate both sides: comparing labels is cheaper than a branch that is taken at random.
 [[nodiscard]] inline bool both(bool a, bool b) noexcept { return static_cast<unsigned>(a) & static_cast<unsigned>(b); }
 [[nodiscard]] inline bool either(bool a, bool b) noexcept {
     return static_cast<unsigned>(a) | static_cast<unsigned>(b);

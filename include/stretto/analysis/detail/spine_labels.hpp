@@ -1,12 +1,13 @@
-// Spine labels: where a vertex stands to one longest path of the graph, the spine.
+// Spine labels: where a vertex stands in relation to one longest path of the graph, the spine.
 //
-// Training steps are long: most of their vertices reach the spine, are reached from it, or both. Two positions on it
-// decide most questions of reachability by comparison, and two topological ranks most of the others. What the labels
-// leave open is a search that they prune.
+// Training steps are long, and most of their vertices reach the spine, are reached from it, or both. Two positions on
+// the spine decide most questions of reachability by comparison, and two topological ranks decide most of the others.
+// What the labels leave open needs a search, which they prune.
 //
-// The second rank earns its place where it contradicts the first. Whatever lies beside the spine is therefore ranked
-// against the order in which programs list it: what only feeds the spine (gathers) goes last need first, what only
-// drains it (scatters) goes last release first, and vertices that are as far from the end are of the same rank.
+// The first rank is the position in the order; a second one is useful only where it contradicts the first. Whatever
+// lies beside the spine is therefore ranked against the order in which programs list it. Of what only feeds the spine
+// (gathers), the last to be needed goes first; of what only drains it (scatters), the last to be released goes first;
+// and vertices that are equally far from the end have the same rank.
 #ifndef STRETTO_ANALYSIS_DETAIL_SPINE_LABELS_HPP
 #define STRETTO_ANALYSIS_DETAIL_SPINE_LABELS_HPP
 
@@ -22,17 +23,18 @@
 
 namespace stretto::detail {
 
-/// Ranks as bands of numbers, one above the other. A vertex is *feeding* if nothing of the spine reaches it; *draining*
-/// if something does, and it reaches at most the end of the spine; all others are in the *middle*.
+/// The second rank, as three bands of numbers one above the other. A vertex is *feeding* if nothing on the spine
+/// reaches it; it is *draining* if something does, and it reaches at most the end of the spine; all others are in the
+/// *middle*.
 ///
-/// The rank of a vertex is a wish, or, where that is not below all its successors, just below the lowest of these. The
-/// wishes of feeding and draining vertices are as far apart as there are numbers for, so that paths of them fit in
-/// between; a longer one costs no more than some contradictions, because at the bottom there is room for any path.
-/// Where even the bands of a long spine do not fit, several ranks become one, and ranks then only stay or grow along
-/// edges.
+/// A vertex gets the rank that its position on the spine makes desirable, its wish, or, if that is not below the ranks
+/// of all its successors, the rank just below the lowest of these. The wishes of feeding and draining vertices are
+/// spread as far apart as there are numbers, so that paths of such vertices fit in between. A path that is too long for
+/// that costs no more than some contradictions, because at the bottom there is room for any path. If not even the bands
+/// of a long spine fit, several ranks become one, and then ranks only stay or grow along edges.
 class spine_ranks {
 public:
-    /// Preconditions: the length is below 2^28, `bits` at most 30.
+    /// Preconditions: the spine is shorter than 2^28 vertices, and `bits` is at most 30.
     spine_ranks(std::uint32_t spine_length, unsigned bits) : length_(spine_length) {
         while (shift_ < 20 && top(shift_ + 1) >> bits == 0) ++shift_;
         while (top(shift_) >> (bits + merged_) != 0) ++merged_;
@@ -41,22 +43,24 @@ public:
         middle_ = band + length_;
         draining_ = band + 2 * length_;
     }
-    /// `next_spine`: the first position that the vertex reaches, or any above the length.
+    /// The wish of a feeding vertex. `next_spine` is the first spine position that it reaches, or anything above the
+    /// length of the spine if it reaches none.
     [[nodiscard]] std::uint32_t feeding(std::uint32_t next_spine) const {
         const std::uint32_t behind = next_spine > length_ ? 0 : length_ + 1 - next_spine;
         return (lowest_wish_ + (behind << shift_)) >> merged_;
     }
-    /// `height`: the number of vertices on a longest path from it.
+    /// The wish of a vertex in the middle. `height` is the number of vertices on a longest path that begins with it.
     [[nodiscard]] std::uint32_t middle(std::uint32_t height) const { return (middle_ - height) >> merged_; }
+    /// The wish of a draining vertex. `last_spine` is the last spine position that reaches it.
     [[nodiscard]] std::uint32_t draining(std::uint32_t last_spine) const {
         const std::uint32_t behind = last_spine == length_ ? length_ + 1 : length_ - last_spine;
         return (draining_ + (behind << shift_)) >> merged_;
     }
-    /// Whether the rank of a vertex is below that of its successors, rather than not above it.
+    /// Whether the rank of a vertex is always below those of its successors, and not merely not above them.
     [[nodiscard]] bool strict() const { return merged_ == 0; }
 
 private:
-    /// Above all ranks, if shifted so.
+    /// A number above all ranks, for wishes that are 2^shift apart.
     [[nodiscard]] std::uint64_t top(unsigned shift) const {
         return 3 * std::uint64_t{length_} + ((std::uint64_t{length_} + 2) << (shift + 1));
     }
@@ -66,19 +70,19 @@ private:
     std::uint32_t lowest_wish_, middle_, draining_;
 };
 
-/// Labels by index: 8 bytes, and 4 more unless indices are positions in the order.
+/// The labels of all vertices, by index: 8 bytes each, and 4 more unless indices are positions in the order.
 ///
-/// They name *posts*: every vertex of the spine, as long as there are numbers for them; of a longer spine every second,
-/// every fourth, and so on. Then they leave a little more open, and are no less true. The numbers of bits are for
-/// tests.
+/// Labels name *posts*, which are all vertices of the spine as long as there are numbers for them, and of a longer
+/// spine every second vertex, every fourth, and so on. Fewer posts leave a little more open, but what they prove is as
+/// true. The numbers of bits are parameters only for the sake of tests.
 template <unsigned PostBits = 19, unsigned RankBits = 23>
 class spine_labels {
 public:
     using fields = packed_fields<PostBits, RankBits>;
 
     spine_labels() = default;
-    /// Three passes over the graph, and no memory but the result: until a word has its value it serves the passes.
-    /// Precondition: fewer than 2^28 vertices.
+    /// Computes the labels in three passes over the graph. The result is the only memory that is needed, because a word
+    /// serves the passes until it has its value. Precondition: fewer than 2^28 vertices.
     template <dependence_graph G>
     spine_labels(const G& g, const topological_order<vertex_t<G>>& order) : words_(g.index_bound()) {
         const auto size = static_cast<std::uint32_t>(order.size());
@@ -91,10 +95,11 @@ public:
         give_labels(g, order, length);
     }
 
+    /// Whether the vertex of index `i` is in the order.
     [[nodiscard]] bool contains(std::size_t i) const { return words_[i] != UINT64_MAX; }
 
-    /// Whether the vertex of index `i` reaches that of index `j`, another one: both answers are proofs, because labels
-    /// grow along paths, and a spine is one.
+    /// Whether the vertex of index `i` reaches another vertex, that of index `j`. "Yes" and "no" are proofs, because
+    /// labels grow along paths and a spine is a path.
     [[nodiscard]] reach_verdict compare(std::size_t i, std::size_t j) const {
         const std::uint64_t u = words_[i], v = words_[j];
         const bool connected = fields::next(u) <= fields::last(v);
@@ -109,8 +114,8 @@ public:
     [[nodiscard]] std::uint32_t rank(std::size_t i) const { return fields::rank(words_[i]); }
 
 private:
-    /// Words become heights, in their upper halves: the number of vertices on a longest path from there. Returns the
-    /// largest. Positions are written if they are not the indices.
+    /// Stores the height of every vertex, the number of vertices on a longest path that begins with it, in the upper
+    /// half of its word. Returns the largest. The positions are stored too if they are not the indices.
     template <dependence_graph G>
     std::uint32_t measure_heights(const G& g, const topological_order<vertex_t<G>>& order) {
         constexpr std::uint64_t one = std::uint64_t{1} << 32;
@@ -136,9 +141,10 @@ private:
         return height_of(highest);
     }
 
-    /// Below the heights come the last positions of the spine that reach the vertices. The spine begins at the first
-    /// vertex of full height, and goes on to the first successor whose height is the next. (Whatever its last vertex
-    /// reaches and is of that height is a successor: any detour would make it higher.)
+    /// Stores, below the heights, the last spine position that reaches each vertex, and so chooses the spine. It begins
+    /// at the first vertex of full height and goes on each time to the first successor of the next lower height.
+    /// (Whatever the last vertex of the spine reaches at that height is a successor, because any detour would make the
+    /// vertex higher.)
     template <dependence_graph G>
     void follow_spine(const G& g, const topological_order<vertex_t<G>>& order, std::uint32_t length) {
         std::uint32_t passed = 0;
@@ -155,6 +161,7 @@ private:
         }
     }
 
+    /// Turns heights and last positions into labels, from the last vertex to the first.
     template <dependence_graph G>
     void give_labels(const G& g, const topological_order<vertex_t<G>>& order, std::uint32_t length) {
         const spine_ranks ranks(length, RankBits);
@@ -165,7 +172,7 @@ private:
         for (std::size_t position = order.size(); position-- > 0;) {
             const std::size_t i = g.index(order[position]);
             const auto height = height_of(words_[i]), last = static_cast<std::uint32_t>(words_[i]);
-            // Anything else that the spine reaches so late is closer to the end.
+            // This vertex is on the spine: anything else that the spine reaches so late is closer to the end.
             if (height + last == length + 1) {
                 const std::uint32_t rank = last == length ? ranks.draining(last) : ranks.middle(height);
                 latest = {i, words_[i] = fields::pack((last + round_up) >> gap, rank, last >> gap)};
@@ -186,8 +193,8 @@ private:
         }
     }
 
-    /// What was written last. Programs list most vertices next to a neighbour, and a processor takes longer to read
-    /// what it has just written than to guess that it need not.
+    /// The word that was written last. Programs list most vertices next to a neighbour, and a processor takes longer to
+    /// read what it has just written than to guess that it need not.
     struct latest_word {
         std::size_t index = SIZE_MAX;
         std::uint64_t word = 0;
@@ -199,9 +206,9 @@ private:
     [[nodiscard]] static std::uint32_t height_of(std::uint64_t word) { return static_cast<std::uint32_t>(word >> 32); }
 
     raw_array<std::uint64_t> words_;
-    raw_array<std::uint32_t> positions_;  // empty if they are the indices
-    std::uint64_t allowance_ = 0;         // for comparing words
-    std::uint32_t gap_ = 0;               // one post per 2^gap vertices of the spine
+    raw_array<std::uint32_t> positions_;  // empty if the positions are the indices
+    std::uint64_t allowance_ = 0;         // what fields::contradict needs to compare words
+    std::uint32_t gap_ = 0;               // there is one post per 2^gap_ vertices of the spine
 };
 
 }  // namespace stretto::detail

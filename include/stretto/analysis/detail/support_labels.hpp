@@ -1,9 +1,10 @@
-// Support labels, for graphs that consist of several long parts side by side: micro-batches that share parameters,
-// chunks of a region. One spine says nothing about the parts that it does not run through.
+// Support labels, for graphs that consist of several long parts side by side: micro-batches that share parameters, or
+// the chunks of a region. A single spine says nothing about the parts that it does not run through.
 //
-// Up to 16 disjoint spines are taken. Every vertex keeps its positions on the one that is nearest to it, and one bit
-// for each of 64 supports, vertices spread over all spines: which of them it reaches, and which reach it.
-// The supports follow O'Reach (Hanauer, Schulz, Trummer: Faster reachability in static graphs, SEA 2021).
+// Up to 16 disjoint spines are taken. Every vertex stores its positions on the spine nearest to it, and two bits for
+// each of 64 supports, which are vertices spread over all the spines: whether it reaches the support, and whether the
+// support reaches it. The supports follow O'Reach (Hanauer, Schulz, Trummer: Faster reachability in static graphs, SEA
+// 2021).
 #ifndef STRETTO_ANALYSIS_DETAIL_SUPPORT_LABELS_HPP
 #define STRETTO_ANALYSIS_DETAIL_SUPPORT_LABELS_HPP
 
@@ -22,17 +23,19 @@
 
 namespace stretto::detail {
 
-/// Bits 27 to 30 of both spine positions say which spine; positions on different ones are not compared.
+/// The label of one vertex. Bits 27 to 30 of both spine positions say which spine it is; positions on different spines
+/// are not compared.
 struct alignas(32) support_label {
     label_fields at;
-    std::uint64_t reached;   ///< supports that the vertex reaches
-    std::uint64_t reaching;  ///< supports that reach the vertex
+    std::uint64_t reached;   ///< the supports that the vertex reaches
+    std::uint64_t reaching;  ///< the supports that reach the vertex
 };
 
 inline constexpr std::uint32_t spine_position_bits = 27;
 inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_position_bits) - 1;
 
-/// Both answers are proofs. Precondition: two different vertices.
+/// What the labels say about a path from `u` to another vertex `v`. "Yes" and "no" are proofs. Precondition: the
+/// vertices are different.
 [[nodiscard]] inline reach_verdict compare(const support_label& u, const support_label& v) noexcept {
     using found = label_contradictions;
     const bool same_spine = (u.at.next_spine ^ v.at.next_spine) <= spine_position_mask;
@@ -45,8 +48,8 @@ inline constexpr std::uint32_t spine_position_mask = (std::uint32_t{1} << spine_
     return verdict_of(proved, refuted);
 }
 
-/// The vertices of the graph must be ids in topological order. About 26 passes; 76 bytes of scratch per vertex beside
-/// the labels.
+/// Computes support labels. The vertices of the graph must be ids in topological order. It takes about 26 passes and 76
+/// bytes of scratch per vertex besides the labels.
 template <dependence_graph Ids>
 class support_labelling {
 public:
@@ -63,20 +66,22 @@ public:
         for (row& r : rows_) r = {};
         sweep_up();
     }
-    /// By id.
+    /// The labels, by id.
     [[nodiscard]] const std::vector<support_label>& labels() const noexcept { return labels_; }
 
 private:
     static constexpr std::size_t lanes = 16, supports = 64;
     static constexpr std::uint32_t longest_spine = spine_position_mask - 1;
 
-    /// One number per spine.
+    /// One number for each spine.
     struct alignas(64) row {
         std::uint32_t lane[lanes] = {};
 
+        /// Takes the larger number for each spine.
         void raise(const row& other) {
             for (std::size_t k = 0; k < lanes; ++k) lane[k] = other.lane[k] > lane[k] ? other.lane[k] : lane[k];
         }
+        /// The spine with the largest number, the first of several.
         [[nodiscard]] std::uint32_t largest() const {
             std::uint32_t best = 0;
             for (std::uint32_t k = 1; k < lanes; ++k) best = lane[k] > lane[best] ? k : best;
@@ -86,12 +91,12 @@ private:
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(labels_.size()); }
 
-    /// Only as much of a spine as there are numbers for its positions.
+    /// The part of a spine for whose positions there are numbers; all of it, unless it is extremely long.
     [[nodiscard]] std::span<const std::uint32_t> spine(std::size_t k) const {
         return spines_[k].first(spines_[k].size() < longest_spine ? spines_[k].size() : longest_spine);
     }
 
-    /// As many on every spine, evenly spread.
+    /// Spreads the supports evenly: as many on every spine, and evenly along each.
     void place_supports() {
         for (std::size_t k = 0; k < spines_.rows(); ++k) {
             const std::size_t first = supports * k / spines_.rows();
@@ -104,7 +109,8 @@ private:
         for (support_label& l : labels_) l.reaching = l.reached;
     }
 
-    /// The spine of a vertex: its own if it lies on one; else the one of which it comes after most.
+    /// Finds what reaches each vertex, and chooses its spine: its own if it lies on one, otherwise the one of which it
+    /// comes after most.
     void sweep_down() {
         for (std::uint32_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p) {
@@ -124,10 +130,12 @@ private:
         }
     }
 
+    /// Whether no spine reaches the vertex.
     [[nodiscard]] bool feeds(std::uint32_t v) const { return (labels_[v].at.last_spine & spine_position_mask) == 0; }
 
-    /// What comes after no spine, from the last back to the first, always on from the vertex that has become ready
-    /// last. Programs go through one replica after the other, and wide; this goes deep, and through the last one first.
+    /// Ranks the vertices that no spine reaches, from the last back to the first. It always goes on with the vertex
+    /// that became ready last. Programs list one replica after the other, and in breadth; this rank goes in depth, and
+    /// through the last replica first, so that it contradicts the position often.
     void rank_feeding() {
         for (std::uint32_t v = size(); v-- > 0;) {
             if (!feeds(v)) continue;
@@ -143,7 +151,7 @@ private:
                 if (--missing_[u] == 0) ready_.push_back(u);
         }
     }
-    /// All others, likewise, from the first on.
+    /// Ranks all other vertices the same way, but from the first on.
     void rank_others() {
         for (std::uint32_t v = 0; v < size(); ++v) {
             if (feeds(v)) continue;
@@ -159,8 +167,9 @@ private:
         }
     }
 
-    /// A vertex that comes after none belongs to the spine on which what it reaches leaves most behind it. Lanes hold
-    /// complements of positions, so that nothing is zero and smaller is larger.
+    /// Finds what each vertex reaches. A vertex that no spine reaches gets the spine of which most comes after what it
+    /// reaches first. The lanes hold complements of positions, so that no position is zero and an earlier one is a
+    /// larger number.
     void sweep_up() {
         for (std::size_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p)
@@ -186,11 +195,11 @@ private:
     std::uint32_t feeding_ = 0;
 };
 
-/// By index.
+/// The finished labels, by index.
 class support_labels {
 public:
     support_labels() = default;
-    /// `labelling`: of the positions of `order`.
+    /// `labelling` must be that of the positions of `order`.
     template <class Ids, dependence_graph G>
     support_labels(const support_labelling<Ids>& labelling, const G& g, const topological_order<vertex_t<G>>& order)
         : labels_(g.index_bound()) {
@@ -199,6 +208,7 @@ public:
         for (std::size_t p = 0; p < order.size(); ++p) labels_[g.index(order[p])] = labelling.labels()[p];
     }
 
+    /// Whether the vertex of index `i` is in the order.
     [[nodiscard]] bool contains(std::size_t i) const { return labels_[i].at.position != label_fields::none; }
     [[nodiscard]] reach_verdict compare(std::size_t i, std::size_t j) const {
         return detail::compare(labels_[i], labels_[j]);
