@@ -1,9 +1,10 @@
-// Assertions. Everything that is the *caller's* mistake goes through STRETTO_ASSERT (cheap) or STRETTO_AUDIT
-// (linear or worse); everything that is a property of the caller's *data* is an `expected` with a witness instead.
+// Assertions. A mistake of the *caller* is checked by STRETTO_ASSERT if that is cheap, and by STRETTO_AUDIT if it takes
+// linear time or more. A property of the caller's *data* is never an assertion; it is an `expected` with a witness.
 //
 // An embedding compiler replaces the behaviour by defining STRETTO_ASSERT(condition, sentence) before the first
-// include, or in a header `stretto_config.hpp` on its include path. Neither macro is ever an assumption for the
-// optimiser: in a release build a broken precondition is unchecked, not undefined by our hand.
+// include, or in a header `stretto_config.hpp` on its include path. Neither macro ever tells the optimiser to assume
+// anything: in a release build a broken precondition is not checked, but it is not undefined behaviour by our own doing
+// either.
 #ifndef STRETTO_CORE_CONFIG_HPP
 #define STRETTO_CORE_CONFIG_HPP
 
@@ -23,7 +24,7 @@ namespace stretto::detail {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* sentence, const char* file, int line) {
     std::fprintf(stderr, "%s:%d: stretto: %s (%s)\n", file, line, sentence, condition);
-    __builtin_abort();  // <cstdlib> would be a twentieth of what including a header of ours costs
+    __builtin_abort();  // <cstdlib> would be a twentieth of what including one of our headers costs
 }
 
 }  // namespace stretto::detail
@@ -33,7 +34,7 @@ namespace stretto::detail {
 #endif
 #endif
 
-// Define STRETTO_CHECKED to turn the expensive checks on (the debug presets do).
+// STRETTO_CHECKED turns on the expensive checks; the debug presets define it.
 #ifndef STRETTO_AUDIT
 #ifdef STRETTO_CHECKED
 #define STRETTO_AUDIT(condition, sentence) STRETTO_ASSERT(condition, sentence)

@@ -1,6 +1,6 @@
-// `expected<T, E>`: a result, or the reason why there is none. The subset of std::expected (C++23) that the library
-// uses, with the same names; own code because <tl/expected.hpp> pulls in <functional> and doubles the cost of every
-// header (docs/decisions/expected.md), and std::expected is not there in C++20.
+// `expected<T, E>` is a result, or the reason why there is none. It is the subset of std::expected (C++23) that the
+// library uses, with the same names. It is our own code because C++20 has no std::expected, and <tl/expected.hpp>
+// includes <functional>, which doubles the cost of every header (docs/decisions/expected.md).
 #ifndef STRETTO_CORE_EXPECTED_HPP
 #define STRETTO_CORE_EXPECTED_HPP
 
@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// Wraps an error so that it converts to any `expected<T, E>`: `return unexpected(cycle);`
+/// Wraps an error so that it converts to any `expected<T, E>` whose E it converts to: `return unexpected(cycle);`
 template <class E>
 class [[nodiscard]] unexpected {
 public:
@@ -25,7 +25,8 @@ private:
     E error_;
 };
 
-/// Holds a `T` or an `E`. Access to the wrong one is a broken precondition (STRETTO_ASSERT), never an exception.
+/// Holds a `T` or an `E`. Access to the one that it does not hold is a broken precondition (STRETTO_ASSERT), never an
+/// exception.
 template <class T, class E>
 class [[nodiscard]] expected {
     static_assert(std::is_object_v<T> && std::is_object_v<E>, "expected holds objects, not references or void");
@@ -84,6 +85,7 @@ public:
     }
 
 private:
+    /// Moves in what `other` holds. Precondition: this object holds nothing, and has_value_ is already that of `other`.
     void take(expected& other) noexcept(nothrow_move) {
         if (has_value_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
         else ::new (static_cast<void*>(&error_)) E(std::move(other.error_));

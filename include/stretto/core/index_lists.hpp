@@ -1,4 +1,4 @@
-// A list of indices for every one of n rows, stored flat (compressed sparse rows).
+// A list of indices for each of n rows, stored in two flat arrays (compressed sparse rows).
 #ifndef STRETTO_CORE_INDEX_LISTS_HPP
 #define STRETTO_CORE_INDEX_LISTS_HPP
 
@@ -13,13 +13,13 @@ namespace stretto {
 
 namespace detail {
 
-/// Integers, appended one at a time: a std::vector whose push_back is small enough for the loop that calls it, and
-/// whose room is not written before there is something to write.
+/// Integers that are appended one at a time. It differs from std::vector in two ways: `push` is small enough to be
+/// inlined into the loop that calls it, and room is not written before there is something to write.
 template <class Index>
 class appended_indices {
 public:
     appended_indices() = default;
-    /// So many, to be written before they are read.
+    /// Makes room for `size` integers, which have indeterminate values until they are written.
     explicit appended_indices(std::size_t size) : begin_(new Index[size]), end_(begin_ + size), room_(end_) {}
     appended_indices(const appended_indices& other) : appended_indices(other.size()) { copy(other, begin_); }
     appended_indices(appended_indices&& other) noexcept
@@ -34,6 +34,7 @@ public:
     }
     ~appended_indices() { delete[] begin_; }
 
+    /// Makes room for `count` integers in all.
     void reserve(std::size_t count) {
         if (static_cast<std::size_t>(room_ - begin_) < count) move_to(count);
     }
@@ -73,12 +74,13 @@ private:
 
     Index* begin_ = nullptr;
     Index* end_ = nullptr;
-    Index* room_ = nullptr;  // ends here
+    Index* room_ = nullptr;  // end of the room
 };
 
 }  // namespace detail
 
-/// Rows are appended in order: `push` items of the open row, then `close_row`. Space: one `Index` per row and item.
+/// The lists. Rows are appended in order: `push` the items of the open row, then call `close_row`. They take one
+/// `Index` per row and one per item.
 template <class Index>
 class basic_index_lists {
 public:
@@ -86,27 +88,29 @@ public:
 
     [[nodiscard]] std::size_t rows() const noexcept { return first_.size() - 1; }
     [[nodiscard]] std::size_t items() const noexcept { return items_.size(); }
+    /// The items of a row. The span is valid until the next push. Precondition: row < rows().
     [[nodiscard]] std::span<const Index> operator[](std::size_t row) const {
         STRETTO_ASSERT(row < rows(), "row of an index_lists out of range");
         return {items_.begin() + first_[row], items_.begin() + first_[row + 1]};
     }
 
+    /// Makes room for so many rows and items in all. O(1) allocations, and a copy of what there is.
     void reserve(std::size_t rows, std::size_t items) {
         first_.reserve(rows + 1);
         items_.reserve(items);
     }
     void push(Index item) { items_.push(item); }
-    /// A whole row at once; none may be open.
+    /// Appends a whole row. Precondition: no row is open.
     void push_row(std::span<const Index> row) {
         for (Index item : row) items_.push(item);
         close_row();
     }
     void close_row() { first_.push(static_cast<Index>(items_.size())); }
-    /// What has been pushed since the last row was closed; valid until the next push.
+    /// What has been pushed since the last row was closed. The span is valid until the next push.
     [[nodiscard]] std::span<const Index> open_row() const { return {items_.begin() + first_[rows()], items_.end()}; }
 
-    /// The same relation seen from the other side: row j of the result lists, ascending, the rows that contain j.
-    /// Time and space O(rows + items).
+    /// The same relation seen from the other side: row j of the result lists, ascending, the rows that contain j. It
+    /// takes O(rows + items + inverse_rows) time and space. Precondition: every item is below `inverse_rows`.
     [[nodiscard]] basic_index_lists inverse(std::size_t inverse_rows) const {
         basic_index_lists out;
         out.first_ = detail::appended_indices<Index>(inverse_rows + 1);
@@ -131,7 +135,7 @@ private:
     detail::appended_indices<Index> items_;
 };
 
-/// What the library uses: 32-bit vertex and value numbers.
+/// The lists that the library uses, for 32-bit numbers of vertices and values.
 using index_lists = basic_index_lists<std::uint32_t>;
 
 }  // namespace stretto

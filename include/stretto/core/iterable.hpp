@@ -1,6 +1,6 @@
-// `iterable_of<R, T>`: the only thing stretto ever asks of a range is that it works in a range-for.
-// Weaker than std::ranges::input_range on purpose: iterators of existing compilers often lack typedefs or
-// post-increment, and <iterator>/<ranges> would cost every user 100-300 ms per translation unit.
+// `iterable_of<R, T>` is the only thing that stretto ever asks of a range: it must work in a range-for. The concept is
+// weaker than std::ranges::input_range on purpose. The iterators of existing compilers often lack typedefs or
+// post-increment, and <iterator> and <ranges> would cost every user 100-300 ms per translation unit.
 #ifndef STRETTO_CORE_ITERABLE_HPP
 #define STRETTO_CORE_ITERABLE_HPP
 
@@ -12,6 +12,7 @@
 namespace stretto {
 namespace detail {
 
+/// The begin and the end that a range-for would use, for arrays and for ranges with member functions.
 template <class T, std::size_t N>
 constexpr T* begin_of(T (&a)[N]) noexcept {
     return a;

@@ -1,4 +1,4 @@
-// Collects one row of an index_lists at a time and leaves out what it has already.
+// Collects one row of an index_lists at a time, and leaves out items that the row has already.
 #ifndef STRETTO_CORE_UNIQUE_ROWS_HPP
 #define STRETTO_CORE_UNIQUE_ROWS_HPP
 
@@ -12,11 +12,12 @@
 
 namespace stretto::detail {
 
-/// Rows without repetitions, in order of first appearance. Rows are short; one that is not gets a bitmap.
+/// Makes rows without repetitions, in the order of first appearance. Rows are expected to be short: a short row is
+/// searched, and only a long one gets a bitmap.
 template <class = void>
 class unique_rows {
 public:
-    /// Pushes `item` unless the open row of `to` has it. A row that was begun this way is closed by `close`.
+    /// Pushes `item` unless the open row of `to` has it. A row that was begun this way must be closed by `close`.
     void add(index_lists& to, std::uint32_t item) {
         const std::span<const std::uint32_t> row = to.open_row();
         if (row.size() < short_row) {
@@ -27,6 +28,7 @@ public:
         }
         to.push(item);
     }
+    /// Closes the open row of `to`.
     void close(index_lists& to) {
         if (const std::span<const std::uint32_t> row = to.open_row(); row.size() >= short_row) unmark(row);
         to.close_row();
@@ -35,13 +37,13 @@ public:
 private:
     static constexpr std::size_t short_row = 16;
 
-    /// Says whether `item` is new to a row that is not short.
+    /// Whether `item` is new to a row that is not short. The first time, the whole row is entered into the bitmap.
     [[gnu::noinline]] bool grow(std::span<const std::uint32_t> row, std::uint32_t item) {
         if (row.size() == short_row)
             for (std::uint32_t x : row) mark(x);
         return mark(item);
     }
-    /// Says whether it was not.
+    /// Enters an item and returns whether it was not there before.
     bool mark(std::uint32_t item) {
         if (item >= in_row_.size()) in_row_.resize(std::size_t{item} + 1);
         return !std::exchange(in_row_[item], true);
@@ -51,7 +53,7 @@ private:
             if (x < in_row_.size()) in_row_[x] = false;
     }
 
-    std::vector<char> in_row_;  // all false but while a long row is open
+    std::vector<char> in_row_;  // by item; all false except while a long row is open
 };
 
 }  // namespace stretto::detail

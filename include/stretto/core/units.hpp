@@ -1,6 +1,6 @@
-// Time and memory as types. Both are signed 64-bit integers, so that differences are values and schedules are
-// exact: the same on every rank, compiler and optimisation level. Floating point enters cost models only, and is
-// rounded once, when a duration is made.
+// Time and memory as types. Both are signed 64-bit integers, so that differences are values and schedules are exact:
+// the same on every rank, compiler and optimisation level. Floating point enters only in cost models, which round once,
+// when they make a duration.
 #ifndef STRETTO_CORE_UNITS_HPP
 #define STRETTO_CORE_UNITS_HPP
 
@@ -10,7 +10,7 @@
 namespace stretto {
 namespace detail {
 
-/// A count of some unit; the tag keeps nanoseconds and bytes from mixing.
+/// A count of some unit. The tag keeps nanoseconds and bytes from being mixed.
 template <class Unit>
 struct quantity {
     std::int64_t count = 0;
@@ -36,16 +36,16 @@ struct byte_unit;
 
 }  // namespace detail
 
-/// A duration or a point in time since the start of the step.
+/// A duration, or a point in time since the start of the step.
 using nanoseconds = detail::quantity<detail::nanosecond_unit>;
 
 /// An amount of memory or of communicated data.
 using bytes = detail::quantity<detail::byte_unit>;
 
-/// For printing.
+/// A duration in milliseconds, for printing only.
 [[nodiscard]] constexpr double to_milliseconds(nanoseconds t) noexcept { return static_cast<double>(t.count) / 1e6; }
 
-/// "No limit" for options that take bytes.
+/// Stands for "no limit" in options that take bytes.
 inline constexpr bytes unlimited_bytes{INT64_MAX};
 
 }  // namespace stretto

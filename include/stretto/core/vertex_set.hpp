@@ -1,4 +1,4 @@
-// A set of vertices: one bit each.
+// A dense set of vertices, by the index of a view: one bit for each.
 #ifndef STRETTO_CORE_VERTEX_SET_HPP
 #define STRETTO_CORE_VERTEX_SET_HPP
 
@@ -12,8 +12,10 @@
 
 namespace stretto {
 
-/// Subset of the vertices of one view. Space: index_bound()/8 bytes. Union, intersection and difference are
-/// word-parallel; both sides must come from views with equal numbering.
+/// A subset of the vertices of one view. It takes index_bound()/8 bytes and is valid until the graph is renumbered.
+/// Union, intersection and difference work on 64 vertices at a time; both sides must come from views with the same
+/// numbering. Precondition of the members that take a vertex: its index is below the index_bound() that the set was
+/// made with.
 template <indexed_graph G>
 class vertex_set {
 public:
@@ -23,7 +25,7 @@ public:
         const std::size_t i = slot(v);
         return (words_[i / 64] >> (i % 64)) & 1u;
     }
-    /// Returns whether the vertex is new.
+    /// Inserts `v` and returns whether it is new.
     bool insert(vertex_t<G> v) {
         const std::size_t i = slot(v);
         const std::uint64_t bit = std::uint64_t{1} << (i % 64);
@@ -38,6 +40,7 @@ public:
     void clear() {
         for (std::uint64_t& w : words_) w = 0;
     }
+    /// The number of members. O(index_bound() / 64).
     [[nodiscard]] std::size_t size() const {
         std::size_t n = 0;
         for (std::uint64_t w : words_) n += static_cast<std::size_t>(std::popcount(w));

@@ -1,5 +1,5 @@
-// What the views share: forwarding of the members that a view leaves as they are, and a place to keep the range that
-// the base returned, by reference or by value. Members are forwarded only where the base has them, so every view
+// What the views share: members that forward to the base where a view changes nothing, and a place to keep the range
+// that the base has returned, by reference or by value. A member is forwarded only if the base has it, so every view
 // models the strongest concept that its base allows.
 #ifndef STRETTO_VIEWS_ADAPTOR_HPP
 #define STRETTO_VIEWS_ADAPTOR_HPP
@@ -13,7 +13,7 @@
 
 namespace stretto::detail {
 
-/// Vertex type and numbers of the base.
+/// The vertex type and the numbers of the base, for a view that keeps both.
 template <graph_view G>
 class numbers_of_base {
 public:
@@ -42,6 +42,7 @@ private:
     G base_;
 };
 
+/// Names the value type of the base if it has values; a separate base class, because a member type cannot be constrained.
 template <class G>
 struct value_type_of_base {};
 
@@ -50,8 +51,8 @@ struct value_type_of_base<G> {
     using value_type = value_t<G>;
 };
 
-/// All members of the base; a view hides those that it changes. The return types are those of the base, which a
-/// class template cannot spell where the base lacks the member: hence decltype(auto), guarded by the concept.
+/// Forwards all members of the base; a view hides those that it changes. The return types are decltype(auto) and
+/// guarded by concepts, because a class template cannot spell the return type of a member that the base does not have.
 template <graph_view G>
 class everything_of_base : public numbers_of_base<G>, public value_type_of_base<G> {
 public:
@@ -96,7 +97,7 @@ public:
     }
 };
 
-/// Keeps what a range-returning member returned: `R` is a reference (kept as a pointer) or an object (kept).
+/// Keeps what a member that returns a range has returned: a pointer to it if `R` is a reference, otherwise the object.
 template <class R>
 class kept_range {
 public:
@@ -117,14 +118,16 @@ private:
     R* range_;
 };
 
+/// The types of the iterator and of the end of a range of type `R`.
 template <class R>
 using begin_t = decltype(begin_of(std::declval<std::remove_reference_t<R>&>()));
 template <class R>
 using end_t = decltype(end_of(std::declval<std::remove_reference_t<R>&>()));
 
-/// The end of a range whose iterator knows itself where it ends.
+/// The end of a range whose iterator knows by itself where it ends.
 struct end_marker {};
 
+/// What the members of a view return, reference or object.
 template <class G>
 using vertices_range_t = decltype(std::declval<const G&>().vertices());
 template <class G>

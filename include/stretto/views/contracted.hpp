@@ -1,4 +1,5 @@
-// views::contracted: the quotient graph. Each group of vertices becomes one vertex: "if these were one operation".
+// views::contracted: the quotient of a graph, in which each group of vertices becomes one vertex. It shows what the
+// graph would be "if these were one operation".
 #ifndef STRETTO_VIEWS_CONTRACTED_HPP
 #define STRETTO_VIEWS_CONTRACTED_HPP
 
@@ -12,15 +13,16 @@
 
 namespace stretto {
 
-/// Which vertices become one. The first of a group in program order, its *leader*, stands for the group, so vertex
-/// type and numbers of the graph stay valid. Vertices in no group stay alone. O(V) to build; 16 bytes per index.
+/// Which vertices become one. The first vertex of a group in program order, its *leader*, stands for the group, so the
+/// vertex type and the numbers of the graph stay valid. A vertex in no group stays alone. Building takes O(V) time and
+/// 16 bytes per index. The contraction does not follow changes of the graph.
 template <vertex_list_graph G>
     requires indexed_graph<G>
 class contraction {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// Precondition: the groups are disjoint. Empty groups are allowed.
+    /// Precondition: the groups are disjoint, and no group lists a vertex twice. Empty groups are allowed.
     contraction(G g, std::span<const std::vector<vertex_type>> groups)
         : group_of_(g.index_bound(), no_group), first_(groups.size() + 1, 0) {
         for (std::size_t k = 0; k < groups.size(); ++k) {
@@ -36,12 +38,13 @@ public:
             if (const std::uint32_t k = group_of_[g.index(v)]; k != no_group) members_[filled[k]++] = v;
     }
 
-    /// The vertex that stands for the group of `v`: its first member in program order, or `v` if it is alone.
+    /// The vertex that stands for the group of `v`: its first member in program order, or `v` itself if it is alone.
+    /// O(1).
     vertex_type leader(const G& g, vertex_type v) const {
         const std::uint32_t k = group_of_[g.index(v)];
         return k == no_group ? v : members_[first_[k]];
     }
-    /// The members of the group of `v` in program order; empty if `v` is alone.
+    /// The members of the group of `v` in program order; empty if `v` is alone. O(1).
     std::span<const vertex_type> members(const G& g, vertex_type v) const {
         const std::uint32_t k = group_of_[g.index(v)];
         if (k == no_group) return {};
@@ -55,9 +58,9 @@ private:
     std::vector<vertex_type> members_;
 };
 
-/// Adjacency only. Parallel edges are kept: leader u precedes leader v as often as edges lead from the group of u to
-/// that of v. Edges inside a group vanish. The quotient of an acyclic graph may have cycles, and its vertices, listed
-/// by leaders, need not be in topological order: topological_sort tells.
+/// The quotient graph. It offers adjacency only. Parallel edges are kept: leader u precedes leader v as often as edges
+/// lead from the group of u to that of v. Edges inside a group vanish. The quotient of an acyclic graph may have
+/// cycles, and its vertices, listed by their leaders, need not be in topological order; topological_sort finds out.
 template <dependence_graph G>
 class contracted_view : public detail::numbers_of_base<G> {
 public:
@@ -66,6 +69,7 @@ public:
 
     contracted_view(G g, const contraction<G>& groups) : detail::numbers_of_base<G>(g), groups_(&groups) {}
 
+    /// The leaders of all groups and the vertices that are alone, in program order, as a new vector. O(V).
     std::vector<vertex_type> vertices() const {
         std::vector<vertex_type> leaders;
         for (vertex_type v : base().vertices())
@@ -83,6 +87,7 @@ public:
     std::span<const vertex_type> members(vertex_type v) const { return groups_->members(base(), v); }
 
 private:
+    /// The leaders of all neighbours of the members of `v`, other than `v`.
     template <class Adjacency>
     std::vector<vertex_type> neighbours(vertex_type v, Adjacency adjacency) const {
         std::vector<vertex_type> found;
@@ -101,8 +106,8 @@ private:
 
 namespace views {
 
-/// The quotient of `g` by `groups`, which the view refers to and which must outlive it. Neighbours come as a fresh
-/// vector: O(degrees of the members) per call.
+/// The quotient of `g` by `groups`. The view refers to `groups`, which must outlive it; a temporary is rejected at
+/// compile time. Neighbours come as a new vector, in O(degrees of the members) per call.
 template <dependence_graph G>
 [[nodiscard]] contracted_view<G> contracted(G g, const contraction<G>& groups) {
     return {g, groups};

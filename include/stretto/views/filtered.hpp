@@ -1,5 +1,6 @@
-// views::filtered: hides vertices, and optionally edges, by predicate. Nothing is computed in advance: a predicate
-// is asked whenever the traversal meets a vertex or an edge, so the view is as fresh as its base.
+// views::filtered: hides vertices, and optionally edges, for which a predicate is false. Nothing is computed in
+// advance. A predicate is asked whenever a traversal meets a vertex or an edge, so the view follows every change of its
+// base.
 #ifndef STRETTO_VIEWS_FILTERED_HPP
 #define STRETTO_VIEWS_FILTERED_HPP
 
@@ -11,14 +12,15 @@
 
 namespace stretto {
 
-/// `keep(v)`: a small callable, also a lambda that captures. Trivially copyable, since the view must be.
+/// `keep(v)`: a small callable, which may be a lambda with captures. It must be trivially copyable, because the view
+/// must.
 template <class F, class G>
 concept vertex_predicate =
     std::copy_constructible<F> && std::is_trivially_copyable_v<F> && requires(const F& keep, const vertex_t<G> v) {
         { keep(v) } -> std::convertible_to<bool>;
     };
 
-/// `keep(u, v)` for the edge from `u` to `v`.
+/// `keep(u, v)`: the same for the edge from `u` to `v`.
 template <class F, class G>
 concept edge_predicate =
     std::copy_constructible<F> && std::is_trivially_copyable_v<F> && requires(const F& keep, const vertex_t<G> v) {
@@ -27,6 +29,7 @@ concept edge_predicate =
 
 namespace detail {
 
+/// The edge predicate that keeps every edge.
 struct every_edge {
     template <class V>
     constexpr bool operator()(const V&, const V&) const noexcept {
@@ -34,7 +37,7 @@ struct every_edge {
     }
 };
 
-/// The elements of a range of `V` that satisfy `keep`. The iterator points into the range object.
+/// The elements of a range of `V` that satisfy `keep`. An iterator points into the range object, which must outlive it.
 template <class V, class R, class Keep>
 class filtered_range {
 public:
@@ -53,6 +56,7 @@ public:
         constexpr bool operator!=(end_marker) { return at_ != end_; }
 
     private:
+        /// Moves on to the next element that is kept, if there is one.
         constexpr void settle() {
             while (at_ != end_ && !(*keep_)(*at_)) ++at_;
         }
@@ -70,7 +74,8 @@ private:
     Keep keep_;
 };
 
-/// Is the neighbour, and the edge that leads to it, kept? `forward`: the neighbour is the target.
+/// Whether a neighbour, and the edge that leads to it, are kept. With `forward` the neighbour is the target of the
+/// edge, otherwise its source.
 template <class V, class KeepVertex, class KeepEdge, bool forward>
 struct keep_neighbour {
     V from;
@@ -85,7 +90,8 @@ struct keep_neighbour {
 
 }  // namespace detail
 
-/// Adjacency only: values whose producer is hidden would have nowhere to come from.
+/// A graph with some vertices and edges hidden. It offers adjacency only, because values whose producer is hidden would
+/// have nowhere to come from.
 template <graph_view G, class KeepVertex, class KeepEdge = detail::every_edge>
 class filtered_view : public detail::numbers_of_base<G> {
     static_assert(vertex_predicate<KeepVertex, G> && edge_predicate<KeepEdge, G>);
@@ -125,13 +131,14 @@ private:
 
 namespace views {
 
-/// The vertices that `keep_vertex` keeps and the edges between them that `keep_edge` keeps; indices and their bound
-/// are those of the base. Listing costs O(V) of the base. Precondition of the adjacency members: `v` is kept.
+/// The vertices that `keep_vertex` keeps, and all edges between them. Indices and their bound are those of the base.
+/// Listing the vertices takes O(V) of the base. Precondition of the adjacency members: `v` is kept.
 template <graph_view G, vertex_predicate<G> KeepVertex>
 [[nodiscard]] constexpr filtered_view<G, KeepVertex> filtered(G g, KeepVertex keep_vertex) {
     return {g, keep_vertex};
 }
 
+/// The same with only those of the edges that `keep_edge` keeps.
 template <graph_view G, vertex_predicate<G> KeepVertex, edge_predicate<G> KeepEdge>
 [[nodiscard]] constexpr filtered_view<G, KeepVertex, KeepEdge> filtered(G g, KeepVertex keep_vertex,
                                                                         KeepEdge keep_edge) {

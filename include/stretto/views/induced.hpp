@@ -1,4 +1,5 @@
-// views::induced: the subgraph that a set of vertices induces: those vertices and the edges between them.
+// views::induced: the subgraph that a set of vertices induces, which consists of these vertices and the edges between
+// them.
 #ifndef STRETTO_VIEWS_INDUCED_HPP
 #define STRETTO_VIEWS_INDUCED_HPP
 
@@ -10,6 +11,7 @@
 namespace stretto {
 namespace detail {
 
+/// The predicate "is a member of the set".
 template <indexed_graph S>
 struct is_in_set {
     const vertex_set<S>* set;
@@ -18,14 +20,15 @@ struct is_in_set {
 
 }  // namespace detail
 
-/// A filtered view whose predicate is membership.
+/// A filtered view that keeps the members of a set.
 template <graph_view G, indexed_graph S>
 using induced_view = filtered_view<G, detail::is_in_set<S>>;
 
 namespace views {
 
-/// The subgraph of `g` induced by `members`, which the view refers to and which must outlive it. Numbers are those
-/// of `g`; O(1) per neighbour met, O(V) of the base to list the vertices.
+/// The subgraph of `g` that `members` induces. The view refers to `members`, which must outlive it; a temporary is
+/// rejected at compile time. The numbers are those of `g`. It takes O(1) time for each neighbour met, and O(V) of the
+/// base to list the vertices.
 template <graph_view G, indexed_graph S>
     requires std::same_as<vertex_t<G>, vertex_t<S>>
 [[nodiscard]] induced_view<G, S> induced(G g, const vertex_set<S>& members) {

@@ -1,4 +1,4 @@
-// views::reversed: the same vertices, every dependence turned around.
+// views::reversed: the same vertices with every dependence turned around.
 #ifndef STRETTO_VIEWS_REVERSED_HPP
 #define STRETTO_VIEWS_REVERSED_HPP
 
@@ -9,7 +9,8 @@
 
 namespace stretto {
 
-/// Adjacency only: a value turned around would have many producers, so the value members of the base are hidden.
+/// The reversed graph. It offers adjacency only: a value that is turned around would have many producers, so the value
+/// members of the base are hidden.
 template <vertex_list_graph G>
     requires bidirectional_adjacency_graph<G>
 class reversed_view : public detail::numbers_of_base<G> {
@@ -18,7 +19,8 @@ public:
     using detail::numbers_of_base<G>::numbers_of_base;
     using detail::numbers_of_base<G>::base;
 
-    /// Program order backwards, so that an order that was topological still is. Builds a vector: O(V).
+    /// The vertices in reversed program order, so that an order that was topological still is. Every call builds a
+    /// vector: O(V).
     std::vector<vertex_type> vertices() const {
         std::vector<vertex_type> forward;
         for (vertex_type v : base().vertices()) forward.push_back(v);
@@ -36,13 +38,14 @@ public:
 
 namespace views {
 
-/// The reversed graph; indices are those of the base. Reversing twice gives the base back.
+/// The reversed graph of `g`. Indices are those of the base.
 template <vertex_list_graph G>
     requires bidirectional_adjacency_graph<G>
 [[nodiscard]] constexpr reversed_view<G> reversed(G g) {
     return reversed_view<G>(g);
 }
 
+/// Reversing a reversed view gives back its base.
 template <class G>
 [[nodiscard]] constexpr G reversed(reversed_view<G> g) {
     return g.base();

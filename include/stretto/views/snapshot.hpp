@@ -1,6 +1,6 @@
-// snapshot: a copy of the adjacency, and of nothing else, as 32-bit ids in program order. Ids are positions in
-// vertices(), rows are sorted, both directions are stored. Analyses that traverse often, and kernels that should be
-// compiled once rather than once per IR, work on it.
+// A snapshot is a copy of the adjacency of a graph, and of nothing else, as 32-bit ids in program order. The ids are
+// positions in vertices(), the rows are sorted, and both directions are stored. Analyses that traverse the graph often
+// work on a snapshot, and so do kernels that should be compiled only once and not for every IR.
 #ifndef STRETTO_VIEWS_SNAPSHOT_HPP
 #define STRETTO_VIEWS_SNAPSHOT_HPP
 
@@ -18,7 +18,8 @@ namespace stretto {
 /// The integers 0 .. size-1 as a range.
 class id_range {
 public:
-    /// All that a C++20 forward iterator must be, so that ids flow through the pipelines of range libraries.
+    /// This iterator is all that a C++20 forward iterator must be, so that ids flow through the pipelines of range
+    /// libraries.
     class iterator {
     public:
         using value_type = std::uint32_t;
@@ -47,8 +48,8 @@ private:
     std::uint32_t size_;
 };
 
-/// A dependence graph over rows of ids, which must outlive it: row v of `successors` and of `predecessors` lists the
-/// neighbours of v. Vertices are ids and the ids are the numbers. Not a template.
+/// A dependence graph over rows of ids: row v of `successors` and of `predecessors` lists the neighbours of v. The
+/// vertices are the ids, and an id is its own index. The lists must outlive the view. It is not a template.
 class snapshot_view {
 public:
     using vertex_type = std::uint32_t;
@@ -67,16 +68,17 @@ private:
     const index_lists* predecessors_;
 };
 
-/// The snapshot of a graph, with the way back: `vertex(id)` and `id(v)`. Taken from vertices() and successors()
-/// alone, parallel edges included; rows ascend, whatever the order in which the view names its neighbours. O(V + E)
-/// time; 8 bytes per vertex and edge, plus a handle per vertex and 4 bytes per index. It does not follow changes.
+/// The snapshot of a graph, with the way back: `vertex(id)` and `id(v)`. It is taken from vertices() and successors()
+/// alone and includes parallel edges. Its rows ascend, whatever the order in which the view lists neighbours. It takes
+/// O(V + E) time, 8 bytes per vertex and per edge, and a handle per vertex and 4 bytes per index. It does not follow
+/// changes.
 template <vertex_list_graph G>
     requires adjacency_graph<G> && indexed_graph<G>
 class snapshot {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// Precondition: every successor of a listed vertex is listed.
+    /// Precondition: vertices() lists every vertex once, and every successor of a listed vertex is listed.
     explicit snapshot(G g) : graph_(g), ids_(g.index_bound(), unlisted) {
         vertices_.reserve(g.index_bound());
         for (vertex_type v : g.vertices()) {
@@ -102,15 +104,17 @@ public:
         if (!ascending) successors_ = predecessors_.inverse(vertices_.size());
     }
 
-    /// Valid as long as the snapshot stays where it is.
+    /// The copied adjacency as a view. It is valid as long as the snapshot stays where it is.
     [[nodiscard]] snapshot_view view() const noexcept { return {successors_, predecessors_}; }
     [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
+    /// The vertex with this id. Precondition: id < size().
     [[nodiscard]] vertex_type vertex(std::uint32_t id) const {
         STRETTO_ASSERT(id < vertices_.size(), "this id is not below the number of vertices of the snapshot");
         return vertices_[id];
     }
+    /// The id of a vertex that is listed. O(1).
     [[nodiscard]] std::uint32_t id(vertex_type v) const { return ids_[graph_.index(v)]; }
-    /// All vertices in program order: element `id` is `vertex(id)`.
+    /// All vertices in program order; the element at place `id` is `vertex(id)`.
     [[nodiscard]] const std::vector<vertex_type>& vertices() const noexcept { return vertices_; }
 
 private:

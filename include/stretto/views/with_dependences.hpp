@@ -1,5 +1,5 @@
-// views::with_dependences: adds control and effect edges to a graph without touching the IR. The edges live in a
-// `dependence_table`; the view only points to it.
+// views::with_dependences: adds control and effect edges to a graph without touching the IR. The edges are stored in a
+// dependence_table, to which the view only refers.
 #ifndef STRETTO_VIEWS_WITH_DEPENDENCES_HPP
 #define STRETTO_VIEWS_WITH_DEPENDENCES_HPP
 
@@ -15,8 +15,9 @@
 
 namespace stretto {
 
-/// Extra edges of a graph. O(1) to add one; they are met in the order in which they were added. 8 bytes per index,
-/// 8 bytes and two handles per edge.
+/// Extra edges of a graph. Adding one takes O(1); the edges of a vertex are listed in the order in which they were
+/// added. The table takes 8 bytes per index, and 8 bytes and two handles per edge. Precondition: no vertex has an index
+/// at or above the index_bound() that the table was made with.
 template <indexed_graph G>
 class dependence_table {
 public:
@@ -25,7 +26,7 @@ public:
     explicit dependence_table(G g)
         : graph_(g), out_(g.index_bound(), list{none, none}), in_(g.index_bound(), list{none, none}) {}
 
-    /// `after` depends on `before`. Adding an edge twice gives two edges.
+    /// Makes `after` depend on `before`. An edge that is added twice is there twice.
     void add(vertex_type before, vertex_type after) {
         STRETTO_ASSERT(graph_.index(before) < out_.size() && graph_.index(after) < out_.size(),
                        "vertex index is not below the index_bound() this table was made with");
@@ -36,7 +37,7 @@ public:
     }
     [[nodiscard]] std::size_t size() const noexcept { return edges_.size(); }
 
-    /// Cursor over the extra edges out of (`forward`) or into a vertex.
+    /// Walks over the extra edges of a vertex: those that leave it if `forward`, otherwise those that enter it.
     class cursor {
     public:
         cursor(const dependence_table& table, vertex_type v, bool forward) : table_(&table), forward_(forward) {
@@ -77,7 +78,7 @@ private:
 
 namespace detail {
 
-/// The neighbours that the base knows, then the extra ones.
+/// The neighbours that the base lists, followed by the extra ones.
 template <class V, class R, class Cursor>
 class extended_range {
 public:
@@ -113,7 +114,7 @@ private:
 
 }  // namespace detail
 
-/// The graph as it is, values included, with more edges.
+/// The base as it is, values included, with more edges.
 template <bidirectional_adjacency_graph G, indexed_graph T = G>
     requires std::same_as<vertex_t<G>, vertex_t<T>>
 class extended_view : public detail::everything_of_base<G> {
@@ -138,8 +139,8 @@ private:
 
 namespace views {
 
-/// `g` with the edges of `extra`, which the view refers to and which must outlive it. Edges may be added to the table
-/// while the view exists, but not during a traversal.
+/// `g` with the edges of `extra`. The view refers to `extra`, which must outlive it; a temporary is rejected at compile
+/// time. Edges may be added to the table while the view exists, but not during a traversal.
 template <bidirectional_adjacency_graph G, indexed_graph T>
 [[nodiscard]] extended_view<G, T> with_dependences(G g, const dependence_table<T>& extra) {
     return {g, extra};
