@@ -42,7 +42,8 @@ private:
     G base_;
 };
 
-/// Names the value type of the base if it has values; a separate base class, because a member type cannot be constrained.
+/// Names the value type of the base if it has values; a separate base class, because a member type cannot be
+/// constrained.
 template <class G>
 struct value_type_of_base {};
 

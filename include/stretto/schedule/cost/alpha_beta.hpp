@@ -1,4 +1,4 @@
-// Latency plus bytes over bandwidth: the two-parameter models that every paper on overlap reasons with.
+// Cost models with two parameters, a latency and a bandwidth: the models that every paper on overlap reasons with.
 #ifndef STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 #define STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 
@@ -11,17 +11,19 @@
 
 namespace stretto {
 
-/// One message of b bytes takes `alpha + b / beta`. Beta is in GB/s, which is bytes per nanosecond; it is positive.
+/// The cost of one message: b bytes take `alpha + b / beta`. Beta is in GB/s, which is bytes per nanosecond, and must
+/// be positive.
 struct link_cost {
     nanoseconds alpha = {};
     double beta = 1;
 };
 
-/// A collective_cost_model with one alpha and beta per collective, fitted to payloads (one rank's input bytes) of one
-/// group size. A group of one rank communicates nothing and takes no time.
+/// A collective_cost_model with one latency and one bandwidth per collective, fitted to payloads (bytes of one rank's
+/// input) for groups of one size. A group of one rank communicates nothing, so its collectives take no time.
 struct alpha_beta {
     std::array<link_cost, 5> costs = {};  ///< indexed by collective_kind
 
+    /// The time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
                                                  const group_layout& group) const noexcept {
         if (group.ranks <= 1) return {};
@@ -30,19 +32,21 @@ struct alpha_beta {
     }
 };
 
-/// A collective_cost_model that counts the steps of a ring over R ranks with an input of S bytes on each:
+/// A collective_cost_model that counts the steps of a ring over R ranks, each of which has an input of S bytes:
 ///
 ///     all-gather       R-1 steps of S          reduce-scatter  R-1 steps of S/R
 ///     all-reduce    2 (R-1) steps of S/R       all-to-all      R-1 steps of S/R (pairwise exchange)
 ///
-/// A ring over N nodes crosses between nodes in N-1 of every R-1 steps, which pay the alpha of `inter_node`; all steps
-/// move in lock step at the lower of the two betas. The pairwise exchange of P ranks per node stays within the node for
-/// P-1 steps and crosses in the other R-P. `other` is one message over the slower link.
-/// After Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH" (2005).
+/// A ring over N > 1 nodes crosses between nodes in N-1 of every R-1 steps, and these steps pay the alpha of
+/// `inter_node`. All ranks move in lock step, so every step runs at the lower of the two betas. In the pairwise
+/// exchange with P ranks per node, P-1 steps stay within the node and the other R-P cross. `other` is one message over
+/// the slower link. A group of one rank takes no time. Source: Thakur, Rabenseifner and Gropp, "Optimization of
+/// collective communication operations in MPICH" (2005).
 struct ring_alpha_beta {
     link_cost intra_node = {};
     link_cost inter_node = {};
 
+    /// The time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
                                                  const group_layout& group) const noexcept {
         if (group.ranks <= 1) return {};
@@ -73,6 +77,7 @@ struct ring_alpha_beta {
     }
 
 private:
+    /// The time of `rounds` rounds of `steps` steps each, of which `crossing` steps per round cross between nodes.
     [[nodiscard]] constexpr nanoseconds ring(std::int64_t rounds, std::int64_t steps, std::int64_t crossing,
                                              double step_bytes, double beta) const noexcept {
         return rounds * (intra_node.alpha * (steps - crossing) + inter_node.alpha * crossing) +

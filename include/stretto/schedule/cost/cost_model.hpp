@@ -1,10 +1,11 @@
-// Cost models: what a kernel and what a collective would take, before anything runs. A model is a small value with
-// const `duration` members; schedulers, bucketers and tuners take it as a template parameter and ask it millions of
-// times. Models compute in double and round once, when the duration is made.
+// Cost models say how long a kernel or a collective would take, before anything runs. A model is a small value with
+// const `duration` members. Schedulers, bucketers and tuners take it as a template parameter and ask it millions of
+// times. Models compute in double and round once, when they make the duration.
 //
-// A bucketer that trusts a model in which more bytes take less time will chase the model's error, so monotonicity
-// is a checked property (`check_monotone`) with a repair (cost/monotone_hull.hpp). Ranks that must agree on a
-// schedule but run different math libraries should share the integers of a `tabulate`d model (cost/table.hpp).
+// A bucketer that trusts a model in which more bytes take less time will exploit the model's error. Monotonicity is
+// therefore a property that can be checked (`check_monotone`) and repaired (cost/monotone_hull.hpp). Ranks that must
+// agree on a schedule but use different math libraries should share the integers of a `tabulate`d model
+// (cost/table.hpp).
 #ifndef STRETTO_SCHEDULE_COST_COST_MODEL_HPP
 #define STRETTO_SCHEDULE_COST_COST_MODEL_HPP
 
@@ -23,52 +24,53 @@
 
 namespace stretto {
 
-/// The arithmetic of a kernel, as far as peak rates distinguish it. `half` is bf16 and fp16.
+/// The arithmetic of a kernel, as far as peak rates tell it apart. `half` stands for bf16 and fp16.
 enum class precision : std::uint8_t {
     fp64,
     fp32,
     half
 };
 
-/// What one kernel does. `moved` counts every byte it reads and writes once.
+/// The work of one kernel. `moved` counts every byte that it reads or writes once.
 struct kernel_work {
     double flops = 0;
     bytes moved = {};
     precision arithmetic = precision::half;
 };
 
-/// Where the ranks of a process group sit: `ranks_per_node` of them share a node, the last node may hold fewer.
-/// `id` names the group for models that were measured per group; analytic models ignore it.
+/// Where the ranks of a process group are: `ranks_per_node` of them share a node, and the last node may hold fewer.
+/// `id` names the group for models that were measured group by group; analytic models ignore it.
 struct group_layout {
     std::int64_t ranks = 1;
     std::int64_t ranks_per_node = 8;
     group_id id = 0;
 
+    /// The number of nodes, a partly filled last one included.
     [[nodiscard]] constexpr std::int64_t nodes() const noexcept {
         return (ranks + ranks_per_node - 1) / ranks_per_node;
     }
     friend constexpr bool operator==(const group_layout&, const group_layout&) = default;
 };
 
-/// `duration(work) -> nanoseconds`.
+/// A model of kernels: `duration(work) -> nanoseconds`.
 template <class M>
 concept compute_cost_model = std::copy_constructible<M> && requires(const M& model, const kernel_work& work) {
     { model.duration(work) } -> std::same_as<nanoseconds>;
 };
 
-/// `duration(kind, payload, group) -> nanoseconds`. The payload is the bytes of *one rank's input*, for every
-/// collective, as in `payload_of`; a model that counts differently converts inside.
+/// A model of collectives: `duration(kind, payload, group) -> nanoseconds`. For every collective the payload is the
+/// bytes of *one rank's input*, as in `payload_of`; a model that counts differently converts inside.
 template <class M>
 concept collective_cost_model = std::copy_constructible<M> && requires(const M& model, collective_kind kind,
                                                                        bytes payload, const group_layout& group) {
     { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
 };
 
-/// The longest duration a model gives (146 years): what infinite times become. Two of them still add up.
+/// The longest duration that a model gives (146 years); infinite times become this. Two of them can still be added.
 inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
 
-/// Microseconds to the nearest nanosecond; negative and NaN give 0, too large gives `longest_duration`. Rounding is
-/// non-decreasing: it never makes a monotone model non-monotone.
+/// Converts microseconds to the nearest nanosecond. Negative times and NaN give 0, and times that are too long give
+/// `longest_duration`. The rounding is non-decreasing, so it never makes a monotone model non-monotone.
 [[nodiscard]] constexpr nanoseconds from_microseconds(double microseconds) noexcept {
     const double count = microseconds * 1000.0;
     if (!(count > 0)) return {};
@@ -76,27 +78,27 @@ inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
     return {static_cast<std::int64_t>(count + 0.5)};
 }
 
-/// The collectives that have costs, in the order of the enum.
+/// The collectives that have costs, in the order of the enumeration.
 inline constexpr std::array<collective_kind, 4> all_collective_kinds = {
     collective_kind::all_gather, collective_kind::reduce_scatter, collective_kind::all_reduce,
     collective_kind::all_to_all};
 
-/// Says that no tested size between `lo` and `hi` takes less time than a smaller one. Evidence, not proof: the
-/// model is a black box and was asked at `sizes_checked` sizes.
+/// States that no tested size between `lo` and `hi` takes less time than a smaller one. This is evidence and not a
+/// proof: the model is a black box, which was asked at `sizes_checked` sizes.
 struct monotone {
     bytes lo;
     bytes hi;
     std::size_t sizes_checked = 0;
 };
 
-/// Witness that more bytes take less time: smaller < larger, but smaller_time > larger_time.
+/// The witness that more bytes take less time: smaller < larger, but smaller_time > larger_time.
 struct non_monotone {
     bytes smaller;
     bytes larger;
     nanoseconds smaller_time;
     nanoseconds larger_time;
 
-    /// How much of the smaller size's time the larger one saves; in (0, 1].
+    /// The share of the smaller size's time that the larger one saves; in (0, 1].
     [[nodiscard]] constexpr double drop() const noexcept {
         return static_cast<double>((smaller_time - larger_time).count) / static_cast<double>(smaller_time.count);
     }
@@ -104,8 +106,8 @@ struct non_monotone {
 
 namespace detail {
 
-/// Ascending sizes at which a model of this group is likely to bend or jump: 64 per octave, and both sides of every
-/// 2^k and ranks * 2^k, where table indices of the form log2(size / ranks) change.
+/// Ascending sizes at which a model of this group is likely to bend or jump: 64 per octave, and both sides of every 2^k
+/// and ranks * 2^k, where table indices of the form log2(size / ranks) change.
 [[nodiscard]] inline std::vector<std::int64_t> probing_sizes(std::int64_t ranks, std::int64_t lo, std::int64_t hi) {
     constexpr std::int64_t steps = 64;
     std::vector<std::int64_t> sizes = {lo, hi};
@@ -130,9 +132,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Looks for payload sizes in [lo, hi] where more bytes take less time. Returns the deepest drop relative to the
-/// longest time of any smaller size, or what was checked. About 70 evaluations per octave; the sizes are a fixed
-/// function of the arguments, so the answer is deterministic. Requires 0 <= lo <= hi.
+/// Looks for payload sizes in [lo, hi] where more bytes take less time. Returns what was checked, or, as the error, the
+/// deepest drop relative to the longest time of any smaller size. It evaluates the model about 70 times per octave, at
+/// sizes that depend on the arguments alone, so the answer is deterministic. Precondition: 0 <= lo <= hi.
 template <collective_cost_model M>
 [[nodiscard]] expected<monotone, non_monotone> check_monotone(const M& model, collective_kind kind,
                                                               const group_layout& group, bytes lo, bytes hi) {

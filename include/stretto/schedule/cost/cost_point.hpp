@@ -1,4 +1,4 @@
-// One measurement of a collective.
+// One measurement of a collective, the element of measured curves.
 #ifndef STRETTO_SCHEDULE_COST_COST_POINT_HPP
 #define STRETTO_SCHEDULE_COST_COST_POINT_HPP
 
@@ -6,7 +6,7 @@
 
 namespace stretto {
 
-/// A payload (bytes of one rank's input) and how long its collective takes.
+/// A payload (bytes of one rank's input) and the time that its collective takes.
 struct cost_point {
     bytes payload;
     nanoseconds time;

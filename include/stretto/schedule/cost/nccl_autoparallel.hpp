@@ -1,10 +1,10 @@
-// The model of NCCL that meta-pytorch/autoparallel's overlap simulator uses: NCCL's tuner re-fitted to measurements on
-// H100 clusters. Closer to real clusters than nccl_v2 below 32 nodes, and reproduced to the last digit, defects
-// included, so that results compare; put `monotone_hull` around it before letting a bucketer trust it.
+// The model of NCCL in the overlap simulator of meta-pytorch/autoparallel: NCCL's tuner, re-fitted to measurements on
+// H100 clusters. Below 32 nodes it is closer to real clusters than nccl_v2. It is reproduced to the last digit, defects
+// included, so that results compare; put `monotone_hull` around it before a bucketer relies on it.
 //
-// Known defects (all kept): within two nodes rings use the NVLink bandwidth even if every rank has its own node;
-// beyond 32 nodes there is no table, and the formulas contradict it; larger messages are up to a quarter faster in
-// places.
+// Known defects, all of which are kept: with two nodes, rings use the NVLink bandwidth even if every rank has a node to
+// itself; beyond 32 nodes there is no table, and the formulas contradict the table; in places larger messages are up to
+// a quarter faster than smaller ones.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_HPP
 
@@ -24,8 +24,8 @@
 
 namespace stretto {
 
-/// A collective_cost_model. Groups of one rank and `other` collectives take no time. Time per query: O(1), at most 24
-/// evaluations of `pow` (rings over more than four nodes).
+/// A collective_cost_model. Groups of one rank and `other` collectives take no time. A query takes O(1) time, with at
+/// most 24 evaluations of `pow` (for rings over more than four nodes).
 struct nccl_autoparallel {
     gpu_architecture architecture = gpu_architecture::hopper;
     double intra_node_gigabytes_per_second = 320;  ///< per GPU
@@ -33,9 +33,10 @@ struct nccl_autoparallel {
     bool nvswitch = true;
     std::int64_t gpus_per_node = 8;
     bool collnet = false;
-    double network_latency_microseconds = 0;  ///< on top of what the tables contain, per hop
-    std::int64_t channels = 0;                ///< 0: the default of the architecture
+    double network_latency_microseconds = 0;  ///< per hop, on top of what the tables contain
+    std::int64_t channels = 0;                ///< 0 stands for the default of the architecture
 
+    /// The presets for three kinds of cluster. GB200 has nodes of 72 GPUs, and A100 is modelled without NVSwitch.
     [[nodiscard]] static constexpr nccl_autoparallel a100() noexcept {
         return {gpu_architecture::ampere, 87.7, 25, false, 8};
     }
@@ -44,8 +45,8 @@ struct nccl_autoparallel {
         return {gpu_architecture::blackwell, 640, 50, true, 72};
     }
 
-    /// Where the groups of dimension `k` of a device mesh sit, the last dimension varying fastest. Requires
-    /// `k < shape.size()` and positive extents.
+    /// The layout of the groups along dimension `k` of a device mesh whose last dimension varies fastest.
+    /// Preconditions: `k < shape.size()`, and all extents are positive.
     [[nodiscard]] constexpr group_layout mesh_dimension(std::span<const std::int64_t> shape, std::size_t k) const {
         STRETTO_ASSERT(k < shape.size(), "the mesh has no such dimension");
         std::int64_t inner = 1;
@@ -53,16 +54,18 @@ struct nccl_autoparallel {
         return {shape[k], std::max<std::int64_t>(1, std::min(gpus_per_node / inner, shape[k])), 0};
     }
 
-    /// The exact value. `counted` is the size as this model counts it: the output of an all-gather, the input of
-    /// everything else.
+    /// The time before rounding, in microseconds. `counted` is the size as this model counts it: bytes of the output
+    /// for an all-gather, bytes of the input for everything else.
     [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const group_layout& group) const;
 
+    /// The time of a collective; it converts the payload to the size that the model counts.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
         const bool gather = kind == collective_kind::all_gather;
         return from_microseconds(microseconds(kind, gather ? payload.count * group.ranks : payload.count, group));
     }
 
 private:
+    /// Whether there is an NVSwitch of a generation that the tables cover: Hopper or later.
     [[nodiscard]] constexpr bool modern_switch() const noexcept {
         return nvswitch && detail::position(architecture) >= detail::position(gpu_architecture::hopper);
     }
@@ -74,12 +77,13 @@ private:
     [[nodiscard]] double all_to_all(const autoparallel::tuner_query& q) const;
 };
 
+/// Turns a collective and a layout into a question to the tuner.
 inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, std::int64_t counted,
                                                         const group_layout& group) const {
     const double count =
         static_cast<double>(channels > 0 ? channels : autoparallel::limits_of(architecture).default_channels);
     const std::int64_t per_node = std::min(group.ranks, group.ranks_per_node);
-    const std::int64_t nodes = group.ranks / per_node;  // a part-filled last node is not counted
+    const std::int64_t nodes = group.ranks / per_node;  // a partly filled last node is not counted
     const double intra = intra_node_gigabytes_per_second / count;
     const double inter = inter_node_gigabytes_per_second / count;
     return {.architecture = architecture,
@@ -96,12 +100,13 @@ inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, st
             .extra_hop_latency = network_latency_microseconds};
 }
 
-/// No preset knows this device.
+/// The error of nccl_autoparallel_for: no preset knows the device.
 struct unknown_device {
     std::string_view name;
 };
 
-/// The preset for a device as the driver names it ("NVIDIA H100 80GB HBM3"), by substring. Refers to `name` on failure.
+/// The preset for a device that the driver names `name` ("NVIDIA H100 80GB HBM3"), found by substring. The error refers
+/// to `name`.
 [[nodiscard]] inline expected<nccl_autoparallel, unknown_device> nccl_autoparallel_for(std::string_view name) {
     const auto contains = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
     if (contains("B200")) return nccl_autoparallel::gb200();  // also GB200
@@ -110,7 +115,7 @@ struct unknown_device {
     return unexpected(unknown_device{name});
 }
 
-/// All ranks behind one NVSwitch.
+/// The time if all ranks are behind one NVSwitch.
 inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double ranks = static_cast<double>(q.ranks);
@@ -121,7 +126,7 @@ inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) 
            static_cast<double>(q.size) / (1000 * rate);
 }
 
-/// A row of the tuning table, with the corrections for size.
+/// The time that a row of the tuning table gives, with the corrections for size.
 inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, nccl_algorithm algorithm,
                                            nccl_protocol protocol, autoparallel::latency_bandwidth row) const {
     namespace ap = autoparallel;
@@ -137,7 +142,7 @@ inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, n
     return row.latency + static_cast<double>(q.size) / (1000 * row.bandwidth);
 }
 
-/// Copy engines within a node, network cards between nodes; otherwise kernels.
+/// The time of an all-to-all: by copy engines within a node, by network cards between nodes, and otherwise by kernels.
 inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double size = static_cast<double>(q.size);
@@ -165,7 +170,7 @@ inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) 
            (nodes - 1) * ap::network_hop(q, nccl_algorithm::ring, nccl_protocol::simple) + size / (1000 * bus);
 }
 
-/// Measured where there is a measurement, else the best of the algorithms that can run.
+/// Uses measurements where there are some, and otherwise the best of the algorithms that can run.
 inline double nccl_autoparallel::microseconds(collective_kind kind, std::int64_t counted,
                                               const group_layout& group) const {
     using autoparallel::fitted_time;

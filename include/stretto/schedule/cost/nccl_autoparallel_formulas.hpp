@@ -1,6 +1,6 @@
-// The formulas of meta-pytorch/autoparallel's model of NCCL: latency and bandwidth of every algorithm and protocol from
-// hop latencies and link bandwidths, as NCCL's tuner computes them, with fitted corrections. The model itself, which
-// decides when to use them, is nccl_autoparallel.hpp.
+// The formulas of meta-pytorch/autoparallel's model of NCCL. As NCCL's tuner does, they compute the latency and
+// bandwidth of every algorithm and protocol from hop latencies and link bandwidths, with fitted corrections.
+// nccl_autoparallel.hpp decides when to use them.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_FORMULAS_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_FORMULAS_HPP
 
@@ -15,10 +15,10 @@
 
 namespace stretto::autoparallel {
 
-/// One question to the tuner. Bandwidths in GB/s per channel, size in bytes as the model counts it.
+/// One question to the tuner. Bandwidths are in GB/s per channel; the size is in bytes as the model counts them.
 struct tuner_query {
     gpu_architecture architecture;
-    bool reduce;  ///< all-reduce, otherwise all-gather or reduce-scatter
+    bool reduce;  ///< an all-reduce; otherwise an all-gather or a reduce-scatter
     bool collnet;
     std::int64_t size;
     std::int64_t ranks;
@@ -27,19 +27,20 @@ struct tuner_query {
     double channels;
     double intra;
     double inter;
-    double inter_together;  ///< of the network cards of a node, if an NVSwitch lets every GPU use them all
+    double inter_together;  ///< rate of all network cards of a node, if an NVSwitch lets every GPU use them
     double extra_hop_latency;
 
     [[nodiscard]] constexpr bool multi_node() const noexcept { return nodes > 1; }
     [[nodiscard]] constexpr bool hopper_or_later() const noexcept {
         return detail::position(architecture) >= detail::position(gpu_architecture::hopper);
     }
+    /// The number of steps of a ring.
     [[nodiscard]] constexpr double steps() const noexcept {
         return static_cast<double>((reduce ? 2 : 1) * (ranks - 1));
     }
 };
 
-/// Algorithm bandwidth in GB/s by formula, before corrections for size; not positive where it cannot run.
+/// The bandwidth of an algorithm in GB/s, before corrections for size; not positive where the algorithm cannot run.
 [[nodiscard]] inline double fitted_bandwidth(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const architecture_limits& limit = limits_of(q.architecture);
     const std::size_t n = detail::node_count_index(q.nodes);
@@ -86,14 +87,14 @@ struct tuner_query {
     return bus * (pipelined ? static_cast<double>(q.ranks) / q.steps() : 0.5);
 }
 
-/// Microseconds of one hop over the network.
+/// The time of one hop over the network in microseconds.
 [[nodiscard]] inline double network_hop(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const nccl_algorithm row = q.per_node == 1 ? nccl_algorithm::tree : algorithm;
     return detail::algorithm_latencies[detail::position(row)].network_hop[detail::position(protocol)] +
            q.extra_hop_latency * (protocol == nccl_protocol::simple ? 2 : 1);
 }
 
-/// Microseconds that do not depend on the size.
+/// The part of the time that does not depend on the size, in microseconds.
 [[nodiscard]] inline double fitted_latency(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const detail::nccl_latencies& table = detail::algorithm_latencies[detail::position(algorithm)];
     const double base = table.base[detail::position(protocol)];
@@ -126,14 +127,15 @@ struct tuner_query {
     return base + inside + 2 * depth * across;
 }
 
-/// Share of its bandwidth that a tree reaches at this size; index `last` and below are in the table.
+/// The share of its bandwidth that a tree reaches at this size. Only the entries of the table up to index `last` are
+/// used; beyond, the tree reaches all of it.
 [[nodiscard]] constexpr double tree_share(std::int64_t size, nccl_protocol protocol, std::size_t last) noexcept {
     const auto i = static_cast<std::size_t>(detail::floor_log2(size / 64));
     return i <= last ? detail::tree_correction[detail::position(protocol)][i] : 1.0;
 }
 
-/// Microseconds of the fastest protocol of an algorithm; infinite where it cannot run. Ring and tree have all three
-/// protocols, the others only simple.
+/// The time of the fastest protocol of an algorithm in microseconds; infinite where the algorithm cannot run. Ring and
+/// tree have three protocols, the others only the simple one.
 [[nodiscard]] inline double fitted_time(const tuner_query& q, nccl_algorithm algorithm) {
     const bool ring = algorithm == nccl_algorithm::ring;
     const bool tree = algorithm == nccl_algorithm::tree;

@@ -1,5 +1,6 @@
-// The measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3); nccl_autoparallel.hpp holds
-// the formulas. Microseconds and GB/s. These are facts about H100 clusters, with the scale factors for others.
+// The measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3), in microseconds and GB/s;
+// nccl_autoparallel.hpp and nccl_autoparallel_formulas.hpp hold the formulas. The numbers were measured on H100
+// clusters and are scaled for others.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 
@@ -17,7 +18,7 @@ namespace stretto::autoparallel {
 using detail::per_node_count;
 using detail::size_correction;
 
-/// Bandwidth limits of one generation in GB/s, by node count.
+/// The bandwidth limits of one GPU generation in GB/s, by the number of nodes.
 struct architecture_limits {
     per_node_count tree;        ///< per channel
     per_node_count nvls_tree;   ///< per channel
@@ -41,7 +42,7 @@ inline constexpr architecture_limits blackwell_limits{
                                               : ampere_limits;
 }
 
-/// Share of the bandwidth reached, by floor(log2(bytes per rank / 64)).
+/// The share of its bandwidth that an algorithm reaches, by floor(log2(bytes per rank / 64)).
 inline constexpr size_correction ring_correction = {1,    1,   1,    1,    1,    1,    1,    1, 1, 1, 1, 0.1,
                                                     0.18, 0.3, 0.43, 0.63, 0.55, 0.78, 0.93, 1, 1, 1, 1, 1};
 inline constexpr size_correction nvls_tree_ramp = {1,    1,    1,    1,    1, 1, 1, 1, 0.1, 0.1, 0.15, 0.28,
@@ -52,8 +53,9 @@ inline constexpr size_correction full_mesh_ramp = {0.01, 0.02, 0.03, 0.06, 0.1, 
 inline constexpr size_correction all_to_all_ramp = {1,    1,    1,    1,    1,    1,    1, 1, 0.28, 0.28, 0.35, 0.43,
                                                     0.62, 0.71, 0.82, 0.89, 0.92, 0.95, 1, 1, 1,    1,    1,    1};
 
-/// `ring_correction` for more than four nodes: dips deepen with the depth of the network, then no entry exceeds twice
-/// the one before. (The clamp makes time independent of size while the dip lasts; a known defect of the model.)
+/// `ring_correction` for the given number of nodes. Beyond four nodes the dips become deeper with the depth of the
+/// network, and then no entry may exceed twice the one before. (That clamp makes the time independent of the size while
+/// a dip lasts, which is a known defect of the model.)
 [[nodiscard]] inline size_correction ring_correction_for(std::int64_t nodes) {
     size_correction scaled = ring_correction;
     if (nodes <= 4) return scaled;
@@ -65,29 +67,31 @@ inline constexpr size_correction all_to_all_ramp = {1,    1,    1,    1,    1,  
     return scaled;
 }
 
-/// A value at some number of ranks or nodes.
+/// A value measured at some number of ranks or nodes.
 struct measured_point {
     double at;
     double value;
 };
 
-/// One node behind an NVSwitch, by ranks.
+/// Collectives within one node behind an NVSwitch, by the number of ranks.
 inline constexpr std::array<measured_point, 3> nvswitch_gather_bandwidth = {{{2, 537}, {4, 434}, {8, 394}}};
 inline constexpr std::array<measured_point, 3> nvswitch_reduce_bandwidth = {{{2, 324}, {4, 236}, {8, 267}}};
 inline constexpr std::array<measured_point, 3> nvswitch_gather_latency = {{{2, 8}, {4, 17}, {8, 30}}};
 inline constexpr std::array<measured_point, 3> nvswitch_reduce_latency = {{{2, 10}, {4, 15}, {8, 31}}};
-/// All-to-all over several nodes, by nodes.
+/// The latency of an all-to-all over several nodes, by the number of nodes.
 inline constexpr std::array<measured_point, 5> all_to_all_latency = {{{2, 37}, {4, 42}, {8, 60}, {16, 98}, {32, 290}}};
 
 inline constexpr double copy_engine_latency = 50;
 inline constexpr double copy_engine_bandwidth_hopper = 380;
 inline constexpr double copy_engine_bandwidth_blackwell = 675;
-inline constexpr double all_to_all_kernel_share = 0.7;  ///< of the link, where copy engines cannot be used
-inline constexpr double network_card_overhead = 0.44;   ///< share of a network card that two nodes' traffic loses, x2
-inline constexpr double ring_synchronisation = 4.7;     ///< per node
-inline constexpr double blackwell_scale = 2;            ///< Blackwell has no table: H100's bandwidths times this
+inline constexpr double all_to_all_kernel_share =
+    0.7;  ///< share of the link that is reached where copy engines cannot be used
+inline constexpr double network_card_overhead =
+    0.44;  ///< twice the share of a network card that the traffic between two nodes loses
+inline constexpr double ring_synchronisation = 4.7;  ///< per node
+inline constexpr double blackwell_scale = 2;         ///< Blackwell has no table: it gets H100's bandwidths times this
 
-/// Piecewise linear in `at`, constant outside.
+/// The value at `at`: piecewise linear between the points, constant outside.
 [[nodiscard]] constexpr double interpolate(std::span<const measured_point> points, double at) noexcept {
     if (at <= points.front().at) return points.front().value;
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -113,8 +117,9 @@ struct latency_bandwidth {
     double bandwidth;
 };
 
-/// What NCCL's tuner prints for an H100 cluster: ring for all-gather and reduce-scatter, tree and NVLS tree (simple
-/// protocol only; bandwidth 0 where it does not exist) for all-reduce; the arrays by protocol.
+/// What NCCL's tuner prints for an H100 cluster: ring for all-gather and reduce-scatter; tree and NVLS tree for
+/// all-reduce. The arrays are indexed by protocol. NVLS tree has only the simple protocol, and bandwidth 0 where it
+/// does not exist.
 struct tuning_row {
     std::int64_t nodes;
     std::int64_t ranks_per_node;
@@ -150,7 +155,7 @@ inline constexpr std::array<tuning_row, 20> h100_tuning = {{
      {165, 160}},
 }};
 
-/// The row of a layout, or null.
+/// The row of the table for a layout, or null if there is none.
 [[nodiscard]] constexpr const tuning_row* find_tuning(std::int64_t nodes, std::int64_t ranks_per_node) noexcept {
     for (const tuning_row& row : h100_tuning)
         if (row.nodes == nodes && row.ranks_per_node == ranks_per_node) return &row;

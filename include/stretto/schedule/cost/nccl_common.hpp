@@ -1,5 +1,5 @@
 // What the models of NCCL have in common: names for its algorithms and protocols, and the latency constants of its
-// tuner (NCCL src/graph/tuning.cc), which all of them start from.
+// tuner (src/graph/tuning.cc), from which all of them start.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// GPU generations that the tuner's tables distinguish.
+/// The GPU generations that the tuner's tables tell apart.
 enum class gpu_architecture : std::uint8_t {
     volta,
     ampere,
@@ -28,7 +28,7 @@ enum class nccl_algorithm : std::uint8_t {
     nvls_tree
 };
 
-/// LL and LL128 trade bandwidth for latency; simple does the opposite.
+/// The protocols. LL and LL128 trade bandwidth for latency; simple does the opposite.
 enum class nccl_protocol : std::uint8_t {
     ll,
     ll128,
@@ -38,7 +38,7 @@ enum class nccl_protocol : std::uint8_t {
 inline constexpr std::array<nccl_protocol, 3> all_nccl_protocols = {nccl_protocol::ll, nccl_protocol::ll128,
                                                                     nccl_protocol::simple};
 
-/// A predicted time and the algorithm and protocol that give it.
+/// A predicted time, and the algorithm and protocol that reach it.
 struct nccl_estimate {
     double microseconds = 0;
     nccl_algorithm algorithm = nccl_algorithm::ring;
@@ -47,29 +47,30 @@ struct nccl_estimate {
 
 namespace detail {
 
-/// One number per protocol: ll, ll128, simple.
+/// One number for each protocol: ll, ll128, simple.
 using per_protocol = std::array<double, 3>;
-/// One number per node count: one node, two nodes, three or more.
+/// One number for each class of node counts: one node, two nodes, three or more.
 using per_node_count = std::array<double, 3>;
-/// One number per power of two of a size in 64-byte units.
+/// One number for each power of two of a size in units of 64 bytes.
 using size_correction = std::array<double, 24>;
 
-/// Position of a scoped enumerator in the tables above.
+/// The place of a scoped enumerator in the tables of this model.
 template <class E>
 [[nodiscard]] constexpr std::size_t position(E e) noexcept {
     return static_cast<std::size_t>(e);
 }
 
+/// The place of a number of nodes in a per_node_count.
 [[nodiscard]] constexpr std::size_t node_count_index(std::int64_t nodes) noexcept {
     return nodes <= 1 ? 0 : nodes == 2 ? 1 : 2;
 }
 
-/// floor(log2(x)) for x >= 1; 0 for x <= 1.
+/// floor(log2(x)) for x >= 1, and 0 for smaller x.
 [[nodiscard]] constexpr std::int64_t floor_log2(std::int64_t x) noexcept {
     return x <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(x))) - 1;
 }
 
-/// How much of its bandwidth the tree algorithm reaches, per protocol and size.
+/// The share of its bandwidth that the tree algorithm reaches, by protocol and size.
 inline constexpr std::array<size_correction, 3> tree_correction = {{
     {1, 1, 1, 1, 0.9, 0.8, 0.7, 0.7, 0.7, 0.7, 0.6, 0.5, 0.4, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, 0.9, 0.8, 0.8, 0.8, 0.7, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.8, 0.9, 0.9, 0.9, 0.9, 1, 1, 1},
@@ -77,7 +78,7 @@ inline constexpr std::array<size_correction, 3> tree_correction = {{
      0.5, 0.5, 0.5, 0.6, 0.7, 0.8, 0.7, 0.7, 0.8, 0.9, 0.9, 0.9},
 }};
 
-/// Latencies of one algorithm in microseconds: once per call, and per hop over NVLink, PCIe and the network.
+/// The latencies of one algorithm in microseconds: once per call, and for each hop over NVLink, PCIe or the network.
 struct nccl_latencies {
     per_protocol base;
     per_protocol nvlink_hop;
@@ -85,7 +86,7 @@ struct nccl_latencies {
     per_protocol network_hop;
 };
 
-/// Indexed by nccl_algorithm.
+/// The latencies of all algorithms, indexed by nccl_algorithm.
 inline constexpr std::array<nccl_latencies, 6> algorithm_latencies = {{
     {{6.8, 14, 8.4}, {0.6, 1.25, 4}, {1, 1.9, 4}, {5, 8.5, 14}},     // tree
     {{6.6, 14, 8.4}, {0.6, 1.9, 3.4}, {1, 2.5, 5.7}, {2.7, 4, 14}},  // ring

@@ -1,5 +1,5 @@
 // PyTorch's first analytic model of NCCL (Inductor's comm_analysis, before 2026): a ring with the LL protocol and
-// nothing else. It overestimates large messages tenfold, because LL is not what NCCL would use for them; it is here
+// nothing else. It overestimates the time of large messages tenfold, because NCCL would not use LL for them. It is here
 // because schedules made with it are the baseline that others report against.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_V1_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_V1_HPP
@@ -15,7 +15,7 @@ namespace stretto {
 
 namespace detail {
 
-/// Upper limits of the LL protocol in GB/s, by generation and node count; shared by both PyTorch models.
+/// The upper limits of the LL protocol in GB/s, by generation and number of nodes. Both PyTorch models use them.
 inline constexpr std::array<per_node_count, 4> pytorch_ll_limit = {{
     {39, 39, 20.4},
     {87.7, 22.5, 19},
@@ -23,19 +23,20 @@ inline constexpr std::array<per_node_count, 4> pytorch_ll_limit = {{
     {282, 90, 70},
 }};
 
-/// One node is limited by its GPU; several by the processor, for which the models take the first row.
+/// The limit of a layout. One node is limited by its GPU; several are limited by the processor, for which the models
+/// take the first row.
 [[nodiscard]] constexpr double pytorch_ll_limit_of(gpu_architecture gpu, std::int64_t nodes) noexcept {
     const gpu_architecture row = nodes == 1 ? gpu : gpu_architecture::volta;
     return pytorch_ll_limit[position(row)][node_count_index(nodes)];
 }
 
-/// Steps of a ring of `ranks`. An all-to-all is charged like an all-reduce.
+/// The number of steps of a ring over `ranks`. An all-to-all is charged like an all-reduce.
 [[nodiscard]] constexpr double pytorch_ring_steps(collective_kind kind, std::int64_t ranks) noexcept {
     const bool twice = kind == collective_kind::all_reduce || kind == collective_kind::all_to_all;
     return static_cast<double>(twice ? 2 * (ranks - 1) : ranks - 1);
 }
 
-/// PyTorch hands input plus output bytes of one rank to both models.
+/// The bytes that PyTorch passes to both models: input plus output of one rank.
 [[nodiscard]] constexpr double pytorch_counted_bytes(collective_kind kind, bytes payload, std::int64_t ranks) noexcept {
     const double input = static_cast<double>(payload.count);
     switch (kind) {
@@ -50,13 +51,13 @@ inline constexpr std::array<per_node_count, 4> pytorch_ll_limit = {{
 
 }  // namespace detail
 
-/// A collective_cost_model. `other` and groups of one rank take no time.
+/// A collective_cost_model. `other` and groups of one rank take no time. A query takes O(1) time.
 struct nccl_v1 {
     gpu_architecture architecture = gpu_architecture::hopper;
     double intra_node_gigabytes_per_second = 300;
     double inter_node_gigabytes_per_second = 25;
 
-    /// The exact value. `counted` is what PyTorch counts: input plus output bytes.
+    /// The time before rounding, in microseconds. `counted` is what PyTorch counts, input plus output bytes.
     [[nodiscard]] constexpr double microseconds(collective_kind kind, double counted,
                                                 const group_layout& group) const noexcept {
         if (group.ranks <= 1 || kind == collective_kind::other) return 0;
@@ -68,14 +69,16 @@ struct nccl_v1 {
         const double steps = detail::pytorch_ring_steps(kind, group.ranks);
         const double bandwidth = bus * static_cast<double>(group.ranks) / steps;
 
-        // An all-reduce is charged 2n network hops where its ring has 2(n-1); PyTorch's slip, kept.
+        // An all-reduce is charged 2n network hops although its ring has 2(n-1). This is PyTorch's slip, kept so that
+        // results compare.
         const double network_steps = nodes == 1 ? 0.0 : static_cast<double>(reduce ? 2 * nodes : nodes - 1);
         const detail::nccl_latencies& ring = detail::algorithm_latencies[detail::position(nccl_algorithm::ring)];
         const double hop = std::max(ring.nvlink_hop[0], nodes > 1 ? 1.0 : 0.0);
         const double latency = ring.base[0] + (steps - network_steps) * hop + network_steps * ring.network_hop[0];
-        return counted / 1073741824.0 / bandwidth * 1e6 + latency;  // GiB over GB/s: PyTorch's units, kept
+        return counted / 1073741824.0 / bandwidth * 1e6 + latency;  // PyTorch divides GiB by GB/s; kept as well
     }
 
+    /// The time of a collective; it converts the payload to what PyTorch counts.
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
                                                  const group_layout& group) const noexcept {
         return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.ranks), group));

@@ -1,5 +1,5 @@
 // PyTorch's second analytic model of NCCL (pytorch#180463): ring for every collective and tree for all-reduce, each
-// with the three protocols; the fastest of them is the estimate, as NCCL's own tuner chooses.
+// with three protocols. The fastest of them is the estimate, as in NCCL's own tuner.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_V2_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_V2_HPP
 
@@ -18,7 +18,7 @@ namespace stretto {
 
 namespace detail {
 
-/// What the tuner knows about a generation; bandwidths in GB/s, limits per channel by node count.
+/// What the tuner knows about a GPU generation. Bandwidths are in GB/s; limits are per channel, by the number of nodes.
 struct pytorch_gpu {
     double channels;
     double nvlink;
@@ -28,7 +28,7 @@ struct pytorch_gpu {
     per_node_count tree_simple;
 };
 
-/// Indexed by gpu_architecture.
+/// The generations, indexed by gpu_architecture.
 inline constexpr std::array<pytorch_gpu, 4> pytorch_gpus = {{
     {2, 120, 12, 20, {20, 20, 20}, {26.5, 18.5, 10}},
     {8, 240, 25, 20, {20, 20, 20}, {24, 23.6, 17.8}},
@@ -40,13 +40,14 @@ inline constexpr double pcie_gigabytes_per_second = 24;
 
 }  // namespace detail
 
-/// A collective_cost_model. `other` and groups of one rank take no time. Claimed accuracy: 10 % on 64 to 256 GPUs.
+/// A collective_cost_model. `other` and groups of one rank take no time. A query takes O(1) time. PyTorch claims an
+/// accuracy of 10 % on 64 to 256 GPUs.
 struct nccl_v2 {
     gpu_architecture architecture = gpu_architecture::hopper;
     double intra_node_gigabytes_per_second = 370;
     double inter_node_gigabytes_per_second = 50;
-    bool nvlink = true;      ///< hops within a node go over NVLink, otherwise over PCIe
-    bool infiniband = true;  ///< the network is InfiniBand, where LL128 is off between nodes
+    bool nvlink = true;      ///< hops within a node go over NVLink; otherwise over PCIe
+    bool infiniband = true;  ///< the network is InfiniBand, over which LL128 is off
 
     /// The model with the bandwidths that PyTorch assumes for a generation.
     [[nodiscard]] static constexpr nccl_v2 of(gpu_architecture gpu, bool with_nvlink = true) noexcept {
@@ -54,19 +55,21 @@ struct nccl_v2 {
         return {gpu, with_nvlink ? spec.nvlink : detail::pcie_gigabytes_per_second, spec.network, with_nvlink, true};
     }
 
-    /// The fastest algorithm and protocol, and its exact time. `counted` is what PyTorch counts: input plus output
-    /// bytes. Ties go to ring before tree and to LL before LL128 before simple.
+    /// The fastest algorithm and protocol, and their time before rounding. `counted` is what PyTorch counts, input plus
+    /// output bytes. Among equals, ring comes before tree, and LL before LL128 before simple.
     [[nodiscard]] nccl_estimate estimate(collective_kind kind, double counted, const group_layout& group) const;
 
+    /// The time before rounding, in microseconds; `counted` as above.
     [[nodiscard]] double microseconds(collective_kind kind, double counted, const group_layout& group) const {
         return estimate(kind, counted, group).microseconds;
     }
+    /// The time of a collective; it converts the payload to what PyTorch counts.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
         return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.ranks), group));
     }
 
 private:
-    /// Link bandwidth after the model's allowances for few nodes and for small messages over many.
+    /// The bandwidth of the link after the model's corrections for few nodes and for message size over many.
     [[nodiscard]] double link(double counted, std::int64_t nodes) const {
         if (nodes == 1) return intra_node_gigabytes_per_second;
         double bandwidth = inter_node_gigabytes_per_second;
@@ -75,7 +78,7 @@ private:
         return bandwidth;
     }
 
-    /// Bandwidth on the wire: what the protocol leaves of the link, below the limit of the generation.
+    /// The bandwidth on the wire: what the protocol leaves of the link, but no more than the generation allows.
     [[nodiscard]] double bus(nccl_algorithm algorithm, nccl_protocol protocol, double bandwidth,
                              std::int64_t nodes) const {
         const detail::pytorch_gpu& gpu = detail::pytorch_gpus[detail::position(architecture)];
@@ -95,6 +98,7 @@ private:
         return tree ? std::min(0.92 * bandwidth, gpu.channels * gpu.tree_simple[n]) : bandwidth;
     }
 
+    /// The part of the time that does not depend on the size, in microseconds.
     [[nodiscard]] double latency(nccl_algorithm algorithm, nccl_protocol protocol, collective_kind kind,
                                  std::int64_t ranks, std::int64_t nodes) const {
         const detail::nccl_latencies& table = detail::algorithm_latencies[detail::position(algorithm)];
