@@ -143,11 +143,13 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/aten_scatter.hpp
     include/stretto/aten/argument_spelling.hpp
     include/stretto/aten/detail/aten_views.hpp
+    include/stretto/transform/detail/applied_origins.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_program.hpp
     include/stretto/transform/detail/chunk_request.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/detail/chunk_text_words.hpp
+    include/stretto/transform/detail/recorded_program.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp
     include/stretto/transform/detail/verify_memory.hpp
@@ -157,6 +159,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
     include/stretto/transform/plan_chunks.hpp
+    include/stretto/transform/recording_rewriter.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp

@@ -17,14 +17,18 @@ struct finding {
     std::size_t vertex = none;            ///< where
     std::size_t other = none;             ///< the second vertex concerned, if there is one
     std::vector<std::size_t> cycle = {};  ///< of rule "acyclic": each depends on the one before, the first on the last
+    const char* verb = "";                ///< of a rewriter: the verb behind which the rule no longer holds
+    std::string detail = {};              ///< on what the rule was tried, if the vertex alone does not say it
 
     [[nodiscard]] std::string message() const {
         std::string text = rule;
+        if (*verb) text += std::string(" after ") + verb;
         if (vertex != none) text += ": vertex " + std::to_string(vertex);
         if (other != none) text += ", vertex " + std::to_string(other);
         text += ": ";
         text += hint;
         for (std::size_t i = 0; i < cycle.size(); ++i) text += (i ? " -> " : ": ") + std::to_string(cycle[i]);
+        if (!detail.empty()) text += "; " + detail;
         return text;
     }
 };

@@ -1,0 +1,126 @@
+// A dataflow program copied into numbers, so that it can be asked about when the IR that it is from is something else.
+#ifndef STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
+#define STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto::detail {
+
+inline constexpr std::uint32_t not_recorded = UINT32_MAX;
+
+/// What does not depend on handles. Vertices and values are numbered in program order.
+struct numbered_program {
+    index_lists operands;                  // vertex -> values
+    index_lists results;                   // vertex -> values
+    index_lists readers;                   // value -> vertices, once per use
+    index_lists successors, predecessors;  // vertex -> vertices, along operands
+    std::vector<std::uint32_t> order;      // 0, 1, ...
+    std::vector<std::uint32_t> producer;   // value -> vertex
+};
+
+struct numbered_program_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+    const numbered_program* p;
+
+    [[nodiscard]] const std::vector<std::uint32_t>& vertices() const { return p->order; }
+    [[nodiscard]] std::span<const std::uint32_t> successors(std::uint32_t v) const { return p->successors[v]; }
+    [[nodiscard]] std::span<const std::uint32_t> predecessors(std::uint32_t v) const { return p->predecessors[v]; }
+    [[nodiscard]] std::size_t index(std::uint32_t v) const { return v; }
+    [[nodiscard]] std::size_t index_bound() const { return p->order.size(); }
+    [[nodiscard]] std::span<const std::uint32_t> operands(std::uint32_t v) const { return p->operands[v]; }
+    [[nodiscard]] std::span<const std::uint32_t> results(std::uint32_t v) const { return p->results[v]; }
+    [[nodiscard]] std::uint32_t producer(std::uint32_t x) const { return p->producer[x]; }
+    [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return p->readers[x]; }
+};
+
+/// The copy, and the way from handles to numbers while the operations are there.
+template <dataflow_graph G>
+class recorded_program {
+public:
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    explicit recorded_program(G g) : number_(g.index_bound(), not_recorded) {
+        for (V v : g.vertices()) {
+            const auto id = static_cast<std::uint32_t>(vertices_.size());
+            number_[g.index(v)] = id;
+            vertices_.push_back(v);
+            erased_.push_back(false);
+            p_.order.push_back(id);
+            for (X x : g.results(v)) {
+                p_.results.push(static_cast<std::uint32_t>(values_.size()));
+                values_.push_back(x);
+                p_.producer.push_back(id);
+            }
+            p_.results.close_row();
+        }
+        for (const V& v : vertices_) {
+            for (X x : g.operands(v)) {
+                const std::uint32_t k = value(g, x);
+                p_.operands.push(k);
+                p_.predecessors.push(p_.producer[k]);
+            }
+            p_.operands.close_row();
+            p_.predecessors.close_row();
+        }
+        p_.readers = p_.operands.inverse(values_.size());
+        p_.successors = p_.predecessors.inverse(vertices_.size());
+    }
+
+    [[nodiscard]] numbered_program_view view() const { return {&p_}; }
+    [[nodiscard]] const numbered_program& numbers() const { return p_; }
+    [[nodiscard]] const std::vector<V>& vertices() const { return vertices_; }
+    [[nodiscard]] bool is_erased(std::uint32_t v) const { return erased_[v]; }
+
+    [[nodiscard]] std::uint32_t number(const G& g, const V& v) const {
+        const std::size_t i = g.index(v);
+        return i < number_.size() && number_[i] != not_recorded && vertices_[number_[i]] == v ? number_[i]
+                                                                                              : not_recorded;
+    }
+    /// Finding a value among the results of its producer is linear in their number.
+    [[nodiscard]] std::uint32_t value(const G& g, const X& x) const {
+        const std::uint32_t v = number(g, g.producer(x));
+        if (v == not_recorded) return not_recorded;
+        for (std::uint32_t k : p_.results[v])
+            if (values_[k] == x) return k;
+        return not_recorded;
+    }
+    void erase(std::uint32_t v) {
+        if (v != not_recorded) erased_[v] = true;
+    }
+
+    /// The plan about numbers. Handles that are none of the program's become not_recorded.
+    [[nodiscard]] chunk_plan<std::uint32_t, std::uint32_t> numbered(const G& g, const chunk_plan<V, X>& plan) const {
+        chunk_plan<std::uint32_t, std::uint32_t> made;
+        for (const auto& r : plan.regions) made.regions.push_back({r.tokens, r.sizes});
+        for (const chunked_operation<V>& o : plan.operations)
+            made.operations.push_back(
+                {number(g, o.vertex), o.region, o.once, o.first_operand, o.first_result, o.last_result, o.chained});
+        for (const chunk_split<X>& s : plan.splits) made.splits.push_back({value(g, s.value), s.region, s.dim});
+        for (const chunk_join<V, X>& j : plan.joins) {
+            made.joins.push_back({value(g, j.value), j.region, j.how, j.dim, {}, j.late});
+            for (const V& v : j.readers) made.joins.back().readers.push_back(number(g, v));
+        }
+        made.states = plan.states;
+        return made;
+    }
+
+private:
+    numbered_program p_;
+    std::vector<V> vertices_;
+    std::vector<X> values_;
+    std::vector<std::uint32_t> number_;  // by index of the view
+    std::vector<char> erased_;
+};
+
+}  // namespace stretto::detail
+
+#endif

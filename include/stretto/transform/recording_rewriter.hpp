@@ -1,0 +1,152 @@
+// Applies a chunk plan and remembers what was made of what, so that verify_applied can be asked about an IR that is
+// rewritten in place, whose operations from before no longer exist:
+//
+//     stretto::chunk_recording recording(view, plan);       // copies the program before, by number
+//     auto recorder = recording.rewriter(my_rewriter);
+//     stretto::apply_chunks(plan, view, recorder);
+//     my_ir.renumber();                                     // if the view needs that
+//     const auto applied = recording.verify(view);          // the counts, or everything that is wrong
+#ifndef STRETTO_TRANSFORM_RECORDING_REWRITER_HPP
+#define STRETTO_TRANSFORM_RECORDING_REWRITER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/detail/applied_origins.hpp"
+#include "stretto/transform/detail/recorded_program.hpp"
+#include "stretto/transform/verify_applied.hpp"
+
+namespace stretto {
+
+template <class R, class G>
+class recording_rewriter;
+
+/// A program as it was before a chunk plan was applied to it, and what a recording_rewriter has made since. It refers
+/// neither to the plan nor to anything that the rewriter may erase. O(V + E) time and memory.
+template <dependence_graph G>
+    requires dataflow_graph<G>
+class chunk_recording {
+public:
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    /// `g` must list the program that the plan was made for, not yet rewritten.
+    chunk_recording(G g, const chunk_plan<V, X>& plan) : g_(g), before_(g), plan_(before_.numbered(g, plan)) {}
+
+    /// The same verbs as `rewriter`, which must outlive the result and is told every call; this recording takes notes.
+    template <chunking_rewriter<G> R>
+    [[nodiscard]] recording_rewriter<R, G> rewriter(R& rewriter) {
+        return recording_rewriter<R, G>(rewriter, *this);
+    }
+
+    /// Asks verify_applied whether `after`, the view of the rewritten program, is what the plan says. A violation names
+    /// operations of the program before by their position in it, UINT32_MAX for none. An operation that no verb has
+    /// made or left is reported as out of step. O(V + E) of the two programs; where something is wrong, one more look
+    /// through the program before per operation concerned.
+    [[nodiscard]] expected<applied_counts, std::vector<applied_violation<V, std::uint32_t>>> verify(G after) const {
+        const detail::applied_origins<G> origins(before_, made_, resultless_, after);
+        return verify_applied(plan_, before_.view(), after, [&](V v) { return origins.of(v); });
+    }
+
+private:
+    template <class R, class H>
+    friend class recording_rewriter;
+
+    G g_;
+    detail::recorded_program<G> before_;
+    chunk_plan<std::uint32_t, std::uint32_t> plan_;
+    std::size_t splits_ = 0;                             // calls of split so far
+    std::vector<detail::recorded_result<X>> made_;       // what the verbs gave, in the order of the calls
+    std::vector<detail::recorded_clone<X>> resultless_;  // clones that gave nothing
+};
+
+/// A rewriter that passes every verb on and notes in a chunk_recording what came of it. Made by
+/// chunk_recording::rewriter. It has the verbs that R has of those that apply_chunks may use.
+template <class R, class G>
+class recording_rewriter {
+public:
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    recording_rewriter(R& rewriter, chunk_recording<G>& recording) : rewriter_(&rewriter), notes_(&recording) {}
+
+    void insert_before(V v) { rewriter_->insert_before(v); }
+    std::vector<X> clone(V v, std::span<const X> operands, const chunk_part& part) {
+        std::vector<X> results;
+        for (X made : rewriter_->clone(v, operands, part)) results.push_back(made);
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::clone;
+        from.vertex = notes_->before_.number(notes_->g_, v);
+        from.region = part.region;
+        from.chunk = part.chunk;
+        note(results, from);
+        if (results.empty()) notes_->resultless_.push_back({from, {operands.begin(), operands.end()}});
+        return results;
+    }
+    std::vector<X> split(X x, std::size_t dim, std::span<const std::int64_t> sizes) {
+        std::vector<X> parts;
+        for (X made : rewriter_->split(x, dim, sizes)) parts.push_back(made);
+        // apply_chunks splits in the order of the plan, and the plan knows for which region.
+        const std::size_t k = notes_->splits_++;
+        const bool planned = k < notes_->plan_.splits.size();
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::split;
+        from.value = planned ? notes_->plan_.splits[k].value : detail::not_recorded;
+        from.region = planned ? notes_->plan_.splits[k].region : 0;
+        for (from.chunk = 0; from.chunk < parts.size(); ++from.chunk)
+            notes_->made_.push_back({parts[from.chunk], from, parts[from.chunk]});
+        return parts;
+    }
+    X concat(std::span<const X> parts, std::size_t dim) { return join(rewriter_->concat(parts, dim), parts[0]); }
+    X sum(std::span<const X> parts) { return join(rewriter_->sum(parts), parts[0]); }
+    X empty_like(X x, X part)
+        requires slice_writing_rewriter<R, G>
+    {
+        const X made = rewriter_->empty_like(x, part);
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::empty;
+        notes_->made_.push_back({made, from, part});
+        return made;
+    }
+    X slice_write(X whole, X part, std::size_t dim, std::span<const std::int64_t> sizes, std::size_t k)
+        requires slice_writing_rewriter<R, G>
+    {
+        const X made = rewriter_->slice_write(whole, part, dim, sizes, k);
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::slice;
+        from.chunk = static_cast<std::uint32_t>(k);
+        notes_->made_.push_back({made, from, part});
+        return made;
+    }
+    void replace_uses(V v, X from, X to) { rewriter_->replace_uses(v, from, to); }
+    void erase(V v) {
+        notes_->before_.erase(notes_->before_.number(notes_->g_, v));
+        rewriter_->erase(v);
+    }
+
+private:
+    void note(const std::vector<X>& results, const detail::recorded_origin& from) {
+        for (const X& made : results) notes_->made_.push_back({made, from, made});
+    }
+    X join(X made, X part) {
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::join;
+        notes_->made_.push_back({made, from, part});
+        return made;
+    }
+
+    R* rewriter_;
+    chunk_recording<G>* notes_;
+};
+
+}  // namespace stretto
+
+#endif
