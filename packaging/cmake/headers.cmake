@@ -48,6 +48,8 @@ set(STRETTO_HEADERS
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
     include/stretto/core/op_model.hpp
+    include/stretto/core/process_group.hpp
+    include/stretto/core/process_groups.hpp
     include/stretto/core/rewriter_concepts.hpp
     include/stretto/core/tensor_model.hpp
     include/stretto/core/units.hpp

@@ -27,11 +27,17 @@ std::string why(const tensor_program& p, interpreter_options options = {}) {
     const auto done = p.run(options);
     return done ? "runs" : done.error().message();
 }
-interpreter_options on(std::size_t ranks, std::vector<group_layout> groups = {}) {
+interpreter_options on(std::size_t ranks, std::vector<stretto::process_groups> groups = {}) {
     interpreter_options o;
     o.ranks = ranks;
     o.groups = std::move(groups);
     return o;
+}
+stretto::process_groups groups_of(const std::vector<std::vector<stretto::rank_id>>& lists) {
+    stretto::process_groups made;
+    for (const std::vector<stretto::rank_id>& ranks : lists)
+        made.add({.size = static_cast<std::int64_t>(ranks.size()), .ranks = ranks});
+    return made;
 }
 /// One row with the number of the rank, on every rank.
 std::vector<tensor> numbered(std::size_t ranks, std::int64_t rows = 1) {
@@ -133,8 +139,14 @@ TEST_CASE("numbers are extents and what is computed from them") {
 
 TEST_CASE("collectives move rows between the ranks of a group") {
     CHECK(after("all_gather_into_tensor", "%0 2 g", on(2)) == rows{{0, 10}, {0, 10}});
-    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {{2, 1}})) == rows{{0, 10}, {0, 10}, {20, 30}, {20, 30}});
-    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {{2, 2}})) == rows{{0, 20}, {10, 30}, {0, 20}, {10, 30}});
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {stretto::strided_groups(4, 2, 1)})) ==
+          rows{{0, 10}, {0, 10}, {20, 30}, {20, 30}});
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {stretto::strided_groups(4, 2, 2)})) ==
+          rows{{0, 20}, {10, 30}, {0, 20}, {10, 30}});
+    // Ranks stand in the order of their group, and groups need not be alike.
+    CHECK(after("all_gather_into_tensor", "%0 2 g", on(4, {groups_of({{3, 0}, {1, 2}})})) ==
+          rows{{30, 0}, {10, 20}, {10, 20}, {30, 0}});
+    CHECK(after("all_reduce", "%0 sum g", on(3, {groups_of({{2, 0}, {1}})})) == rows{{20}, {10}, {20}});
     CHECK(after("reduce_scatter_tensor", "%0 sum 2 g", on(2), 2) == rows{{10}, {12}});
     CHECK(after("reduce_scatter_tensor", "%0 avg 2 g", on(2), 2) == rows{{5}, {6}});
     CHECK(after("all_reduce", "%0 sum g", on(3)) == rows{{30}, {30}, {30}});
@@ -296,17 +308,23 @@ TEST_CASE("operands that do not fit are told, with what they are") {
               .find("do not ascend within 2") != std::string::npos);
 }
 
-TEST_CASE("groups must divide the ranks, and be of the size that the program says") {
+TEST_CASE("groups must hold every rank once, and be of the size that the program says") {
     tensor_program p;
     const auto x = p.input("x", numbered(4));
     p.output({p.wait("wait", p.start("start", "_c10d_functional.all_gather_into_tensor.default", {x}, "%0 2 g"))});
     CHECK(why(p, on(4)).find("the arguments say 2 ranks, the group has 4") != std::string::npos);
-    CHECK(why(p, on(4, {{3, 1}})).find("do not divide 4 ranks") != std::string::npos);
-    CHECK(why(p, on(4, {{2, 1}})) == "runs");
+    CHECK(why(p, on(4, {groups_of({{0, 2}, {1}})})).find("on rank 3: is in no group whose") != std::string::npos);
+    CHECK(why(p, on(4, {groups_of({{0, 2}, {1, 0}})})).find("on rank 0: is in two groups, or twice in one") !=
+          std::string::npos);
+    CHECK(why(p, on(4, {groups_of({{0, 2}, {1, 4}})})).find("a group has rank 4 of 4") != std::string::npos);
+    stretto::process_groups sizes_only;
+    sizes_only.add({.size = 4});
+    CHECK(why(p, on(4, {sizes_only})).find("on rank 0: is in no group whose") != std::string::npos);
+    CHECK(why(p, on(4, {stretto::strided_groups(4, 2, 1)})) == "runs");
     p.inputs[x][1].tensors[0] = floats({2}, {1, 2});
-    CHECK(
-        why(p, on(4, {{2, 1}})).find("ranks disagree: position 0 of the group sends f64[1], position 1 sends f64[2]") !=
-        std::string::npos);
+    CHECK(why(p, on(4, {stretto::strided_groups(4, 2, 1)}))
+              .find("ranks disagree: position 0 of the group sends f64[1], position 1 sends f64[2]") !=
+          std::string::npos);
 }
 
 TEST_CASE("fresh memory shows") {

@@ -97,6 +97,8 @@ TEST_CASE("groups, costs and symbols") {
     REQUIRE(c.groups().size() == 2);
     CHECK(c.groups()[0] == capture_group{"dp", 8, R"("desc":"data parallel")"});
     CHECK(c.groups()[1] == capture_group{"ep", 4, ""});
+    CHECK(c.group_count() == 2);
+    CHECK(c.group_at(1) == stretto::process_group{.size = 4, .id = 1});
     CHECK(c.costs().memory_bytes_per_second == 2e12);
     CHECK(c.costs().launch == nanoseconds{2000});
     REQUIRE(c.costs().collectives.size() == 2);
@@ -158,4 +160,26 @@ TEST_CASE("captures differ as soon as anything in them differs") {
     CHECK(c != changed(R"("fqn":"layers.0")", R"("fqn":"layers.1")"));
     CHECK(c != changed(R"("binds")", R"("bind")"));
     CHECK(c != changed(R"("symbols":{"u0":4})", R"("symbols":{"u0":4},"by":"us")"));
+}
+
+TEST_CASE("a group of a capture knows its ranks if the file does, and a duplicate costs what its original costs") {
+    const auto c =
+        parse_capture(edited(tiny_step, R"({"name":"ep","size":4})",
+                             R"({"name":"ep","size":4,"ranks":[6,2,4,0]},{"name":"dp2","size":8,"duplicate_of":0},)"
+                             R"({"name":"dp3","size":8,"duplicate_of":2})"),
+                      "f");
+    REQUIRE(c.has_value());
+    const std::vector<stretto::rank_id> ranks = {6, 2, 4, 0};
+    CHECK(c->group_at(1) == stretto::process_group{.size = 4, .id = 1, .ranks = ranks});
+    CHECK(c->group_at(3).duplicate_of == 2);
+    const auto* own = c->cost_table(0, stretto::collective_kind::all_gather);
+    REQUIRE(own != nullptr);
+    CHECK(own->group == "dp");
+    CHECK(c->cost_table(2, stretto::collective_kind::all_gather) == own);
+    CHECK(c->cost_table(3, stretto::collective_kind::all_gather) == own);
+    CHECK(c->cost_table(0, stretto::collective_kind::all_reduce) == nullptr);
+    CHECK(c->cost_table(1, stretto::collective_kind::all_gather) == nullptr);
+    const auto copy = *c;
+    CHECK(copy == *c);
+    CHECK(copy.group_at(1).ranks.data() != c->group_at(1).ranks.data());
 }

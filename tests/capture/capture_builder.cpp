@@ -214,6 +214,28 @@ TEST_CASE("groups, symbols and costs are checked as well") {
           "groups: group \"dp\" has 0 ranks; a group has one rank at least");
     CHECK(step([](capture_builder& b) { b.add_group({"a", 1, ""}), b.add_group({"a", 1, ""}); }) ==
           "groups: two groups are called \"a\"; cost tables tell groups apart by name");
+    const auto with = [&](const capture_group& second) {
+        return step([&](capture_builder& b) { b.add_group({"dp", 2, "", {0, 1}}), b.add_group(second); });
+    };
+    CHECK(with({"ep", 2, "", {3, 1}}) == "read without complaint");
+    CHECK(
+        with({"ep", 2, "", {3, 1, 2}}) ==
+        "groups.ranks: group \"ep\" lists 3 ranks, but its size is 2; list every rank of the group once, or leave the "
+        "member out");
+    CHECK(with({"ep", 3, "", {3, 1, 3}}) ==
+          "groups.ranks: group \"ep\" lists rank 3 twice; list every rank of the group once");
+    CHECK(with({"ep", 2, "", {0, 1}, 0}) == "read without complaint");
+    CHECK(with({"ep", 2, "", {}, 0}) == "read without complaint");
+    const std::string original =
+        "; a duplicate names the position of its original, which stands before it in the list of groups";
+    CHECK(with({"ep", 2, "", {}, 1}) ==
+          "groups.duplicate_of: group \"ep\" duplicates group \"ep\", which does not stand before it" + original);
+    CHECK(with({"ep", 2, "", {}, 7}) ==
+          "groups.duplicate_of: group \"ep\" duplicates group 7, which does not exist" + original);
+    CHECK(with({"ep", 2, "", {1, 0}, 0}) ==
+          "groups.duplicate_of: group \"ep\" duplicates group \"dp\", which has other ranks; a duplicate has the ranks "
+          "of "
+          "its original, in the same order");
     CHECK(step([](capture_builder& b) { b.add_symbol("u0", 1), b.add_symbol("u1", 1), b.add_symbol("u0", 1); }) ==
           "symbols: two symbols are called \"u0\"; a symbol has one value");
     for (double wrong : {0.0, -1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})

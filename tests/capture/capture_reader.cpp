@@ -348,3 +348,29 @@ TEST_CASE("the captured steps of the examples are read") {
         CHECK_MESSAGE(c, complaint(c));
     }
 }
+
+TEST_CASE("ranks of groups, and duplicates") {
+    const auto groups = [](const std::string& second) {
+        return after(R"({"name":"ep","size":4})", R"({"name":"ep","size":4,)" + second + "}");
+    };
+    CHECK(groups(R"("ranks":[0,2,4,6])") == fine);
+    CHECK(groups(R"("ranks":[4294967295,2,4,0])") == fine);
+    CHECK(groups(R"("duplicate_of":0)") ==
+          "f: groups.duplicate_of: group \"ep\" duplicates group \"dp\", which has other ranks; a duplicate has the "
+          "ranks "
+          "of its original, in the same order");
+    CHECK(after(R"({"name":"ep","size":4})", R"({"name":"ep","size":8,"duplicate_of":0})") == fine);
+    CHECK(groups(R"("ranks":[])") == "f: groups.ranks: is empty; list the ranks of the group, or leave the member out");
+    CHECK(groups(R"("ranks":3)") == "f: groups.ranks: is a number where a list is due");
+    CHECK(groups(R"("ranks":[0,-1,2,3])") == "f: groups.ranks: is -1, which is negative; 0 is the least");
+    CHECK(groups(R"("ranks":[0,1,2,4294967296])") ==
+          "f: groups.ranks: has rank 4294967296; ranks are numbers below 2^32");
+    CHECK(groups(R"("ranks":[0,1,2,2])") ==
+          "f: groups.ranks: group \"ep\" lists rank 2 twice; list every rank of the group once");
+    CHECK(groups(R"("ranks":[0,1,2,3],"ranks":[0,1,2,3])") ==
+          "f: groups.ranks: occurs twice; give every member of an object once");
+    CHECK(groups(R"("duplicate_of":"dp")") == "f: groups.duplicate_of: is a string where a whole number is due");
+    for (const char* far : {"2", "4294967294", "4294967295", "4294967296", "9223372036854775807"})
+        CHECK(groups(std::string("\"duplicate_of\":") + far).find(", which does not exist; a duplicate names") !=
+              std::string::npos);
+}

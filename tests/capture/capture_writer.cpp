@@ -66,7 +66,15 @@ capture random_step() {
         });
     capture_builder b(*text);
     const auto groups = *rc::gen::inRange(1, 4);
-    for (int k = 0; k < groups; ++k) b.add_group({"g" + std::to_string(k) + *text, *rc::gen::inRange(1, 100), ""});
+    for (int k = 0; k < groups; ++k) {
+        capture_group g{"g" + std::to_string(k) + *text, *rc::gen::inRange(1, 100), ""};
+        if (*rc::gen::arbitrary<bool>())
+            for (std::int64_t r = g.size; r-- > 0;) g.ranks.push_back(static_cast<std::uint32_t>(7 * r + k));
+        const auto id = b.add_group(g);
+        if (*rc::gen::inRange(0, 3) != 0) continue;
+        b.add_group({"copy of " + g.name, g.size, R"("x":1)", g.ranks, id});
+        ++k;
+    }
     capture_costs costs;
     costs.memory_bytes_per_second = *rc::gen::element(1.0, 2.68e12, 0.1, 1e300);
     costs.launch = nanoseconds{*rc::gen::inRange(0, 5000)};

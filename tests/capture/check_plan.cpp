@@ -130,6 +130,20 @@ const std::vector<damage>& damages() {
              d["scatter2"].group = 3;
          },
          group_changed, "route"},
+        {"a duplicate says it is one of another group", sample_step,
+         [](draft& d) {
+             d.groups.push_back({"dp copy", 8, "", {}, 0});
+             d["route"].group = 3;
+         },
+         group_changed, "route"},
+        {"a duplicate has other ranks", sample_step,
+         [](draft& d) {
+             d.groups.push_back({"ep copy", 8, "", {1, 0, 2, 3, 4, 5, 6, 7}});
+             d["route"].group = 3;
+         },
+         group_changed, "route"},
+        {"a group has other ranks than in the step", sample_step,
+         [](draft& d) { std::swap(d.groups[1].ranks[0], d.groups[1].ranks[1]); }, group_changed, "route"},
         {"a write is hidden", sample_step, [](draft& d) { d["write_once"].writes = {}; }, writes_changed, "write_once"},
         {"a write is invented", sample_step, [](draft& d) { d["up"].writes = {"x"}; }, writes_changed, "up"},
         {"an alias is hidden", sample_step, [](draft& d) { d["acc_view"].aliases = {}; }, storage_lost, "acc_view"},
@@ -332,6 +346,15 @@ TEST_CASE("good plans are accepted") {
         d["route"].group = 3;
         d["send"].group = 3;
         CHECK_MESSAGE(judge(d).legal(), listed(judge(d)));
+    }
+    SUBCASE("collectives of one group on two declared duplicates of it, one a duplicate of the other") {
+        draft d = sample_step();
+        d.groups.push_back({"ep copy", 8, "", d.groups[1].ranks, 1});
+        d.groups.push_back({"another", 8, "", {}, 3});
+        d["route"].group = 3;
+        d["send"].group = 4;
+        const plan_report r = judge(d);
+        CHECK_MESSAGE(r.legal(), listed(r));
     }
     SUBCASE("groups in another order") {
         draft d = sample_step();

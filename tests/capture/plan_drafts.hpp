@@ -41,7 +41,8 @@ struct draft_node {
 
 struct draft {
     std::vector<draft_node> nodes;
-    std::vector<stretto::capture_group> groups = {{"dp", 8, ""}, {"ep", 8, ""}, {"tp", 8, ""}};
+    std::vector<stretto::capture_group> groups = {
+        {"dp", 8, ""}, {"ep", 8, "", {0, 1, 2, 3, 4, 5, 6, 7}}, {"tp", 8, ""}};
 
     std::size_t at(const std::string& name) const {
         const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.name == name; });

@@ -18,7 +18,7 @@ shrunken_recipe titan_moe_recipe() {
     r.extents.symbols = {{"u0", 2}};
     r.extents.group_sizes = {4, 4, 1};
     r.run.ranks = 4;
-    r.run.groups = {{4, 1}, {4, 1}, {1, 1}};
+    r.run.groups = {stretto::strided_groups(4, 4), stretto::strided_groups(4, 4), stretto::strided_groups(4, 1)};
     return r;
 }
 shrunken_recipe moe_ep_step_recipe() {

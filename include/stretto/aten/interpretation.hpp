@@ -11,15 +11,9 @@
 
 #include "stretto/aten/detail/interpreted_value.hpp"
 #include "stretto/aten/tensor.hpp"
+#include "stretto/core/process_groups.hpp"
 
 namespace stretto::aten {
-
-/// How the ranks fall into groups of one communicator: `size` ranks, `stride` apart. With 8 ranks, {4, 1} is 0123 4567
-/// and {4, 2} is 0246 1357.
-struct group_layout {
-    std::size_t size = 1;
-    std::size_t stride = 1;
-};
 
 /// What is expected of the types that the program records for its tensors.
 enum class recorded_types : std::uint8_t {
@@ -30,7 +24,10 @@ enum class recorded_types : std::uint8_t {
 
 struct interpreter_options {
     std::size_t ranks = 1;
-    std::vector<group_layout> groups = {};  ///< by group_id; a group that is not listed has all ranks
+    /// By group_id: the groups that all ranks fall into when they use it, as every rank calls its own group by the same
+    /// number. Every rank is in exactly one of them, and their ranks are known; strided_groups() makes regular ones. A
+    /// group_id that is not listed means all ranks in one group.
+    std::vector<process_groups> groups = {};
     recorded_types recorded = recorded_types::kinds;
     /// Round what every operator makes to what its element type can hold; otherwise every float is a double.
     bool round = false;

@@ -21,6 +21,7 @@
 #include "stretto/core/config.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/process_group.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/cost/cost_point.hpp"
 
@@ -33,11 +34,13 @@ struct json_field {
     friend bool operator==(const json_field&, const json_field&) = default;
 };
 
-/// A process group. Two groups may have the same ranks and still be two communicators.
+/// What a file says of a process group, which capture::group_at() gives as a `process_group`.
 struct capture_group {
     std::string name;
-    std::int64_t size = 1;  ///< number of ranks
-    std::string fields;     ///< further members of its JSON object, such as `"desc":"mesh_ep"`, or empty
+    std::int64_t size = 1;             ///< number of ranks
+    std::string fields = {};           ///< further members of its JSON object, such as `"desc":"mesh_ep"`, or empty
+    std::vector<rank_id> ranks = {};   ///< in their order in the group; empty where the file does not list them
+    group_id duplicate_of = no_group;  ///< the group, before this one, of which it is a further communicator
     friend bool operator==(const capture_group&, const capture_group&) = default;
 };
 
@@ -120,6 +123,22 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
     [[nodiscard]] std::string_view name() const noexcept { return name_; }
     [[nodiscard]] std::span<const capture_group> groups() const noexcept { return groups_; }
+    /// The number of groups, and the group of that id: with its ranks where the file lists them. A capture is a
+    /// group_model.
+    [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
+    [[nodiscard]] process_group group_at(group_id id) const noexcept {
+        STRETTO_ASSERT(id < groups_.size(), "there is no group of that number in this capture");
+        const capture_group& g = groups_[id];
+        return {.size = g.size, .id = id, .ranks = g.ranks, .duplicate_of = g.duplicate_of};
+    }
+    /// The costs of a collective on a group, or nothing where the file has none. What a duplicate does not have under
+    /// its own name, it takes from the group that it duplicates. Time: number of tables.
+    [[nodiscard]] const collective_cost_table* cost_table(group_id id, collective_kind collective) const noexcept {
+        for (; id != no_group; id = groups_[id].duplicate_of)
+            for (const collective_cost_table& t : costs_.collectives)
+                if (t.collective == collective && t.group == groups_[id].name) return &t;
+        return nullptr;
+    }
     [[nodiscard]] const capture_costs& costs() const noexcept { return costs_; }
     [[nodiscard]] std::span<const capture_symbol> symbols() const noexcept { return symbols_; }
     /// Further members of the whole JSON object, `"key":value` with commas between them, or empty.
@@ -229,6 +248,8 @@ private:
     std::vector<detail::field_slices> node_fields_;
     std::vector<detail::hashed_name> by_name_;
 };
+
+static_assert(group_model<capture>);
 
 }  // namespace stretto
 

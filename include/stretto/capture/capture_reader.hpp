@@ -4,12 +4,14 @@
 #ifndef STRETTO_CAPTURE_CAPTURE_READER_HPP
 #define STRETTO_CAPTURE_CAPTURE_READER_HPP
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
@@ -19,6 +21,7 @@
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/capture/gzip.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/core/process_group.hpp"
 #include "stretto/schedule/json_quote.hpp"
 
 namespace stretto {
@@ -95,7 +98,7 @@ private:
         return true;
     }
     bool read_groups(value v) {
-        static constexpr std::array<std::string_view, 2> keys = {"name", "size"};
+        static constexpr std::array<std::string_view, 4> keys = {"name", "size", "ranks", "duplicate_of"};
         return json_.array(v, [&](value element) {
             capture_group group;
             seen_keys seen;
@@ -108,12 +111,31 @@ private:
                 std::string_view s;
                 if (k == 0) return json_.text(member, s) && (group.name = s, true);
                 if (k == 1) return json_.amount(member, group.size);
+                if (k == 2) return read_ranks(member, group.ranks);
+                if (k == 3) return read_original(member, group.duplicate_of);
                 return read_other(key, member, group.fields, known);
             });
             if (!whole || !seen.require(json_, 0, keys[0]) || !seen.require(json_, 1, keys[1])) return false;
             builder_.add_group(std::move(group));
             return true;
         });
+    }
+
+    bool read_ranks(value v, std::vector<rank_id>& ranks) {
+        const bool whole = json_.array(v, [&](value member) {
+            std::int64_t rank = 0;
+            if (!json_.amount(member, rank)) return false;
+            ranks.push_back(static_cast<rank_id>(rank));
+            return rank <= UINT32_MAX || json_.fail("has rank " + std::to_string(rank), "ranks are numbers below 2^32");
+        });
+        return whole &&
+               (!ranks.empty() || json_.fail("is empty", "list the ranks of the group, or leave the member out"));
+    }
+    bool read_original(value v, group_id& original) {
+        std::int64_t id = 0;
+        if (!json_.amount(v, id)) return false;
+        original = static_cast<group_id>(std::min<std::int64_t>(id, no_group - 1));  // build() says what is too large
+        return true;
     }
 
     bool read_symbols(value v) {

@@ -65,6 +65,11 @@ private:
         append_quoted(out_, g.name);
         out_ += ",\"size\":";
         print_number(g.size);
+        if (!g.ranks.empty()) print_list(",\"ranks\":", g.ranks);
+        if (g.duplicate_of != no_group) {
+            out_ += ",\"duplicate_of\":";
+            print_number(g.duplicate_of);
+        }
         print_further(g.fields);
         out_ += '}';
     }

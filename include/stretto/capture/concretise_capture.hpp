@@ -217,9 +217,8 @@ private:
     [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
         const nanoseconds recorded = step_.duration(v);
         if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
-            for (const collective_cost_table& t : step_.costs().collectives)
-                if (t.group == step_.groups()[step_.group(v)].name && t.collective == step_.collective(v))
-                    return interpolate(t.points, payload);
+            if (const collective_cost_table* t = step_.cost_table(step_.group(v), step_.collective(v)))
+                return interpolate(t->points, payload);
         }
         const std::int64_t launch = step_.costs().launch.count;
         if (step_.kind(v) != op_kind::compute || recorded.count <= launch) return recorded;

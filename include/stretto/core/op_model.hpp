@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/process_group.hpp"
 #include "stretto/core/units.hpp"
 
 namespace stretto {
@@ -31,9 +32,6 @@ enum class collective_kind : std::uint8_t {
     all_to_all,
     other
 };
-
-/// Position of a process group in the caller's list of groups. Two groups with the same ranks are two groups.
-using group_id = std::uint32_t;
 
 /// `kind(v)`; optionally
 ///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start      default 0
@@ -77,6 +75,12 @@ constexpr group_id group_of(const M& model, vertex_t<G> v) {
                   })
         return model.group(v);
     else return 0;
+}
+
+/// The process group that the start `v` launches its collective on, from the list of groups that `group(v)` counts in.
+template <dataflow_graph G, op_model<G> M, group_model L>
+constexpr process_group process_group_of(const M& model, const L& groups, vertex_t<G> v) {
+    return groups.group_at(group_of<G>(model, v));
 }
 
 template <dataflow_graph G, op_model<G> M>

@@ -12,10 +12,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/process_group.hpp"
 
 namespace stretto::archetypes {
 
@@ -127,6 +129,8 @@ inline constexpr operation graph[vertices] = {
     {op_kind::wait, 1, 1, {{5, 0}}},
     {op_kind::output, 0, 1, {{6, 0}}},
 };
+
+inline constexpr rank_id ranks[2] = {1, 0};
 
 constexpr vertex at(std::size_t i) { return vertex(places + i); }
 constexpr std::size_t position(vertex v) { return static_cast<std::size_t>(v.where() - places); }
@@ -251,6 +255,19 @@ public:
     constexpr op_kind kind(vertex v) const { return detail::graph[detail::position(v)].kind; }
 };
 
+/// group_model, and no more: two groups, the second of which does not know its ranks.
+class groups : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr number group_count() const { return number(2); }
+    constexpr proxy<process_group> group_at(group_id id) const {
+        return proxy<process_group>(
+            {.size = 2,
+             .id = id,
+             .ranks = id == 0 ? std::span<const rank_id>(detail::ranks) : std::span<const rank_id>()});
+    }
+};
+
 static_assert(graph_view<graph> && !vertex_list_graph<graph> && !adjacency_graph<graph> && !indexed_graph<graph>);
 static_assert(vertex_list_graph<vertex_list> && !adjacency_graph<vertex_list> && !indexed_graph<vertex_list>);
 static_assert(bidirectional_adjacency_graph<adjacency> && !vertex_list_graph<adjacency> && !indexed_graph<adjacency>);
@@ -259,6 +276,7 @@ static_assert(dependence_graph<dependence> && !dataflow_graph<dependence> && !ep
 static_assert(dataflow_graph<dataflow> && !vertex_list_graph<dataflow> && !adjacency_graph<dataflow>);
 static_assert(dependence_graph<program> && dataflow_graph<program>);
 static_assert(op_model<kinds, dataflow>);
+static_assert(group_model<groups>);
 
 }  // namespace stretto::archetypes
 

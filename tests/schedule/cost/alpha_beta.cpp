@@ -16,8 +16,8 @@ static_assert(collective_cost_model<alpha_beta>);
 static_assert(collective_cost_model<ring_alpha_beta>);
 
 constexpr ring_alpha_beta ring{.intra_node = {nanoseconds{1000}, 400}, .inter_node = {nanoseconds{5000}, 50}};
-constexpr group_layout one_node{.ranks = 8, .ranks_per_node = 8};
-constexpr group_layout four_nodes{.ranks = 32, .ranks_per_node = 8};
+constexpr process_group one_node{.size = 8, .ranks_per_node = 8};
+constexpr process_group four_nodes{.size = 32, .ranks_per_node = 8};
 
 }  // namespace
 
@@ -28,7 +28,7 @@ TEST_CASE("alpha plus bytes over beta, per collective") {
     CHECK(model.duration(kind::all_gather, {1000}, one_node).count == 3500);
     CHECK(model.duration(kind::all_to_all, {1000}, one_node).count == 9000);
     CHECK(model.duration(kind::all_gather, {0}, one_node).count == 3000);
-    CHECK(model.duration(kind::all_gather, {1000}, {.ranks = 1}).count == 0);
+    CHECK(model.duration(kind::all_gather, {1000}, {.size = 1}).count == 0);
 }
 
 TEST_CASE("steps of a ring within a node") {
@@ -37,7 +37,7 @@ TEST_CASE("steps of a ring within a node") {
     CHECK(ring.duration(kind::all_reduce, {32000}, one_node).count == 14 * (1000 + 10));
     CHECK(ring.duration(kind::all_to_all, {32000}, one_node).count == 7 * (1000 + 10));
     CHECK(ring.duration(kind::other, {4000}, one_node).count == 1000 + 10);
-    CHECK(ring.duration(kind::all_reduce, {32000}, {.ranks = 1}).count == 0);
+    CHECK(ring.duration(kind::all_reduce, {32000}, {.size = 1}).count == 0);
 }
 
 TEST_CASE("a ring over nodes moves at the pace of the network; a pairwise exchange only while it crosses") {
@@ -52,8 +52,8 @@ TEST_CASE("a ring over nodes moves at the pace of the network; a pairwise exchan
 
 TEST_CASE("identities between collectives hold for every size and layout") {
     stretto_check("ring_alpha_beta", 300, [](std::uint32_t size, std::uint8_t ranks, std::uint8_t per_node) {
-        const group_layout group{.ranks = 1 + ranks, .ranks_per_node = 1 + per_node % 16};
-        const bytes input{std::int64_t{size} * group.ranks};
+        const process_group group{.size = 1 + ranks, .ranks_per_node = 1 + per_node % 16};
+        const bytes input{std::int64_t{size} * group.size};
         const std::int64_t gather = ring.duration(kind::all_gather, {size}, group).count;
         const std::int64_t scatter = ring.duration(kind::reduce_scatter, input, group).count;
         const std::int64_t reduce = ring.duration(kind::all_reduce, input, group).count;

@@ -17,7 +17,7 @@ namespace {
 /// A model that is a list: payload b takes times[b], the last entry beyond. `other` takes no time.
 struct listed {
     std::vector<std::int64_t> times;
-    nanoseconds duration(collective_kind kind, bytes payload, const group_layout&) const {
+    nanoseconds duration(collective_kind kind, bytes payload, const process_group&) const {
         if (kind == collective_kind::other) return {};
         return {times[std::min(times.size() - 1, static_cast<std::size_t>(payload.count))]};
     }
@@ -27,7 +27,7 @@ struct listed {
 struct cliff_model {
     std::int64_t cliff;
     std::int64_t drop;
-    nanoseconds duration(collective_kind, bytes payload, const group_layout&) const {
+    nanoseconds duration(collective_kind, bytes payload, const process_group&) const {
         return {payload.count >= cliff ? payload.count - drop : payload.count};
     }
 };
@@ -37,7 +37,7 @@ struct flops_only {
 };
 
 struct returns_double {
-    double duration(collective_kind, bytes, const group_layout&) const { return 1; }
+    double duration(collective_kind, bytes, const process_group&) const { return 1; }
 };
 
 static_assert(collective_cost_model<listed>);
@@ -49,10 +49,10 @@ static_assert(!collective_cost_model<returns_double>, "durations are integers");
 }  // namespace
 
 TEST_CASE("a layout fills its nodes") {
-    CHECK(group_layout{.ranks = 1, .ranks_per_node = 8}.nodes() == 1);
-    CHECK(group_layout{.ranks = 8, .ranks_per_node = 8}.nodes() == 1);
-    CHECK(group_layout{.ranks = 9, .ranks_per_node = 8}.nodes() == 2);
-    CHECK(group_layout{.ranks = 64, .ranks_per_node = 1}.nodes() == 64);
+    CHECK(process_group{.size = 1, .ranks_per_node = 8}.nodes() == 1);
+    CHECK(process_group{.size = 8, .ranks_per_node = 8}.nodes() == 1);
+    CHECK(process_group{.size = 9, .ranks_per_node = 8}.nodes() == 2);
+    CHECK(process_group{.size = 64, .ranks_per_node = 1}.nodes() == 64);
 }
 
 TEST_CASE("microseconds round to the nearest nanosecond and saturate") {
@@ -67,7 +67,7 @@ TEST_CASE("microseconds round to the nearest nanosecond and saturate") {
 }
 
 TEST_CASE("check_monotone reports what it looked at") {
-    const auto result = check_monotone(cliff_model{1, 0}, collective_kind::all_gather, {.ranks = 8}, {0}, {1 << 20});
+    const auto result = check_monotone(cliff_model{1, 0}, collective_kind::all_gather, {.size = 8}, {0}, {1 << 20});
     REQUIRE(result.has_value());
     CHECK(result->lo == bytes{0});
     CHECK(result->hi == bytes{1 << 20});
@@ -77,7 +77,7 @@ TEST_CASE("check_monotone reports what it looked at") {
 
 TEST_CASE("a cliff at a power of two is found at its very edge") {
     const auto result =
-        check_monotone(cliff_model{4096, 1024}, collective_kind::all_reduce, {.ranks = 8}, {1}, {1 << 20});
+        check_monotone(cliff_model{4096, 1024}, collective_kind::all_reduce, {.size = 8}, {1}, {1 << 20});
     REQUIRE(!result.has_value());
     CHECK(result.error().smaller == bytes{4095});
     CHECK(result.error().larger == bytes{4096});
@@ -88,7 +88,7 @@ TEST_CASE("a cliff at a power of two is found at its very edge") {
 
 TEST_CASE("a cliff at a power of two per rank is found at its very edge") {
     const cliff_model model{3 * 8192, 9};
-    const auto result = check_monotone(model, collective_kind::all_to_all, {.ranks = 3}, {1000}, {1 << 20});
+    const auto result = check_monotone(model, collective_kind::all_to_all, {.size = 3}, {1000}, {1 << 20});
     REQUIRE(!result.has_value());
     CHECK(result.error().smaller == bytes{3 * 8192 - 1});
     CHECK(result.error().larger == bytes{3 * 8192});
@@ -96,11 +96,11 @@ TEST_CASE("a cliff at a power of two per rank is found at its very edge") {
 
 TEST_CASE("the range is respected, to the byte and to its largest values") {
     const cliff_model model{5000, 100};
-    CHECK(check_monotone(model, collective_kind::all_gather, {.ranks = 2}, {0}, {4999}).has_value());
-    CHECK(check_monotone(model, collective_kind::all_gather, {.ranks = 2}, {5000}, {9000}).has_value());
-    CHECK(!check_monotone(model, collective_kind::all_gather, {.ranks = 2}, {4999}, {5000}).has_value());
-    CHECK(check_monotone(model, collective_kind::all_gather, {.ranks = 2}, {7}, {7})->sizes_checked == 1);
-    CHECK(!check_monotone(model, collective_kind::all_gather, {.ranks = 512}, {0}, {INT64_MAX}).has_value());
+    CHECK(check_monotone(model, collective_kind::all_gather, {.size = 2}, {0}, {4999}).has_value());
+    CHECK(check_monotone(model, collective_kind::all_gather, {.size = 2}, {5000}, {9000}).has_value());
+    CHECK(!check_monotone(model, collective_kind::all_gather, {.size = 2}, {4999}, {5000}).has_value());
+    CHECK(check_monotone(model, collective_kind::all_gather, {.size = 2}, {7}, {7})->sizes_checked == 1);
+    CHECK(!check_monotone(model, collective_kind::all_gather, {.size = 512}, {0}, {INT64_MAX}).has_value());
 }
 
 TEST_CASE("up to 128 bytes the check is exhaustive, and finds the deepest drop") {
@@ -113,7 +113,7 @@ TEST_CASE("up to 128 bytes the check is exhaustive, and finds the deepest drop")
             for (std::size_t a = 0; a < b; ++a)
                 deepest =
                     std::max(deepest, 1 - static_cast<double>(model.times[b]) / static_cast<double>(model.times[a]));
-        const auto result = check_monotone(model, collective_kind::all_gather, {.ranks = 8}, {0}, {128});
+        const auto result = check_monotone(model, collective_kind::all_gather, {.size = 8}, {0}, {128});
         RC_ASSERT(result.has_value() == (deepest <= 0));
         if (result.has_value()) return;
         const non_monotone& found = result.error();

@@ -16,7 +16,7 @@ namespace {
 
 struct listed {
     std::vector<std::int64_t> times;
-    nanoseconds duration(collective_kind, bytes payload, const group_layout&) const {
+    nanoseconds duration(collective_kind, bytes payload, const process_group&) const {
         return {times[std::min(times.size() - 1, static_cast<std::size_t>(payload.count))]};
     }
 };
@@ -71,19 +71,19 @@ TEST_CASE("the hull repairs every defect of the autoparallel model") {
     struct defective {
         nccl_autoparallel model;
         collective_kind kind;
-        group_layout group;
+        process_group group;
     };
     const std::vector<defective> cases = {
-        {h100, collective_kind::all_gather, {.ranks = 256, .ranks_per_node = 8}},
-        {h100, collective_kind::reduce_scatter, {.ranks = 64, .ranks_per_node = 8}},
-        {h100, collective_kind::all_reduce, {.ranks = 8, .ranks_per_node = 1}},
-        {single, collective_kind::all_gather, {.ranks = 2, .ranks_per_node = 1}},
-        {nccl_autoparallel::a100(), collective_kind::all_reduce, {.ranks = 32, .ranks_per_node = 8}},
-        {h100, collective_kind::all_to_all, {.ranks = 16, .ranks_per_node = 8}},
+        {h100, collective_kind::all_gather, {.size = 256, .ranks_per_node = 8}},
+        {h100, collective_kind::reduce_scatter, {.size = 64, .ranks_per_node = 8}},
+        {h100, collective_kind::all_reduce, {.size = 8, .ranks_per_node = 1}},
+        {single, collective_kind::all_gather, {.size = 2, .ranks_per_node = 1}},
+        {nccl_autoparallel::a100(), collective_kind::all_reduce, {.size = 32, .ranks_per_node = 8}},
+        {h100, collective_kind::all_to_all, {.size = 16, .ranks_per_node = 8}},
     };
     for (const defective& c : cases) {
         CAPTURE(static_cast<int>(c.kind));
-        CAPTURE(c.group.ranks);
+        CAPTURE(c.group.size);
         const bytes hi{std::int64_t{1} << 31};
         REQUIRE(!check_monotone(c.model, c.kind, c.group, {0}, hi).has_value());
         CHECK(check_monotone(monotone_hull(c.model), c.kind, c.group, {0}, hi).has_value());

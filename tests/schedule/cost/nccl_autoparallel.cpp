@@ -121,7 +121,7 @@ const std::vector<golden> reference = {
 // clang-format on
 
 /// The deepest drop of the model between two sizes, or 0.
-double deepest_drop(const nccl_autoparallel& model, kind k, const group_layout& group, std::int64_t lo,
+double deepest_drop(const nccl_autoparallel& model, kind k, const process_group& group, std::int64_t lo,
                     std::int64_t hi) {
     const auto result = check_monotone(model, k, group, {lo}, {hi});
     return result.has_value() ? 0.0 : result.error().drop();
@@ -136,8 +136,8 @@ TEST_CASE("reference values of the original implementation") {
     for (const golden& row : reference) {
         CAPTURE(row.cluster);
         CAPTURE(row.size);
-        const group_layout group = row.model.mesh_dimension(row.mesh, row.dimension);
-        CHECK(group.ranks == row.expected.ranks);
+        const process_group group = row.model.mesh_dimension(row.mesh, row.dimension);
+        CHECK(group.size == row.expected.ranks);
         CHECK(group.nodes() == row.expected.nodes);
         CHECK(group.ranks_per_node == row.expected.per_node);
         const auto close = [&](kind k, double expected) {
@@ -151,20 +151,20 @@ TEST_CASE("reference values of the original implementation") {
 }
 
 TEST_CASE("durations count the output of an all-gather and the input of everything else, and round once") {
-    const group_layout group{.ranks = 16, .ranks_per_node = 8};
+    const process_group group{.size = 16, .ranks_per_node = 8};
     CHECK(h100.duration(kind::all_gather, {mib / 16}, group).count == 49523);  // 49.523447 us at 1 MiB
     CHECK(h100.duration(kind::reduce_scatter, {mib}, group).count == 49523);
     CHECK(h100.duration(kind::all_reduce, {mib}, group).count == 62503);  // 62.503419 us
     CHECK(h100.duration(kind::all_to_all, {mib}, group).count == 75409);  // 75.409377 us
-    CHECK(h100.duration(kind::all_gather, {mib}, {.ranks = 1}).count == 0);
+    CHECK(h100.duration(kind::all_gather, {mib}, {.size = 1}).count == 0);
     CHECK(h100.duration(kind::other, {mib}, group).count == 0);
     CHECK(h100.duration(kind::all_gather, {0}, group).count > 0);
 }
 
 TEST_CASE("mesh dimensions: what is inside a dimension fills the node first") {
     const auto where = [](const nccl_autoparallel& model, std::vector<std::int64_t> mesh, std::size_t k) {
-        const group_layout g = model.mesh_dimension(mesh, k);
-        return std::vector<std::int64_t>{g.ranks, g.nodes(), g.ranks_per_node};
+        const process_group g = model.mesh_dimension(mesh, k);
+        return std::vector<std::int64_t>{g.size, g.nodes(), g.ranks_per_node};
     };
     using v = std::vector<std::int64_t>;
     CHECK(where(h100, {64}, 0) == v{64, 8, 8});
@@ -195,7 +195,7 @@ TEST_CASE("presets by device name") {
 TEST_CASE("an all-reduce takes longer than a reduce-scatter, and both longer than nothing") {
     for (const nccl_autoparallel& model : {a100, h100})
         for (const std::int64_t size : {16 * mib, 256 * mib}) {
-            const group_layout node{.ranks = 8, .ranks_per_node = 8};
+            const process_group node{.size = 8, .ranks_per_node = 8};
             CHECK(model.microseconds(kind::reduce_scatter, size, node) > 0);
             CHECK(model.microseconds(kind::all_reduce, size, node) >
                   model.microseconds(kind::reduce_scatter, size, node));
@@ -204,24 +204,24 @@ TEST_CASE("an all-reduce takes longer than a reduce-scatter, and both longer tha
 
 TEST_CASE("defect, kept: one rank per node on two nodes reduces at NVLink speed") {
     // With no card shared, an all-reduce cannot be three times faster than an all-gather of the same size.
-    const group_layout group{.ranks = 2, .ranks_per_node = 1};
+    const process_group group{.size = 2, .ranks_per_node = 1};
     CHECK(h100.microseconds(kind::all_gather, 1024 * mib, group) >
           3 * h100.microseconds(kind::all_reduce, 1024 * mib, group));
 }
 
 TEST_CASE("defect, kept: beyond 32 nodes data is free over two doublings") {
-    const group_layout group{.ranks = 512, .ranks_per_node = 8};
+    const process_group group{.size = 512, .ranks_per_node = 8};
     CHECK(h100.microseconds(kind::all_gather, 256 * mib, group) ==
           doctest::Approx(h100.microseconds(kind::all_gather, 1024 * mib, group)).epsilon(1e-9));
     CHECK(h100.microseconds(kind::all_gather, 1024, group) > 50 * h100.microseconds(kind::all_reduce, 1024, group));
 }
 
 TEST_CASE("defects, kept: check_monotone finds where more bytes take less time") {
-    const group_layout nodes32{.ranks = 256, .ranks_per_node = 8};
-    const group_layout nodes8{.ranks = 64, .ranks_per_node = 8};
-    const group_layout rails8{.ranks = 8, .ranks_per_node = 1};
-    const group_layout rails2{.ranks = 2, .ranks_per_node = 1};
-    const group_layout nodes2{.ranks = 16, .ranks_per_node = 8};
+    const process_group nodes32{.size = 256, .ranks_per_node = 8};
+    const process_group nodes8{.size = 64, .ranks_per_node = 8};
+    const process_group rails8{.size = 8, .ranks_per_node = 1};
+    const process_group rails2{.size = 2, .ranks_per_node = 1};
+    const process_group nodes2{.size = 16, .ranks_per_node = 8};
     const std::int64_t all = 2048 * mib;
 
     // Where the index of the full-mesh ramp moves from 0 to 1: payload 128 bytes, 32 KiB gathered on 256 ranks.
@@ -252,7 +252,7 @@ TEST_CASE("defects, kept: check_monotone finds where more bytes take less time")
 }
 
 TEST_CASE("the jump between 1 and 2 MiB on 8 nodes that was once fixed is still fixed") {
-    const group_layout group{.ranks = 64, .ranks_per_node = 8};
+    const process_group group{.size = 64, .ranks_per_node = 8};
     for (const kind k : all_collective_kinds)
         CHECK(h100.microseconds(k, 2 * mib, group) > h100.microseconds(k, mib, group));
 }

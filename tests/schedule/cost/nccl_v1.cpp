@@ -38,27 +38,27 @@ TEST_CASE("reference values: Hopper, 300 GB/s within a node, 25 between") {
             CAPTURE(static_cast<int>(row.collective));
             CAPTURE(row.ranks);
             CAPTURE(sizes[i]);
-            const double us = nccl_v1{}.microseconds(row.collective, sizes[i], {.ranks = row.ranks});
+            const double us = nccl_v1{}.microseconds(row.collective, sizes[i], {.size = row.ranks});
             CHECK(std::abs(us / 1000 - row.milliseconds[i]) <= 0.00005001);  // four decimals are given
         }
 }
 
 TEST_CASE("a reduce-scatter takes as long as an all-gather, an exchange within a node steps like an all-reduce") {
     for (const std::int64_t ranks : {2, 8, 64})
-        CHECK(nccl_v1{}.microseconds(kind::reduce_scatter, 1e6, {.ranks = ranks}) ==
-              nccl_v1{}.microseconds(kind::all_gather, 1e6, {.ranks = ranks}));
+        CHECK(nccl_v1{}.microseconds(kind::reduce_scatter, 1e6, {.size = ranks}) ==
+              nccl_v1{}.microseconds(kind::all_gather, 1e6, {.size = ranks}));
     // 14 steps of 0.6 us; 141 GB/s (the LL limit) * 8 / 14.
-    CHECK(nccl_v1{}.microseconds(kind::all_to_all, 1073741824, {.ranks = 8}) ==
+    CHECK(nccl_v1{}.microseconds(kind::all_to_all, 1073741824, {.size = 8}) ==
           doctest::Approx(6.6 + 14 * 0.6 + 14.0 / 8 / 141 * 1e6));
 }
 
 TEST_CASE("nothing to do takes no time") {
-    CHECK(nccl_v1{}.microseconds(kind::all_gather, 1e6, {.ranks = 1}) == 0);
-    CHECK(nccl_v1{}.duration(kind::other, {1 << 20}, {.ranks = 8}).count == 0);
+    CHECK(nccl_v1{}.microseconds(kind::all_gather, 1e6, {.size = 1}) == 0);
+    CHECK(nccl_v1{}.duration(kind::other, {1 << 20}, {.size = 8}).count == 0);
 }
 
 TEST_CASE("durations count input plus output bytes") {
-    const group_layout group{.ranks = 8};
+    const process_group group{.size = 8};
     const auto exact = [&](kind k, double counted) {
         return from_microseconds(nccl_v1{}.microseconds(k, counted, group));
     };
@@ -71,5 +71,5 @@ TEST_CASE("durations count input plus output bytes") {
 TEST_CASE("linear in bytes, hence monotone") {
     for (const kind k : all_collective_kinds)
         for (const std::int64_t ranks : {2, 8, 16, 64})
-            CHECK(check_monotone(nccl_v1{}, k, {.ranks = ranks}, {0}, {1 << 30}).has_value());
+            CHECK(check_monotone(nccl_v1{}, k, {.size = ranks}, {0}, {1 << 30}).has_value());
 }

@@ -51,7 +51,7 @@ TEST_CASE("reference values: Hopper, 370 GB/s within a node, 50 between, InfiniB
             CAPTURE(static_cast<int>(row.collective));
             CAPTURE(row.ranks);
             CAPTURE(sizes[i]);
-            const nccl_estimate got = nccl_v2{}.estimate(row.collective, sizes[i], {.ranks = row.ranks});
+            const nccl_estimate got = nccl_v2{}.estimate(row.collective, sizes[i], {.size = row.ranks});
             CHECK(std::abs(got.microseconds / 1000 - row.cells[i].milliseconds) <= 0.00005001);
             CHECK(got.protocol == row.cells[i].protocol);
             CHECK(got.algorithm == row.cells[i].algorithm);
@@ -60,7 +60,7 @@ TEST_CASE("reference values: Hopper, 370 GB/s within a node, 50 between, InfiniB
 
 TEST_CASE("the network overhead applies to the tree's hops within a node") {
     // Without it the tree would take 45.9 us here and win.
-    const nccl_estimate got = nccl_v2{}.estimate(kind::all_reduce, 65536, {.ranks = 16});
+    const nccl_estimate got = nccl_v2{}.estimate(kind::all_reduce, 65536, {.size = 16});
     CHECK(got.algorithm == nccl_algorithm::ring);
     CHECK(got.microseconds == doctest::Approx(46.1).epsilon(0.002));
 }
@@ -68,8 +68,8 @@ TEST_CASE("the network overhead applies to the tree's hops within a node") {
 TEST_CASE("LL128 is used between two nodes only without InfiniBand") {
     nccl_v2 ethernet;
     ethernet.infiniband = false;
-    const group_layout two{.ranks = 16};
-    const group_layout three{.ranks = 24};
+    const process_group two{.size = 16};
+    const process_group three{.size = 24};
     bool used = false;
     for (double size = 65536; size < 1e8; size *= 2) {
         CHECK(nccl_v2{}.estimate(kind::all_gather, size, two).protocol != ll128);
@@ -85,7 +85,7 @@ TEST_CASE("presets take the bandwidths of the generation, and PCIe its own hops"
     CHECK(nccl_v2::of(gpu_architecture::blackwell).intra_node_gigabytes_per_second == 720);
     CHECK(nccl_v2::of(gpu_architecture::volta, false).intra_node_gigabytes_per_second == 24);
     // LL on PCIe: 6.6 + 7 * 1 us, half of 24 GB/s.
-    CHECK(nccl_v2::of(gpu_architecture::hopper, false).microseconds(kind::all_gather, 8000, {.ranks = 8}) ==
+    CHECK(nccl_v2::of(gpu_architecture::hopper, false).microseconds(kind::all_gather, 8000, {.size = 8}) ==
           doctest::Approx(6.6 + 7 + 7.0 / 8 * 8000 / 12000));
 }
 
@@ -94,16 +94,16 @@ TEST_CASE("every generation takes longer for more ranks, and nothing for one") {
          {gpu_architecture::volta, gpu_architecture::ampere, gpu_architecture::hopper, gpu_architecture::blackwell}) {
         const nccl_v2 model = nccl_v2::of(gpu);
         for (const kind k : all_collective_kinds) {
-            CHECK(model.microseconds(k, 1e6, {.ranks = 1}) == 0);
-            CHECK(model.microseconds(k, 1e6, {.ranks = 8}) > model.microseconds(k, 1e6, {.ranks = 2}));
-            CHECK(model.microseconds(k, 1e6, {.ranks = 16}) > model.microseconds(k, 1e6, {.ranks = 8}));
+            CHECK(model.microseconds(k, 1e6, {.size = 1}) == 0);
+            CHECK(model.microseconds(k, 1e6, {.size = 8}) > model.microseconds(k, 1e6, {.size = 2}));
+            CHECK(model.microseconds(k, 1e6, {.size = 16}) > model.microseconds(k, 1e6, {.size = 8}));
         }
-        CHECK(model.duration(kind::other, {1 << 20}, {.ranks = 8}).count == 0);
+        CHECK(model.duration(kind::other, {1 << 20}, {.size = 8}).count == 0);
     }
 }
 
 TEST_CASE("durations count input plus output bytes and round once") {
-    const group_layout group{.ranks = 16};
+    const process_group group{.size = 16};
     CHECK(nccl_v2{}.duration(kind::all_gather, {1 << 20}, group) ==
           from_microseconds(nccl_v2{}.microseconds(kind::all_gather, 17 * 1048576.0, group)));
     CHECK(nccl_v2{}.duration(kind::reduce_scatter, {16 << 20}, group) ==
@@ -113,6 +113,6 @@ TEST_CASE("durations count input plus output bytes and round once") {
 TEST_CASE("rings are monotone; the tree's corrections are not") {
     for (const kind k : {kind::all_gather, kind::reduce_scatter, kind::all_to_all})
         for (const std::int64_t ranks : {2, 8, 16, 64})
-            CHECK(check_monotone(nccl_v2{}, k, {.ranks = ranks}, {0}, {1 << 30}).has_value());
-    CHECK(!check_monotone(nccl_v2{}, kind::all_reduce, {.ranks = 64}, {0}, {1 << 30}).has_value());
+            CHECK(check_monotone(nccl_v2{}, k, {.size = ranks}, {0}, {1 << 30}).has_value());
+    CHECK(!check_monotone(nccl_v2{}, kind::all_reduce, {.size = 64}, {0}, {1 << 30}).has_value());
 }

@@ -60,9 +60,9 @@ TEST_CASE("a table finds the curve of a collective on a group") {
                                                curve(2, collective_kind::all_to_all, {{{0}, {2}}}),
                                                curve(2, collective_kind::all_gather, {{{0}, {3}}, {{10}, {13}}})});
     REQUIRE(table.has_value());
-    CHECK(table->duration(collective_kind::all_reduce, {5}, {.ranks = 4, .id = 7}).count == 1);
-    CHECK(table->duration(collective_kind::all_to_all, {5}, {.ranks = 4, .id = 2}).count == 2);
-    CHECK(table->duration(collective_kind::all_gather, {5}, {.ranks = 4, .id = 2}).count == 8);
+    CHECK(table->duration(collective_kind::all_reduce, {5}, {.size = 4, .id = 7}).count == 1);
+    CHECK(table->duration(collective_kind::all_to_all, {5}, {.size = 4, .id = 2}).count == 2);
+    CHECK(table->duration(collective_kind::all_gather, {5}, {.size = 4, .id = 2}).count == 8);
     CHECK(table->contains(collective_kind::all_gather, 2));
     CHECK(!table->contains(collective_kind::reduce_scatter, 2));
     CHECK(!table->contains(collective_kind::all_gather, 7));
@@ -113,19 +113,19 @@ TEST_CASE("interpolation is the least integer that is not below the exact value"
 
 TEST_CASE("a tabulated model answers like the model at powers of two, for every group") {
     struct quadratic {
-        nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
-            return {payload.count * payload.count * group.ranks + static_cast<std::int64_t>(kind)};
+        nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
+            return {payload.count * payload.count * group.size + static_cast<std::int64_t>(kind)};
         }
     };
-    const std::array<group_layout, 2> groups = {group_layout{.ranks = 4, .id = 3}, group_layout{.ranks = 2, .id = 0}};
+    const std::array<process_group, 2> groups = {process_group{.size = 4, .id = 3}, process_group{.size = 2, .id = 0}};
     const auto table = tabulate(quadratic{}, groups, {1000});
     REQUIRE(table.has_value());
-    for (const group_layout& group : groups)
+    for (const process_group& group : groups)
         for (const collective_kind kind : all_collective_kinds) {
             CHECK(table->points(kind, group.id).back().payload == bytes{1024});
             for (const std::int64_t size : {0, 1, 2, 64, 1024})
                 CHECK(table->duration(kind, {size}, group) == quadratic{}.duration(kind, {size}, group));
         }
-    const std::array<group_layout, 2> twice = {groups[0], groups[0]};
+    const std::array<process_group, 2> twice = {groups[0], groups[0]};
     CHECK(!tabulate(quadratic{}, twice, {1000}).has_value());
 }

@@ -17,8 +17,28 @@
 #include "stretto/aten/detail/interpreter_shapes.hpp"
 #include "stretto/aten/detail/interpreter_views.hpp"
 #include "stretto/aten/tensor.hpp"
+#include "stretto/core/process_groups.hpp"
 
 namespace stretto::aten::detail {
+
+/// Why groups do not hold every rank once; no cause if they do.
+struct group_complaint {
+    std::size_t rank = 0;
+    std::string cause;
+};
+template <class = void>
+group_complaint complaint_about(const process_groups& groups, std::size_t ranks) {
+    std::vector<bool> seen(ranks, false);
+    for (group_id k = 0; k < groups.group_count(); ++k)
+        for (const rank_id rank : groups.group_at(k).ranks) {
+            if (rank >= ranks) return {0, "a group has rank " + std::to_string(rank) + " of " + std::to_string(ranks)};
+            if (seen[rank]) return {rank, "is in two groups, or twice in one"};
+            seen[rank] = true;
+        }
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+        if (!seen[rank]) return {rank, "is in no group whose ranks are known"};
+    return {};
+}
 
 /// Elements of all ranks, folded in the order of the ranks.
 template <class = void>

@@ -20,6 +20,7 @@
 #include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/process_groups.hpp"
 #include "stretto/core/tensor_model.hpp"
 
 namespace stretto::aten::detail {
@@ -176,28 +177,21 @@ private:
     void launch(const program_node& node) {
         const std::string_view name = collective_name(node.operation);
         if (name.empty()) return fail(0, "the interpreter does not know this collective");
-        const group_layout layout = node.group < options_.groups.size()
-                                        ? options_.groups[node.group]
-                                        : group_layout{.size = options_.ranks, .stride = 1};
-        const std::size_t block = layout.size * layout.stride;
-        if (block == 0 || options_.ranks % block != 0)
-            return fail(0, "groups of " + std::to_string(layout.size) + " ranks, " + std::to_string(layout.stride) +
-                               " apart, do not divide " + std::to_string(options_.ranks) + " ranks");
-        for (std::size_t low = 0; low < options_.ranks; low += block)
-            for (std::size_t lane = 0; lane < layout.stride && !failed_; ++lane) {
-                std::vector<operator_call> calls;
-                std::vector<operator_call*> members;
-                for (std::size_t k = 0; k < layout.size; ++k)
-                    calls.push_back(call_of(node, low + lane + k * layout.stride));
-                for (operator_call& c : calls) members.push_back(&c);
-                run_collective(name, members);
-                for (std::size_t k = 0; k < layout.size && !failed_; ++k) {
-                    const std::size_t rank = low + lane + k * layout.stride;
-                    if (calls[k].failed()) fail(rank, std::move(calls[k].cause), std::move(calls[k].hint));
-                }
-                for (std::size_t k = 0; k < layout.size && !failed_; ++k)
-                    fly(node, low + lane + k * layout.stride, calls[k]);
-            }
+        const process_groups& all = node.group < options_.groups.size() ? options_.groups[node.group] : everyone_;
+        const group_complaint wrong = complaint_about(all, options_.ranks);
+        if (!wrong.cause.empty())
+            return fail(wrong.rank, wrong.cause, "the groups in the options hold every rank once");
+        for (group_id k = 0; k < all.group_count() && !failed_; ++k) launch_among(node, name, all.group_at(k).ranks);
+    }
+    void launch_among(const program_node& node, std::string_view name, std::span<const rank_id> ranks) {
+        std::vector<operator_call> calls;
+        std::vector<operator_call*> members;
+        for (const rank_id rank : ranks) calls.push_back(call_of(node, rank));
+        for (operator_call& c : calls) members.push_back(&c);
+        run_collective(name, members);
+        for (std::size_t k = 0; k < ranks.size() && !failed_; ++k)
+            if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
+        for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);
     }
     void fly(const program_node& node, std::size_t rank, operator_call& c) {
         interpreted_value v = std::move(c.result);
@@ -278,6 +272,7 @@ private:
 
     const program& program_;
     const interpreter_options& options_;
+    process_groups everyone_ = strided_groups(options_.ranks, options_.ranks);
     std::vector<std::vector<interpreted_value>> values_;  // by rank, by value
     std::vector<std::size_t> last_use_;                   // by value: position of the node
     std::vector<std::size_t> producer_;                   // by value: position of the node

@@ -16,6 +16,7 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/process_groups.hpp"
 
 namespace stretto::detail {
 
@@ -125,15 +126,43 @@ inline std::optional<std::string_view> repeated_name(std::vector<std::string_vie
     return *twice;
 }
 
+inline std::optional<diagnostic> fault_of_groups(const capture& c) {
+    using why = group_fault::reason;
+    const std::optional<group_fault> fault = first_fault(c);
+    if (!fault) return {};
+    const auto named = [&](group_id id) {
+        const bool known = id < c.group_count();
+        return known ? "group \"" + printable(c.groups()[id].name) + "\"" : "group " + std::to_string(id);
+    };
+    const capture_group& g = c.groups()[fault->group];
+    const std::string group = named(fault->group), size = std::to_string(g.size);
+    switch (fault->why) {
+        case why::no_rank:
+            return fault_of_step("groups", group + " has " + size + " ranks", "a group has one rank at least");
+        case why::rank_count:
+            return fault_of_step("groups.ranks",
+                                 group + " lists " + std::to_string(g.ranks.size()) + " ranks, but its size is " + size,
+                                 "list every rank of the group once, or leave the member out");
+        case why::rank_twice:
+            return fault_of_step("groups.ranks", group + " lists rank " + std::to_string(fault->rank) + " twice",
+                                 "list every rank of the group once");
+        case why::unknown_original:
+            return fault_of_step(
+                "groups.duplicate_of",
+                group + " duplicates " + named(fault->other) +
+                    (fault->other < c.group_count() ? ", which does not stand before it" : ", which does not exist"),
+                "a duplicate names the position of its original, which stands before it in the list of groups");
+        case why::other_ranks_than_original:
+            return fault_of_step("groups.duplicate_of",
+                                 group + " duplicates " + named(fault->other) + ", which has other ranks",
+                                 "a duplicate has the ranks of its original, in the same order");
+    }
+    return {};
+}
+
 inline std::optional<diagnostic> fault_of_names(const capture& c) {
     std::vector<std::string_view> names;
-    for (const capture_group& g : c.groups()) {
-        if (g.size < 1)
-            return fault_of_step("groups",
-                                 "group \"" + printable(g.name) + "\" has " + std::to_string(g.size) + " ranks",
-                                 "a group has one rank at least");
-        names.push_back(g.name);
-    }
+    for (const capture_group& g : c.groups()) names.push_back(g.name);
     if (const auto twice = repeated_name(std::move(names)))
         return fault_of_step("groups", "two groups are called \"" + printable(*twice) + "\"",
                              "cost tables tell groups apart by name");
@@ -174,6 +203,7 @@ inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
 inline std::optional<diagnostic> fault_of(const capture& c) {
     std::optional<diagnostic> fault = fault_of_nodes(c);
     if (!fault) fault = fault_of_sums(c);
+    if (!fault) fault = fault_of_groups(c);
     if (!fault) fault = fault_of_names(c);
     if (!fault) fault = fault_of_costs(c.costs());
     return fault;

@@ -94,9 +94,8 @@ private:
     }
     [[nodiscard]] std::optional<nanoseconds> collective_time(group_id group, collective_kind kind,
                                                              bytes payload) const {
-        for (const collective_cost_table& t : step_->costs().collectives)
-            if (t.group == step_->groups()[group].name && t.collective == kind) return interpolate(t.points, payload);
-        return std::nullopt;
+        const collective_cost_table* const table = step_->cost_table(group, kind);
+        return table ? std::optional(interpolate(table->points, payload)) : std::nullopt;
     }
     [[nodiscard]] nanoseconds time_of_copy(bytes written) const {
         const double moved = 2 * static_cast<double>(written.count) / step_->costs().memory_bytes_per_second * 1e9;

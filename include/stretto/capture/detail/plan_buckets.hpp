@@ -48,7 +48,8 @@ private:
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
     }
 
-    /// A collective stays on its group, or all that moved to a new group come from one group of the same size.
+    /// A collective stays on its group, or moves to a group that the step does not have: to one that says it is a
+    /// duplicate of that group, or, if it says nothing, one that all its collectives came to from one group.
     void check_group(new_id v) {
         const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
                          : m_.role[v] == plan_role::clone  ? m_.origin[v]
@@ -56,17 +57,28 @@ private:
                              ? m_.buckets[m_.bucket_at[v]].members[0]
                              : nobody;
         if (u == nobody || m_.step.kind(u) != op_kind::start) return;
-        const capture_group& was = m_.step.groups()[m_.step.group(u)];
-        const capture_group& is = m_.plan.groups()[m_.plan.group(v)];
-        if (was.name == is.name && was.size == is.size) return;
-        const auto of_step = m_.step.groups();
+        const auto in_step = m_.step.groups(), in_plan = m_.plan.groups();
+        const group_id old_group = m_.step.group(u), new_group = m_.plan.group(v);
+        const capture_group &was = in_step[old_group], &is = in_plan[new_group];
+        if (compare_ranks(m_.step.group_at(old_group), m_.plan.group_at(new_group)) == rank_agreement::different)
+            return add(plan_rule::group_changed, v, is.name,
+                       was.name == is.name ? "is on group " + printable(is.name) + ", which has other ranks in the step"
+                                           : moved(was, is),
+                       "a group, and every duplicate of it, has the ranks that it has in the step, in the same order");
+        if (was.name == is.name) return;
         const bool taken =
-            std::any_of(of_step.begin(), of_step.end(), [&](const capture_group& g) { return g.name == is.name; });
-        const auto duplicate = duplicate_of_.try_emplace(m_.plan.group(v), m_.step.group(u)).first;
-        if (taken || was.size != is.size || duplicate->second != m_.step.group(u))
-            add(plan_rule::group_changed, v, is.name,
-                "moved from group " + printable(was.name) + " to " + printable(is.name),
+            std::any_of(in_step.begin(), in_step.end(), [&](const capture_group& g) { return g.name == is.name; });
+        group_id root = new_group;
+        while (in_plan[root].duplicate_of != no_group && in_plan[root].name != was.name)
+            root = in_plan[root].duplicate_of;
+        const bool declared = is.duplicate_of != no_group;
+        const auto undeclared = duplicate_of_.try_emplace(new_group, old_group).first;
+        if (taken || (declared ? in_plan[root].name != was.name : undeclared->second != old_group))
+            add(plan_rule::group_changed, v, is.name, moved(was, is),
                 "a collective stays on its group, or moves to a duplicate of it that the step does not have");
+    }
+    static std::string moved(const capture_group& was, const capture_group& is) {
+        return "moved from group " + printable(was.name) + " to " + printable(is.name);
     }
 
     void check_bucket(const plan_bucket& b) {
@@ -199,7 +211,7 @@ private:
     }
 
     plan_match& m_;
-    std::map<group_id, group_id> duplicate_of_;  // new group -> the group of the step it stands for
+    std::map<group_id, group_id> duplicate_of_;  // new group -> the group of the step that its collectives are from
     std::vector<std::vector<route>> routes_;     // per node of the plan
     std::vector<bytes> unpacked_;                // per unpack: results of members that were read through it
     std::map<old_id, new_id> unpacked_for_;      // member -> unpack its results were counted at

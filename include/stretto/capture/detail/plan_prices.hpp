@@ -50,20 +50,16 @@ inline double price_of_copy(const capture_costs& costs, bytes copied) noexcept {
 /// Nothing if the step has no table for that collective on that group.
 inline std::optional<double> price_of_collective(const capture& step, group_id group, collective_kind collective,
                                                  bytes payload) {
-    const std::string_view name = step.groups()[group].name;
-    for (const collective_cost_table& table : step.costs().collectives) {
-        if (table.group != name || table.collective != collective) continue;
-        const auto& points = table.points;
-        if (payload <= points.front().payload || points.size() == 1)
-            return static_cast<double>(points.front().time.count);
-        std::size_t above = 1;
-        while (above + 1 < points.size() && points[above].payload < payload) ++above;
-        const auto &a = points[above - 1], &b = points[above];
-        const double rise = static_cast<double>((b.time - a.time).count);
-        const double run = static_cast<double>((b.payload - a.payload).count);
-        return static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
-    }
-    return std::nullopt;
+    const collective_cost_table* const table = step.cost_table(group, collective);
+    if (table == nullptr) return std::nullopt;
+    const auto& points = table->points;
+    if (payload <= points.front().payload || points.size() == 1) return static_cast<double>(points.front().time.count);
+    std::size_t above = 1;
+    while (above + 1 < points.size() && points[above].payload < payload) ++above;
+    const auto &a = points[above - 1], &b = points[above];
+    const double rise = static_cast<double>((b.time - a.time).count);
+    const double run = static_cast<double>((b.payload - a.payload).count);
+    return static_cast<double>(a.time.count) + rise * static_cast<double>((payload - a.payload).count) / run;
 }
 
 }  // namespace stretto::detail

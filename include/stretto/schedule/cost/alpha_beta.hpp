@@ -25,8 +25,8 @@ struct alpha_beta {
 
     /// The time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
-                                                 const group_layout& group) const noexcept {
-        if (group.ranks <= 1) return {};
+                                                 const process_group& group) const noexcept {
+        if (group.size <= 1) return {};
         const link_cost& cost = costs[static_cast<std::size_t>(kind)];
         return cost.alpha + from_microseconds(static_cast<double>(payload.count) / cost.beta / 1000.0);
     }
@@ -48,13 +48,13 @@ struct ring_alpha_beta {
 
     /// The time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
-                                                 const group_layout& group) const noexcept {
-        if (group.ranks <= 1) return {};
+                                                 const process_group& group) const noexcept {
+        if (group.size <= 1) return {};
         const bool one_node = group.nodes() == 1;
         const double input = static_cast<double>(payload.count);
-        const double part = input / static_cast<double>(group.ranks);
+        const double part = input / static_cast<double>(group.size);
         const double lock_step_beta = one_node ? intra_node.beta : std::min(intra_node.beta, inter_node.beta);
-        const std::int64_t steps = group.ranks - 1;
+        const std::int64_t steps = group.size - 1;
         switch (kind) {
             case collective_kind::all_gather:
                 return ring(1, steps, group.nodes() - 1, input, lock_step_beta);
@@ -63,7 +63,7 @@ struct ring_alpha_beta {
             case collective_kind::all_reduce:
                 return ring(2, steps, group.nodes() - 1, part, lock_step_beta);
             case collective_kind::all_to_all: {
-                const std::int64_t crossing = one_node ? 0 : group.ranks - group.ranks_per_node;
+                const std::int64_t crossing = one_node ? 0 : group.size - group.ranks_per_node;
                 return intra_node.alpha * (steps - crossing) + inter_node.alpha * crossing +
                        from_microseconds(part *
                                          (static_cast<double>(steps - crossing) / intra_node.beta +

@@ -20,6 +20,7 @@
 #include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/process_group.hpp"
 #include "stretto/core/units.hpp"
 
 namespace stretto {
@@ -38,20 +39,6 @@ struct kernel_work {
     precision arithmetic = precision::half;
 };
 
-/// Where the ranks of a process group are: `ranks_per_node` of them share a node, and the last node may hold fewer.
-/// `id` names the group for models that were measured group by group; analytic models ignore it.
-struct group_layout {
-    std::int64_t ranks = 1;
-    std::int64_t ranks_per_node = 8;
-    group_id id = 0;
-
-    /// The number of nodes, a partly filled last one included.
-    [[nodiscard]] constexpr std::int64_t nodes() const noexcept {
-        return (ranks + ranks_per_node - 1) / ranks_per_node;
-    }
-    friend constexpr bool operator==(const group_layout&, const group_layout&) = default;
-};
-
 /// A model of kernels: `duration(work) -> nanoseconds`.
 template <class M>
 concept compute_cost_model = std::copy_constructible<M> && requires(const M& model, const kernel_work& work) {
@@ -59,10 +46,11 @@ concept compute_cost_model = std::copy_constructible<M> && requires(const M& mod
 };
 
 /// A model of collectives: `duration(kind, payload, group) -> nanoseconds`. For every collective the payload is the
-/// bytes of *one rank's input*, as in `payload_of`; a model that counts differently converts inside.
+/// bytes of *one rank's input*, as in `payload_of`; a model that counts differently converts inside. Of the group,
+/// analytic models read `size` and `ranks_per_node`, and models that were measured group by group its `id`.
 template <class M>
 concept collective_cost_model = std::copy_constructible<M> && requires(const M& model, collective_kind kind,
-                                                                       bytes payload, const group_layout& group) {
+                                                                       bytes payload, const process_group& group) {
     { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
 };
 
@@ -137,9 +125,9 @@ namespace detail {
 /// sizes that depend on the arguments alone, so the answer is deterministic. Precondition: 0 <= lo <= hi.
 template <collective_cost_model M>
 [[nodiscard]] expected<monotone, non_monotone> check_monotone(const M& model, collective_kind kind,
-                                                              const group_layout& group, bytes lo, bytes hi) {
+                                                              const process_group& group, bytes lo, bytes hi) {
     STRETTO_ASSERT(0 <= lo.count && lo <= hi, "check_monotone needs a range of sizes, 0 <= lo <= hi");
-    const std::vector<std::int64_t> sizes = detail::probing_sizes(group.ranks, lo.count, hi.count);
+    const std::vector<std::int64_t> sizes = detail::probing_sizes(group.size, lo.count, hi.count);
     bytes slowest = lo;
     nanoseconds slowest_time = model.duration(kind, lo, group);
     non_monotone deepest;

@@ -24,7 +24,7 @@ public:
     explicit constexpr monotone_hull(M model) : model_(std::move(model)) {}
 
     /// The time of a collective: never less than for a smaller payload.
-    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
+    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         nanoseconds below = model_.duration(kind, bytes{}, group);
         if (payload.count <= 0) return below;
         for (std::int64_t size = 1, previous = 0;; previous = size, size = next(size)) {

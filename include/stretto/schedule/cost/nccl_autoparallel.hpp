@@ -47,7 +47,7 @@ struct nccl_autoparallel {
 
     /// The layout of the groups along dimension `k` of a device mesh whose last dimension varies fastest.
     /// Preconditions: `k < shape.size()`, and all extents are positive.
-    [[nodiscard]] constexpr group_layout mesh_dimension(std::span<const std::int64_t> shape, std::size_t k) const {
+    [[nodiscard]] constexpr process_group mesh_dimension(std::span<const std::int64_t> shape, std::size_t k) const {
         STRETTO_ASSERT(k < shape.size(), "the mesh has no such dimension");
         std::int64_t inner = 1;
         for (std::size_t d = k + 1; d < shape.size(); ++d) inner *= shape[d];
@@ -56,12 +56,12 @@ struct nccl_autoparallel {
 
     /// The time before rounding, in microseconds. `counted` is the size as this model counts it: bytes of the output
     /// for an all-gather, bytes of the input for everything else.
-    [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const group_layout& group) const;
+    [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const process_group& group) const;
 
     /// The time of a collective; it converts the payload to the size that the model counts.
-    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
+    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         const bool gather = kind == collective_kind::all_gather;
-        return from_microseconds(microseconds(kind, gather ? payload.count * group.ranks : payload.count, group));
+        return from_microseconds(microseconds(kind, gather ? payload.count * group.size : payload.count, group));
     }
 
 private:
@@ -70,7 +70,7 @@ private:
         return nvswitch && detail::position(architecture) >= detail::position(gpu_architecture::hopper);
     }
     [[nodiscard]] autoparallel::tuner_query ask(collective_kind kind, std::int64_t counted,
-                                                const group_layout& group) const;
+                                                const process_group& group) const;
     [[nodiscard]] double one_switch(const autoparallel::tuner_query& q) const;
     [[nodiscard]] double tabulated(const autoparallel::tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol,
                                    autoparallel::latency_bandwidth row) const;
@@ -79,18 +79,18 @@ private:
 
 /// Turns a collective and a layout into a question to the tuner.
 inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, std::int64_t counted,
-                                                        const group_layout& group) const {
+                                                        const process_group& group) const {
     const double count =
         static_cast<double>(channels > 0 ? channels : autoparallel::limits_of(architecture).default_channels);
-    const std::int64_t per_node = std::min(group.ranks, group.ranks_per_node);
-    const std::int64_t nodes = group.ranks / per_node;  // a partly filled last node is not counted
+    const std::int64_t per_node = std::min(group.size, group.ranks_per_node);
+    const std::int64_t nodes = group.size / per_node;  // a partly filled last node is not counted
     const double intra = intra_node_gigabytes_per_second / count;
     const double inter = inter_node_gigabytes_per_second / count;
     return {.architecture = architecture,
             .reduce = kind == collective_kind::all_reduce,
             .collnet = collnet,
             .size = counted,
-            .ranks = group.ranks,
+            .ranks = group.size,
             .nodes = nodes,
             .per_node = per_node,
             .channels = count,
@@ -172,9 +172,9 @@ inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) 
 
 /// Uses measurements where there are some, and otherwise the best of the algorithms that can run.
 inline double nccl_autoparallel::microseconds(collective_kind kind, std::int64_t counted,
-                                              const group_layout& group) const {
+                                              const process_group& group) const {
     using autoparallel::fitted_time;
-    if (group.ranks <= 1 || kind == collective_kind::other) return 0;
+    if (group.size <= 1 || kind == collective_kind::other) return 0;
     const autoparallel::tuner_query q = ask(kind, counted, group);
     if (kind == collective_kind::all_to_all) return all_to_all(q);
     if (modern_switch() && !q.multi_node()) return one_switch(q);

@@ -59,15 +59,15 @@ struct nccl_v1 {
 
     /// The time before rounding, in microseconds. `counted` is what PyTorch counts, input plus output bytes.
     [[nodiscard]] constexpr double microseconds(collective_kind kind, double counted,
-                                                const group_layout& group) const noexcept {
-        if (group.ranks <= 1 || kind == collective_kind::other) return 0;
+                                                const process_group& group) const noexcept {
+        if (group.size <= 1 || kind == collective_kind::other) return 0;
         const std::int64_t nodes = group.nodes();
         const bool reduce = kind == collective_kind::all_reduce;
         const double link = nodes == 1 ? intra_node_gigabytes_per_second : inter_node_gigabytes_per_second;
         const double share = nodes > 1 || reduce ? 1.0 / 4.0 : 1.0 / 3.0;
         const double bus = std::min(detail::pytorch_ll_limit_of(architecture, nodes), 2 * link * share);
-        const double steps = detail::pytorch_ring_steps(kind, group.ranks);
-        const double bandwidth = bus * static_cast<double>(group.ranks) / steps;
+        const double steps = detail::pytorch_ring_steps(kind, group.size);
+        const double bandwidth = bus * static_cast<double>(group.size) / steps;
 
         // An all-reduce is charged 2n network hops although its ring has 2(n-1). This is PyTorch's slip, kept so that
         // results compare.
@@ -80,8 +80,8 @@ struct nccl_v1 {
 
     /// The time of a collective; it converts the payload to what PyTorch counts.
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
-                                                 const group_layout& group) const noexcept {
-        return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.ranks), group));
+                                                 const process_group& group) const noexcept {
+        return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.size), group));
     }
 };
 

@@ -57,15 +57,15 @@ struct nccl_v2 {
 
     /// The fastest algorithm and protocol, and their time before rounding. `counted` is what PyTorch counts, input plus
     /// output bytes. Among equals, ring comes before tree, and LL before LL128 before simple.
-    [[nodiscard]] nccl_estimate estimate(collective_kind kind, double counted, const group_layout& group) const;
+    [[nodiscard]] nccl_estimate estimate(collective_kind kind, double counted, const process_group& group) const;
 
     /// The time before rounding, in microseconds; `counted` as above.
-    [[nodiscard]] double microseconds(collective_kind kind, double counted, const group_layout& group) const {
+    [[nodiscard]] double microseconds(collective_kind kind, double counted, const process_group& group) const {
         return estimate(kind, counted, group).microseconds;
     }
     /// The time of a collective; it converts the payload to what PyTorch counts.
-    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
-        return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.ranks), group));
+    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
+        return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.size), group));
     }
 
 private:
@@ -115,8 +115,8 @@ private:
     }
 };
 
-inline nccl_estimate nccl_v2::estimate(collective_kind kind, double counted, const group_layout& group) const {
-    if (group.ranks <= 1 || kind == collective_kind::other) return {};
+inline nccl_estimate nccl_v2::estimate(collective_kind kind, double counted, const process_group& group) const {
+    if (group.size <= 1 || kind == collective_kind::other) return {};
     const std::int64_t nodes = group.nodes();
     const double bandwidth = link(counted, nodes);
     nccl_estimate best{std::numeric_limits<double>::infinity()};
@@ -126,13 +126,13 @@ inline nccl_estimate nccl_v2::estimate(collective_kind kind, double counted, con
         for (const nccl_protocol protocol : all_nccl_protocols) {
             if (protocol == nccl_protocol::ll128 && ((nodes > 1 && infiniband) || nodes > 2)) continue;
             double reached = bus(algorithm, protocol, bandwidth, nodes);
-            reached *= tree ? 0.5 : static_cast<double>(group.ranks) / detail::pytorch_ring_steps(kind, group.ranks);
+            reached *= tree ? 0.5 : static_cast<double>(group.size) / detail::pytorch_ring_steps(kind, group.size);
             if (tree && counted >= 64) {
                 const std::int64_t size = detail::floor_log2(static_cast<std::int64_t>(counted / 64));
                 if (size < 24)
                     reached *= detail::tree_correction[detail::position(protocol)][static_cast<std::size_t>(size)];
             }
-            const double time = counted / reached / 1000.0 + latency(algorithm, protocol, kind, group.ranks, nodes);
+            const double time = counted / reached / 1000.0 + latency(algorithm, protocol, kind, group.size, nodes);
             if (time < best.microseconds) best = {time, algorithm, protocol};
         }
     }

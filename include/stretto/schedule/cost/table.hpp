@@ -61,7 +61,7 @@ struct table_error {
     return {static_cast<std::int64_t>(exact_up)};
 }
 
-/// A collective_cost_model made of measured curves. Of a layout it reads only `group.id`.
+/// A collective_cost_model made of measured curves. Of a group it reads only `group.id`.
 class collective_table {
 public:
     /// A table of the curves, ordered by group and collective, or, as the error, the first defect found. O(points +
@@ -79,7 +79,7 @@ public:
 
     /// The time of a collective. Precondition: `contains(kind, group.id)`; where preconditions are not checked, what
     /// was not measured takes no time. O(log curves + log points).
-    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const group_layout& group) const {
+    [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         const std::span<const cost_point> curve = points(kind, group.id);
         STRETTO_ASSERT(!curve.empty(), "the cost table has no curve for this collective on this group");
         return curve.empty() ? nanoseconds{} : interpolate(curve, payload);
@@ -124,11 +124,11 @@ inline expected<collective_table, table_error> collective_table::make(std::vecto
 /// least `largest`, and returns the answers as a table: integers that ranks can share, and a lookup that costs the same
 /// for every model. The only possible error is that two groups have the same id.
 template <collective_cost_model M>
-[[nodiscard]] expected<collective_table, table_error> tabulate(const M& model, std::span<const group_layout> groups,
+[[nodiscard]] expected<collective_table, table_error> tabulate(const M& model, std::span<const process_group> groups,
                                                                bytes largest) {
     constexpr std::int64_t last_power = std::int64_t{1} << 61;
     std::vector<cost_curve> curves;
-    for (const group_layout& group : groups)
+    for (const process_group& group : groups)
         for (const collective_kind kind : all_collective_kinds) {
             cost_curve curve{group.id, kind, {{bytes{}, model.duration(kind, bytes{}, group)}}};
             for (std::int64_t size = 1; size <= last_power; size *= 2) {

@@ -1,0 +1,112 @@
+// A list of process groups that owns the ranks they refer to, and what makes such a list well formed.
+#ifndef STRETTO_CORE_PROCESS_GROUPS_HPP
+#define STRETTO_CORE_PROCESS_GROUPS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto {
+
+/// Groups by id, with their ranks. A group_model; what `group_at` gives refers to ranks in here and is valid until the
+/// next `add`.
+class process_groups {
+public:
+    /// Adds a group like `g` as the last one, with a copy of its ranks, and gives its id; `g.id` is not read. Amortised
+    /// O(size).
+    group_id add(const process_group& g) {
+        const auto id = static_cast<group_id>(groups_.size());
+        const std::vector<rank_id> ranks(g.ranks.begin(), g.ranks.end());  // they may lie in here
+        groups_.push_back(g);
+        groups_.back().id = id;
+        groups_.back().ranks = {};
+        ranks_.push_row(ranks);
+        return id;
+    }
+    /// Adds a further communicator with the ranks of group `original`: same order, same place, same priority.
+    group_id duplicate(group_id original) {
+        process_group g = group_at(original);
+        g.duplicate_of = original;
+        return add(g);
+    }
+
+    [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
+    /// Requires `id < group_count()`. O(1).
+    [[nodiscard]] process_group group_at(group_id id) const {
+        STRETTO_ASSERT(id < groups_.size(), "there is no process group of that number");
+        process_group g = groups_[id];
+        g.ranks = ranks_[id];
+        return g;
+    }
+
+    friend bool operator==(const process_groups&, const process_groups&) = default;
+
+private:
+    std::vector<process_group> groups_;  // without ranks
+    index_lists ranks_;                  // by group
+};
+
+/// How `world` ranks fall into groups of one communicator: `size` ranks each, `stride` apart. With 8 ranks, (4, 1) is
+/// 0123 4567 and (4, 2) is 0246 1357. Requires that size * stride is not 0 and divides `world`.
+[[nodiscard]] inline process_groups strided_groups(std::size_t world, std::size_t size, std::size_t stride = 1) {
+    const std::size_t block = size * stride;
+    STRETTO_ASSERT(block != 0 && world % block == 0, "groups of so many ranks, so far apart, do not divide all ranks");
+    process_groups made;
+    std::vector<rank_id> ranks(size);
+    for (std::size_t low = 0; block != 0 && low + block <= world; low += block)
+        for (std::size_t first = low; first < low + stride; ++first) {
+            for (std::size_t k = 0; k < size; ++k) ranks[k] = static_cast<rank_id>(first + k * stride);
+            made.add({.size = static_cast<std::int64_t>(size), .ranks = ranks});
+        }
+    return made;
+}
+
+/// The first thing wrong with a list of groups.
+struct group_fault {
+    enum class reason : std::uint8_t {
+        no_rank,                    ///< `group` has fewer than one rank
+        rank_count,                 ///< `group` lists more or fewer ranks than its size
+        rank_twice,                 ///< `group` lists `rank` twice
+        unknown_original,           ///< `group` duplicates `other`, which does not stand before it in the list
+        other_ranks_than_original,  ///< `group` duplicates `other`, whose ranks, or their order, or number, are others
+    };
+    reason why;
+    group_id group = 0;
+    group_id other = no_group;
+    rank_id rank = 0;
+};
+
+/// Looks at every group of a list, in the order of their ids: ranks are distinct and as many as the size says, and a
+/// duplicate stands behind its original and agrees with it. O(all ranks * log of the largest group).
+template <group_model M>
+[[nodiscard]] std::optional<group_fault> first_fault(const M& groups) {
+    using why = group_fault::reason;
+    const auto count = static_cast<group_id>(static_cast<std::size_t>(groups.group_count()));
+    std::vector<rank_id> sorted;
+    for (group_id id = 0; id < count; ++id) {
+        const process_group g = groups.group_at(id);
+        if (g.size < 1) return group_fault{why::no_rank, id};
+        if (g.knows_ranks()) {
+            if (g.ranks.size() != static_cast<std::uint64_t>(g.size)) return group_fault{why::rank_count, id};
+            sorted.assign(g.ranks.begin(), g.ranks.end());
+            std::sort(sorted.begin(), sorted.end());
+            const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+            if (twice != sorted.end()) return group_fault{why::rank_twice, id, no_group, *twice};
+        }
+        if (g.duplicate_of == no_group) continue;
+        if (g.duplicate_of >= id) return group_fault{why::unknown_original, id, g.duplicate_of};
+        if (compare_ranks(g, groups.group_at(g.duplicate_of)) == rank_agreement::different)
+            return group_fault{why::other_ranks_than_original, id, g.duplicate_of};
+    }
+    return {};
+}
+
+}  // namespace stretto
+
+#endif
