@@ -41,9 +41,11 @@ set(STRETTO_HEADERS
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
     include/stretto/core/chunk_model.hpp
+    include/stretto/core/collective_call.hpp
     include/stretto/core/concepts.hpp
     include/stretto/core/config.hpp
     include/stretto/core/dataflow_concepts.hpp
+    include/stretto/core/element_type.hpp
     include/stretto/core/expected.hpp
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
@@ -137,6 +139,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/aten_gather.hpp
     include/stretto/aten/detail/aten_history.hpp
     include/stretto/aten/aten_ledger.hpp
+    include/stretto/aten/collective_calls.hpp
     include/stretto/aten/detail/aten_norms.hpp
     include/stretto/aten/detail/aten_pointwise.hpp
     include/stretto/aten/detail/aten_products.hpp
@@ -181,6 +184,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture.hpp
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_chunker.hpp
+    include/stretto/capture/capture_calls.hpp
     include/stretto/capture/capture_exchanges.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_reader.hpp

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <array>
-#include <complex>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -37,21 +36,6 @@ TEST_CASE("a tensor model names operations, their arguments and the tensors they
     static_assert(!stretto::tensor_model<without_arguments, program>);
     static_assert(!stretto::tensor_model<kinds, program>);
     static_assert(!stretto::tensor_model<tensors, dependence>);
-}
-
-TEST_CASE("bytes of one element") {
-    static_assert(size_of(element_type::i8) == sizeof(std::int8_t) &&
-                  size_of(element_type::u8) == sizeof(std::uint8_t));
-    static_assert(size_of(element_type::i16) == sizeof(std::int16_t));
-    static_assert(size_of(element_type::i32) == sizeof(std::int32_t));
-    static_assert(size_of(element_type::i64) == sizeof(std::int64_t));
-    static_assert(size_of(element_type::f32) == sizeof(float) && size_of(element_type::f64) == sizeof(double));
-    static_assert(size_of(element_type::c64) == sizeof(std::complex<float>));
-    static_assert(size_of(element_type::c128) == sizeof(std::complex<double>));
-    CHECK(size_of(element_type::boolean) == 1);
-    CHECK(size_of(element_type::f16) == 2);
-    CHECK(size_of(element_type::bf16) == 2);
-    CHECK(size_of(element_type::other) == 0);
 }
 
 TEST_CASE("bytes of a tensor") {

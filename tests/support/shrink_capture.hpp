@@ -88,7 +88,10 @@ template <class Execute>
     made.set_fields(std::string(step.fields()));
     for (std::size_t g = 0; g < step.groups().size(); ++g) {
         capture_group group = step.groups()[g];
-        if (g < options.group_sizes.size()) group.size = options.group_sizes[g];
+        if (g < options.group_sizes.size()) {
+            group.size = options.group_sizes[g];
+            group.ranks.clear();  // which of them are left is not said
+        }
         made.add_group(std::move(group));
     }
     for (const capture_symbol& s : symbols.all()) made.add_symbol(s.name, s.value);

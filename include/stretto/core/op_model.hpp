@@ -38,7 +38,8 @@ enum class collective_kind : std::uint8_t {
 ///   collective(v) -> collective_kind   of a start                                           default other
 ///   group(v) -> group_id               of a start: which channel                            default 0
 ///   payload(v) -> bytes                of a start: bytes of this rank's input               default 0
-///   launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
+///   call(v) -> collective_call         of a start: see core/collective_call.hpp             default: what its kind
+///   says launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
 ///                                      of its first operand if that is a start, else none
 ///   bytes_of(x) -> bytes               storage allocated for a value (0 if it only aliases) default 0
 ///   aliases(x) -> values               values whose storage x shares                        default none

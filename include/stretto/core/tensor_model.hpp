@@ -10,51 +10,9 @@
 #include <string_view>
 
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/element_type.hpp"
 
 namespace stretto {
-
-/// What the elements of a tensor are.
-enum class element_type : std::uint8_t {
-    f16,
-    bf16,
-    f32,
-    f64,
-    i8,
-    u8,
-    i16,
-    i32,
-    i64,
-    boolean,
-    c64,   ///< complex of two f32
-    c128,  ///< complex of two f64
-    other
-};
-
-/// Bytes of one element; 0 for `other`.
-[[nodiscard]] constexpr std::int64_t size_of(element_type e) noexcept {
-    switch (e) {
-        case element_type::i8:
-        case element_type::u8:
-        case element_type::boolean:
-            return 1;
-        case element_type::f16:
-        case element_type::bf16:
-        case element_type::i16:
-            return 2;
-        case element_type::f32:
-        case element_type::i32:
-            return 4;
-        case element_type::f64:
-        case element_type::i64:
-        case element_type::c64:
-            return 8;
-        case element_type::c128:
-            return 16;
-        case element_type::other:
-            break;
-    }
-    return 0;
-}
 
 /// Extents, outermost first (none: a single element), and the type of the elements.
 struct tensor_type {

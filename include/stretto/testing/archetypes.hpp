@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/core/collective_call.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/op_model.hpp"
@@ -131,6 +132,7 @@ inline constexpr operation graph[vertices] = {
 };
 
 inline constexpr rank_id ranks[2] = {1, 0};
+inline constexpr split_size sizes[2] = {{split_size::form::given, 1}, {split_size::form::measured, 0}};
 
 constexpr vertex at(std::size_t i) { return vertex(places + i); }
 constexpr std::size_t position(vertex v) { return static_cast<std::size_t>(v.where() - places); }
@@ -255,6 +257,18 @@ public:
     constexpr op_kind kind(vertex v) const { return detail::graph[detail::position(v)].kind; }
 };
 
+/// calling_op_model, and no more: kinds and calls, every one of which exchanges rows between two ranks.
+class calls : public kinds {
+public:
+    using kinds::kinds;
+    constexpr proxy<collective_call> call(vertex) const {
+        return proxy<collective_call>({.kind = collective_kind::all_to_all,
+                                       .reduction = reduction_kind::none,
+                                       .input_sizes = detail::sizes,
+                                       .output_sizes = detail::sizes});
+    }
+};
+
 /// group_model, and no more: two groups, the second of which does not know its ranks.
 class groups : detail::unassignable {
 public:
@@ -276,6 +290,7 @@ static_assert(dependence_graph<dependence> && !dataflow_graph<dependence> && !ep
 static_assert(dataflow_graph<dataflow> && !vertex_list_graph<dataflow> && !adjacency_graph<dataflow>);
 static_assert(dependence_graph<program> && dataflow_graph<program>);
 static_assert(op_model<kinds, dataflow>);
+static_assert(calling_op_model<calls, dataflow> && !calling_op_model<kinds, dataflow>);
 static_assert(group_model<groups>);
 
 }  // namespace stretto::archetypes

@@ -1,0 +1,158 @@
+// The collectives of a program in the ATen dialect as calls: kinds, reductions and split sizes are read from the names
+// and the arguments of `_c10d_functional` operators.
+#ifndef STRETTO_ATEN_COLLECTIVE_CALLS_HPP
+#define STRETTO_ATEN_COLLECTIVE_CALLS_HPP
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/collective_call.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+
+namespace stretto::aten {
+
+/// The reduction that PyTorch calls so; `unknown` for a name like "band" or "premul_sum".
+[[nodiscard]] constexpr reduction_kind reduction_of(std::string_view name) noexcept {
+    if (name == "sum") return reduction_kind::sum;
+    if (name == "avg") return reduction_kind::average;
+    if (name == "max") return reduction_kind::max;
+    if (name == "min") return reduction_kind::min;
+    if (name == "product") return reduction_kind::product;
+    return reduction_kind::unknown;
+}
+
+/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that launches none.
+[[nodiscard]] constexpr collective_kind collective_of_operator(std::string_view operation) noexcept {
+    constexpr std::string_view home = "_c10d_functional.";
+    if (!operation.starts_with(home)) return collective_kind::other;
+    operation.remove_prefix(home.size());
+    constexpr std::array<std::pair<std::string_view, collective_kind>, 4> names = {{
+        {"all_gather_into_tensor", collective_kind::all_gather},
+        {"reduce_scatter_tensor", collective_kind::reduce_scatter},
+        {"all_reduce", collective_kind::all_reduce},
+        {"all_to_all_single", collective_kind::all_to_all},
+    }};
+    for (const auto& [name, kind] : names) {
+        if (!operation.starts_with(name)) continue;
+        const std::string_view rest = operation.substr(name.size());
+        if (rest.starts_with('.') || rest.starts_with("_.") || rest.starts_with("_out.") ||
+            rest.starts_with("_coalesced"))
+            return kind;
+    }
+    return collective_kind::other;
+}
+
+/// The calls of all starts of a program, decoded once. Owns the split sizes that they refer to.
+class collective_calls {
+public:
+    /// Names a start for `collective_call::logical_id`, and says which chunk it is.
+    struct identity {
+        std::uint64_t logical_id = 0;
+        std::uint32_t chunk = 0;
+    };
+
+    /// Reads every start of `view`. `identify(v)` gives the identity of the start v. The kind is that of the op model,
+    /// or of the operator's name where the model says `other`. Split sizes are integers, operands (measured when the
+    /// step runs) or text (symbolic, without a number); an argument that is left out, or no list, means equal shares.
+    /// O(V + arguments of starts) time and space.
+    template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Identify>
+        requires indexed_graph<G> && vertex_list_graph<G>
+    [[nodiscard]] static collective_calls read(G view, const O& ops, const T& tensors, Identify identify) {
+        collective_calls all;
+        all.row_of_.assign(static_cast<std::size_t>(view.index_bound()), none);
+        for (const vertex_t<G> v : view.vertices()) {
+            if (ops.kind(v) != op_kind::start) continue;
+            row r;
+            r.kind = collective_of<G>(ops, v);
+            if (r.kind == collective_kind::other) r.kind = collective_of_operator(tensors.operation(v));
+            const arguments given{tensors.arguments(v), tensors.named_arguments(v)};
+            if (!reduces(r.kind)) r.reduction = reduction_kind::none;
+            else if (const tensor_argument* how = given.find(1, "reduce_op"); how != nullptr)
+                r.reduction = reduction_of(how->text);
+            for (const value_t<G> x : view.operands(v)) {
+                for (const tensor_type& type : std::span<const tensor_type>(tensors.components(x))) {
+                    r.element = type.element;
+                    break;
+                }
+                break;
+            }
+            r.first_output = all.sizes_.size();
+            if (r.kind == collective_kind::all_to_all) all.add_sizes(given.find(1, "output_split_sizes"));
+            r.first_input = all.sizes_.size();
+            if (r.kind == collective_kind::all_to_all) all.add_sizes(given.find(2, "input_split_sizes"));
+            r.last = all.sizes_.size();
+            const identity name = identify(v);
+            r.logical_id = name.logical_id;
+            r.chunk = name.chunk;
+            all.row_of_[static_cast<std::size_t>(view.index(v))] = static_cast<std::uint32_t>(all.rows_.size());
+            all.rows_.push_back(r);
+        }
+        return all;
+    }
+
+    /// The call of the start of that index. Requires that the program has a start there. O(1).
+    [[nodiscard]] collective_call at(std::size_t index) const {
+        STRETTO_ASSERT(index < row_of_.size() && row_of_[index] != none, "only a start makes a call");
+        const row& r = rows_[row_of_[index]];
+        const std::span<const split_size> sizes = sizes_;
+        return {.kind = r.kind,
+                .reduction = r.reduction,
+                .element = r.element,
+                .input_sizes = sizes.subspan(r.first_input, r.last - r.first_input),
+                .output_sizes = sizes.subspan(r.first_output, r.first_input - r.first_output),
+                .logical_id = r.logical_id,
+                .chunk = r.chunk};
+    }
+
+    /// Number of starts.
+    [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
+
+private:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct arguments {
+        std::span<const tensor_argument> positional;
+        std::span<const named_tensor_argument> named;
+
+        [[nodiscard]] const tensor_argument* find(std::size_t place, std::string_view name) const {
+            if (place < positional.size()) return &positional[place];
+            for (const named_tensor_argument& a : named)
+                if (a.name == name) return &a.value;
+            return nullptr;
+        }
+    };
+    struct row {
+        collective_kind kind = collective_kind::other;
+        reduction_kind reduction = reduction_kind::unknown;
+        element_type element = element_type::other;
+        std::uint32_t chunk = 0;
+        std::uint64_t logical_id = 0;
+        std::size_t first_output = 0, first_input = 0, last = 0;
+    };
+
+    void add_sizes(const tensor_argument* list) {
+        if (list == nullptr || list->what != tensor_argument::form::list) return;
+        for (const tensor_argument& a : list->items) {
+            using form = split_size::form;
+            if (a.what == tensor_argument::form::integer) sizes_.push_back({form::given, a.integer});
+            else if (a.what == tensor_argument::form::operand) sizes_.push_back({form::measured, a.integer});
+            else sizes_.push_back({form::symbolic, -1});
+        }
+    }
+
+    std::vector<std::uint32_t> row_of_;  // by index of a vertex
+    std::vector<row> rows_;
+    std::vector<split_size> sizes_;
+};
+
+}  // namespace stretto::aten
+
+#endif

@@ -1,0 +1,96 @@
+// What a start asks of its process group, as a value: everything that decides whether two collectives may become one,
+// whether ranks that issue them agree, and what a backend has to call. The group itself is `group(v)` of the op model.
+#ifndef STRETTO_CORE_COLLECTIVE_CALL_HPP
+#define STRETTO_CORE_COLLECTIVE_CALL_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stretto/core/element_type.hpp"
+#include "stretto/core/op_model.hpp"
+
+namespace stretto {
+
+/// How a collective folds what the ranks give.
+enum class reduction_kind : std::uint8_t {
+    none,  ///< it only moves data
+    sum,
+    average,
+    max,
+    min,
+    product,
+    unknown,  ///< it folds in a way that the model does not tell: two such calls need not be alike
+};
+
+/// How many rows go to, or come from, one rank of an all-to-all.
+struct split_size {
+    enum class form : std::uint8_t {
+        given,     ///< `value` rows
+        measured,  ///< known when the step runs: operand `value` of the start holds the number
+        symbolic,  ///< a symbolic extent: `value` is its number in a list of the caller's, or -1
+    };
+    form what = form::given;
+    std::int64_t value = 0;
+
+    friend constexpr bool operator==(const split_size&, const split_size&) = default;
+};
+
+/// The call that a start makes. Its spans live as long as the model that gave it.
+struct collective_call {
+    collective_kind kind = collective_kind::other;
+    reduction_kind reduction = reduction_kind::unknown;
+    element_type element = element_type::other;  ///< of what is sent; `other` where it is not known
+    /// Of an all-to-all, rows that this rank sends to each rank and receives from each, in the order of the group;
+    /// empty for equal shares, and for every other collective.
+    std::span<const split_size> input_sizes = {};
+    std::span<const split_size> output_sizes = {};
+    /// Names the collective of the program that this is, the same on every rank and before and after a transform; 0 for
+    /// none. Parts of one collective have its id and differ in `chunk`.
+    std::uint64_t logical_id = 0;
+    std::uint32_t chunk = 0;
+
+    /// Equal in every member, size by size.
+    friend constexpr bool operator==(const collective_call& a, const collective_call& b) noexcept {
+        return a.kind == b.kind && a.reduction == b.reduction && a.element == b.element &&
+               a.logical_id == b.logical_id && a.chunk == b.chunk && same(a.input_sizes, b.input_sizes) &&
+               same(a.output_sizes, b.output_sizes);
+    }
+
+private:
+    static constexpr bool same(std::span<const split_size> a, std::span<const split_size> b) noexcept {
+        if (a.size() != b.size()) return false;
+        for (std::size_t k = 0; k < a.size(); ++k)
+            if (!(a[k] == b[k])) return false;
+        return true;
+    }
+};
+
+/// Whether a collective of that kind folds data.
+[[nodiscard]] constexpr bool reduces(collective_kind kind) noexcept {
+    return kind != collective_kind::all_gather && kind != collective_kind::all_to_all;
+}
+
+/// An op model that tells the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
+template <class M, class G>
+concept calling_op_model = op_model<M, G> && requires(const M& m, const typename G::vertex_type v) {
+    { m.call(v) } -> std::convertible_to<collective_call>;
+};
+
+/// The call of the start `v`. A model without `call` tells the kind and whether it folds, and nothing else.
+template <dataflow_graph G, op_model<G> M>
+constexpr collective_call call_of(const M& model, vertex_t<G> v) {
+    if constexpr (calling_op_model<M, G>) {
+        return model.call(v);
+    } else {
+        collective_call call;
+        call.kind = collective_of<G>(model, v);
+        call.reduction = reduces(call.kind) ? reduction_kind::unknown : reduction_kind::none;
+        return call;
+    }
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,54 @@
+// The type of the elements of a tensor, as far as the library needs to tell them apart.
+#ifndef STRETTO_CORE_ELEMENT_TYPE_HPP
+#define STRETTO_CORE_ELEMENT_TYPE_HPP
+
+#include <cstdint>
+
+namespace stretto {
+
+/// What the elements of a tensor are.
+enum class element_type : std::uint8_t {
+    f16,
+    bf16,
+    f32,
+    f64,
+    i8,
+    u8,
+    i16,
+    i32,
+    i64,
+    boolean,
+    c64,   ///< complex of two f32
+    c128,  ///< complex of two f64
+    other
+};
+
+/// Bytes of one element; 0 for `other`.
+[[nodiscard]] constexpr std::int64_t size_of(element_type e) noexcept {
+    switch (e) {
+        case element_type::i8:
+        case element_type::u8:
+        case element_type::boolean:
+            return 1;
+        case element_type::f16:
+        case element_type::bf16:
+        case element_type::i16:
+            return 2;
+        case element_type::f32:
+        case element_type::i32:
+            return 4;
+        case element_type::f64:
+        case element_type::i64:
+        case element_type::c64:
+            return 8;
+        case element_type::c128:
+            return 16;
+        case element_type::other:
+            break;
+    }
+    return 0;
+}
+
+}  // namespace stretto
+
+#endif
