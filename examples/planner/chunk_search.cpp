@@ -15,12 +15,13 @@
 #include "stretto/capture/chunk_tasks.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/list_schedule.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
 
 namespace planner {
 namespace {
 
-using stretto::capture_direction;
 using stretto::nanoseconds;
+using stretto::pass_direction;
 
 /// Tasks that refinement may schedule; a machine does about half a million a second.
 constexpr std::size_t refinement_tasks = 200'000;
@@ -83,7 +84,7 @@ std::set<std::string, std::less<>> modules_around_exchanges(const chunk_question
 /// chunks of its own.
 struct unit {
     std::string module;  ///< empty: what belongs to none
-    capture_direction direction;
+    pass_direction direction;
     std::size_t depth;  ///< depth_in_part of the module
 };
 
@@ -104,7 +105,7 @@ public:
         const std::int64_t rows = q.tokens.value;
         most_ = static_cast<std::size_t>(std::min(static_cast<std::int64_t>(most), rows));
         const std::set<std::string, std::less<>> around = modules_around_exchanges(q);
-        std::map<std::pair<std::string, capture_direction>, std::uint32_t> known;
+        std::map<std::pair<std::string, pass_direction>, std::uint32_t> known;
         for (std::uint32_t v = 0; v < q.step.size(); ++v) {
             unit_of_.push_back(no_unit);
             if (q.step.kind(v) == stretto::op_kind::input || q.step.kind(v) == stretto::op_kind::output) continue;
@@ -263,7 +264,7 @@ private:
         for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of_[u]] += exchanges_[u];
         improves(units_that([&](std::size_t u) { return in_part[part_of_[u]] == 0; }), 1);
         improves(units_that([&](std::size_t u) { return exchanges_[u] == 0; }), 1);
-        for (capture_direction way : {capture_direction::forward, capture_direction::backward})
+        for (pass_direction way : {pass_direction::forward, pass_direction::backward})
             improves(units_that([&](std::size_t u) { return units_[u].direction == way; }), 1);
 
         // Other numbers of chunks for runs of parts, long ones first.
@@ -291,7 +292,7 @@ private:
         std::size_t rest = most_frequent(every);
         for (std::size_t u : every)
             if (units_[u].module.empty()) rest = chosen_[u];  // cannot be set but with everything
-        add(all, "", capture_direction::both, rest);
+        add(all, "", pass_direction::both, rest);
 
         // Modules that are alike but for a number: one setting of all, if most need it, in front of those that differ.
         std::vector<std::size_t> order(modules_.size());
@@ -309,23 +310,23 @@ private:
                 const auto alike = units_that([&](std::size_t u) { return pattern_of(units_[u].module) == pattern; });
                 const std::size_t k = most_frequent(alike);
                 if (std::any_of(alike.begin(), alike.end(), [&](std::size_t u) { return given(all, u) != k; }))
-                    add(all, pattern, capture_direction::both, k);
+                    add(all, pattern, pass_direction::both, k);
             }
             const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
             const auto differs = [&](std::size_t u) { return chosen_[u] != given(all, u); };
             if (std::none_of(own.begin(), own.end(), differs)) continue;
             const bool one =
                 std::all_of(own.begin(), own.end(), [&](std::size_t u) { return chosen_[u] == chosen_[own[0]]; });
-            if (one) add(all, modules_[m], capture_direction::both, chosen_[own[0]]);
+            if (one) add(all, modules_[m], pass_direction::both, chosen_[own[0]]);
             else
                 for (bool known : {false, true})  // a unit of unknown direction can only be set with both others
                     for (std::size_t u : own)
-                        if (known == (units_[u].direction != capture_direction::both) && differs(u))
+                        if (known == (units_[u].direction != pass_direction::both) && differs(u))
                             add(all, modules_[m], units_[u].direction, chosen_[u]);
         }
         return all;
     }
-    void add(std::vector<stretto::module_chunks>& all, const std::string& module, capture_direction way,
+    void add(std::vector<stretto::module_chunks>& all, const std::string& module, pass_direction way,
              std::size_t k) const {
         all.push_back({module, way, stretto::equal_chunks(q_.tokens.value, k)});
     }
@@ -346,7 +347,7 @@ private:
         std::size_t k = 1;
         for (const stretto::module_chunks& s : settings) {
             const bool named = s.pattern.empty() || !stretto::matched_module(units_[u].module, s.pattern).empty();
-            if (named && (s.direction == capture_direction::both || s.direction == units_[u].direction))
+            if (named && (s.direction == pass_direction::both || s.direction == units_[u].direction))
                 k = s.sizes.size();
         }
         return k;

@@ -8,11 +8,12 @@
 
 #include "chunk_settings.hpp"
 #include "stretto/capture/capture.hpp"
-#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 
 namespace planner {

@@ -5,11 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "stretto/transform/chunk_sizes.hpp"
+
 namespace planner {
 namespace {
 
-using stretto::capture_direction;
 using stretto::expected;
+using stretto::pass_direction;
 using stretto::unexpected;
 
 constexpr std::string_view forward = ":forward", backward = ":backward";
@@ -55,15 +57,15 @@ expected<chunking, std::string> parse_chunks(const std::string& text) {
             all.choose = true;
             return all;
         }
-        chunk_setting s{std::string(piece), {}, capture_direction::both, {}};
+        chunk_setting s{std::string(piece), {}, pass_direction::both, {}};
         const std::size_t equals = piece.find('=');
         std::string_view name;
         if (equals != std::string_view::npos) {
             name = piece.substr(0, equals);
-            if (name.ends_with(forward)) s.direction = capture_direction::forward;
-            if (name.ends_with(backward)) s.direction = capture_direction::backward;
-            if (s.direction != capture_direction::both) name = name.substr(0, name.rfind(':'));
-            if ((!name.empty() && !is_pattern(name)) || (name.empty() && s.direction == capture_direction::both))
+            if (name.ends_with(forward)) s.direction = pass_direction::forward;
+            if (name.ends_with(backward)) s.direction = pass_direction::backward;
+            if (s.direction != pass_direction::both) name = name.substr(0, name.rfind(':'));
+            if ((!name.empty() && !is_pattern(name)) || (name.empty() && s.direction == pass_direction::both))
                 return unexpected(named +
                                   "names no module; write layers.3, layers.*.moe, layers.3:forward or "
                                   ":backward before the =");
@@ -107,9 +109,9 @@ std::string spelled(const std::vector<stretto::module_chunks>& settings) {
     for (const stretto::module_chunks& s : settings) {
         if (!text.empty()) text += ',';
         text += s.pattern;
-        if (s.direction == capture_direction::forward) text += forward;
-        if (s.direction == capture_direction::backward) text += backward;
-        if (!s.pattern.empty() || s.direction != capture_direction::both) text += '=';
+        if (s.direction == pass_direction::forward) text += forward;
+        if (s.direction == pass_direction::backward) text += backward;
+        if (!s.pattern.empty() || s.direction != pass_direction::both) text += '=';
         std::int64_t rows = 0;
         for (std::int64_t size : s.sizes) rows += size;
         if (s.sizes == stretto::equal_chunks(rows, s.sizes.size())) {

@@ -7,16 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "stretto/capture/capture_regions.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/transform/module_regions.hpp"
 
 namespace planner {
 
 struct chunk_setting {
     std::string text;     ///< as it was written
     std::string pattern;  ///< empty: everything
-    stretto::capture_direction direction = stretto::capture_direction::both;
+    stretto::pass_direction direction = stretto::pass_direction::both;
     std::vector<std::int64_t> amounts;  ///< one: so many equal chunks; several: rows per chunk
 };
 

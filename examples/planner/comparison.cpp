@@ -12,6 +12,7 @@
 #include "chunk_search.hpp"
 #include "human_units.hpp"
 #include "stretto/capture/capture_exchanges.hpp"
+#include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/capture_view.hpp"
@@ -20,6 +21,7 @@
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/module_regions.hpp"
 
 namespace planner {
 namespace {
@@ -184,7 +186,7 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
     }
     const stretto::token_symbol& tokens = *found;
-    const stretto::capture_modules modules(step);
+    const stretto::capture_modules modules = stretto::modules_of(step);
     const chunk_question question{step, *tensors, modules, tokens, limit, whole_time, wanted.how};
     chunk_answer cut;
     if (wanted.choose) {
@@ -194,7 +196,7 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
     } else {
         auto settings = in_rows(wanted.settings, tokens);
         if (!settings) return unexpected(about_arguments(file, settings.error()));
-        auto regions = stretto::regions_in_chunks(step, modules, *settings);
+        auto regions = stretto::regions_in_chunks(modules, *settings);
         if (!regions)
             return unexpected(about_arguments(
                 file,

@@ -49,6 +49,7 @@ set(STRETTO_HEADERS
     include/stretto/core/expected.hpp
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
+    include/stretto/core/module_model.hpp
     include/stretto/core/op_model.hpp
     include/stretto/core/process_group.hpp
     include/stretto/core/process_groups.hpp
@@ -132,6 +133,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
+    include/stretto/transform/chunk_sizes.hpp
     include/stretto/transform/describe_chunks.hpp
     include/stretto/aten/detail/aten_blocks.hpp
     include/stretto/aten/detail/aten_call.hpp
@@ -163,9 +165,11 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_slices.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
+    include/stretto/transform/module_regions.hpp
     include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/recording_rewriter.hpp
     include/stretto/transform/reorder.hpp
+    include/stretto/transform/step_modules.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
     include/stretto/version.hpp
@@ -187,8 +191,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_calls.hpp
     include/stretto/capture/capture_exchanges.hpp
     include/stretto/capture/capture_fields.hpp
+    include/stretto/capture/capture_module_model.hpp
     include/stretto/capture/capture_reader.hpp
-    include/stretto/capture/capture_regions.hpp
     include/stretto/capture/capture_tensors.hpp
     include/stretto/capture/capture_tokens.hpp
     include/stretto/capture/capture_view.hpp

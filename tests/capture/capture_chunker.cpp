@@ -9,6 +9,7 @@
 
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/chunk_capture.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
 #include "support/chunk_step.hpp"
 #include "support/example_step.hpp"
 #include "support/plan_complaints.hpp"

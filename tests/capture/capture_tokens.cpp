@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -76,17 +75,4 @@ TEST_CASE("the captured step is cut along its batch") {
     CHECK(symbols[0].name == "u0");
     CHECK(symbols[0].value == 256);
     CHECK(symbols[0].dimensions.size() > step.size() / 3);
-}
-
-TEST_CASE("equal chunks: all rows, none differing by more than one, larger ones first") {
-    CHECK(equal_chunks(7, 3) == std::vector<std::int64_t>{3, 2, 2});
-    CHECK(equal_chunks(2, 4) == std::vector<std::int64_t>{1, 1, 0, 0});
-    for (std::int64_t rows = 0; rows < 40; ++rows)
-        for (std::size_t chunks = 1; chunks < 12; ++chunks) {
-            const std::vector<std::int64_t> sizes = equal_chunks(rows, chunks);
-            CHECK(sizes.size() == chunks);
-            CHECK(std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) == rows);
-            for (std::size_t k = 1; k < chunks; ++k) CHECK(sizes[k] <= sizes[k - 1]);
-            CHECK(sizes.front() - sizes.back() <= 1);
-        }
 }

@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "capture/tiny_step.hpp"
-#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/chunk_capture.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
+#include "stretto/transform/module_regions.hpp"
 #include "support/chunk_step.hpp"
 #include "support/compare_runs.hpp"
 #include "support/read_step.hpp"
@@ -40,12 +41,12 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     const std::vector<token_symbol> symbols = token_symbols_of(step);
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
-    const capture_modules modules(step);
+    const capture_modules modules = modules_of(step);
     for (std::size_t n = 0; n < all_settings.size(); ++n) {
         const std::vector<module_chunks>& settings = all_settings[n];
         const bool by_module = !settings[0].pattern.empty();
         const chunk_options options{.skip_refused = true, .slices_from = n % 2 == 0 ? INT64_MAX : 0};
-        const auto regions = regions_in_chunks(step, modules, settings);
+        const auto regions = regions_in_chunks(modules, settings);
         REQUIRE(regions);
         const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, options);
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
@@ -80,7 +81,7 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
 
 /// Everything that the tokens reach, in chunks of these sizes.
 std::vector<module_chunks> whole_step(std::vector<std::int64_t> sizes) {
-    return {{"", capture_direction::both, std::move(sizes)}};
+    return {{"", pass_direction::both, std::move(sizes)}};
 }
 
 }  // namespace
@@ -92,10 +93,10 @@ TEST_CASE("the step of the examples computes the same in chunks") {
                    {whole_step({2, 2}),
                     whole_step({1, 3}),
                     whole_step({1, 1, 1, 1}),
-                    {{"layers.*.moe", capture_direction::both, {1, 1, 2}},
-                     {"layers.2.moe", capture_direction::both, {3, 1}},
-                     {"layers.5.moe", capture_direction::backward, {2, 2}},
-                     {"layers.7", capture_direction::forward, {1, 3}}}});
+                    {{"layers.*.moe", pass_direction::both, {1, 1, 2}},
+                     {"layers.2.moe", pass_direction::both, {3, 1}},
+                     {"layers.5.moe", pass_direction::backward, {2, 2}},
+                     {"layers.7", pass_direction::forward, {1, 3}}}});
 }
 
 TEST_CASE("the mixture-of-experts step of the reference computes the same in chunks") {
@@ -106,7 +107,7 @@ TEST_CASE("the mixture-of-experts step of the reference computes the same in chu
                     whole_step({1, 2, 4}),
                     whole_step({2, 2, 2, 1}),
                     whole_step({1, 1, 1, 1, 1, 1, 1}),
-                    {{"layers.*.moe", capture_direction::both, {4, 3}},
-                     {"layers.2", capture_direction::both, {1, 2, 4}},
-                     {"layers.3.moe", capture_direction::backward, {6, 1}}}});
+                    {{"layers.*.moe", pass_direction::both, {4, 3}},
+                     {"layers.2", pass_direction::both, {1, 2, 4}},
+                     {"layers.3.moe", pass_direction::backward, {6, 1}}}});
 }

@@ -11,12 +11,14 @@
 
 #include "stretto/aten/aten_chunk_model.hpp"
 #include "stretto/capture/capture_exchanges.hpp"
-#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/chunk_capture.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 #include "support/chunk_step.hpp"
@@ -131,16 +133,16 @@ TEST_CASE("plans for captured steps are right") {
 
 TEST_CASE("every mixture-of-experts block is a region by its module, forward and backward") {
     for_each_step([](const opened& s) {
-        const capture_modules modules(s.step);
-        const auto blocks = capture_regions(modules, "layers.*.moe");
+        const capture_modules modules = modules_of(s.step);
+        const auto blocks = module_regions(modules, "layers.*.moe");
         REQUIRE(!blocks.empty());
         for (const std::vector<std::int64_t>& sizes :
              {equal_chunks(s.k.batch, 2), equal_chunks(s.k.batch, 4), std::vector<std::int64_t>{1, s.k.batch - 1}}) {
             std::vector<step_region> regions;
-            for (const module_region& block : blocks) {
-                if (block.direction == capture_direction::forward) regions.push_back({{}, sizes});
-                regions.back().candidates.insert(regions.back().candidates.end(), block.nodes.begin(),
-                                                 block.nodes.end());
+            for (const module_region<std::uint32_t>& block : blocks) {
+                if (block.direction == pass_direction::forward) regions.push_back({{}, sizes});
+                regions.back().candidates.insert(regions.back().candidates.end(), block.vertices.begin(),
+                                                 block.vertices.end());
             }
             CHECK(2 * regions.size() == blocks.size());
             const auto symbols = token_symbols_of(s.step);
@@ -150,7 +152,7 @@ TEST_CASE("every mixture-of-experts block is a region by its module, forward and
             std::vector<std::size_t> exchanges(2 * regions.size(), 0);
             for (const auto& o : made->plan.operations)
                 if (s.step.collective(o.vertex) == collective_kind::all_to_all)
-                    ++exchanges[2 * o.region + (modules.direction(o.vertex) == capture_direction::backward ? 1 : 0)];
+                    ++exchanges[2 * o.region + (modules.direction(o.vertex) == pass_direction::backward ? 1 : 0)];
             for (std::size_t n : exchanges) CHECK(n >= 2);
             CHECK(check_plan(s.step, made->step, unlimited_bytes).violations.empty());
         }

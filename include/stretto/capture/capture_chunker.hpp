@@ -38,6 +38,7 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/schedule/json_quote.hpp"
 #include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
 
 namespace stretto {
 
@@ -144,7 +145,7 @@ public:
         copy.inputs = {slice_there, part};
         copy.aliases = copy.writes = {slice_there};
         copy.outputs = made;
-        const auto [from, to] = detail::place_of_slice(tensors_->components(like)[0].shape[dim], sizes, k);
+        const auto [from, to] = place_of_slice(tensors_->components(like)[0].shape[dim], sizes, k);
         set_costs(copy, costs_.of_slice_write(like, dim, to - from));
         copy.fields.push_back({"args", R"(["%0","%1"])"});
         keep_module(copy, like);
@@ -197,7 +198,7 @@ private:
                   std::size_t k) {
         const node_id like = layout_.original(x), id = layout_.add(x);
         const tensor_type type = tensors_->components(like)[0];
-        const auto [from, to] = detail::place_of_slice(type.shape[dim], sizes, k);
+        const auto [from, to] = place_of_slice(type.shape[dim], sizes, k);
         capture_node& n = make(fresh_name(name + std::to_string(k)), "aten.slice.Tensor", op_kind::view);
         n.inputs = n.aliases = {x};
         std::vector<std::int64_t> shape(type.shape.begin(), type.shape.end());

@@ -157,8 +157,9 @@ private:
 /// operands of the same width, to a value that has a row for every token, or to what that is a view of if the program
 /// counts rows from there; and the next one that depends on it and has no such value behind the collective before.
 /// Their nodes and tokens are what plan_chunks asks for; backward keeps what forward has permuted, so both belong into
-/// one region. Where a step tells its modules and the symbol of its tokens, capture_regions.hpp and capture_tokens.hpp
-/// cut more than what lies around exchanges. O(nodes and edges), and those between dispatch and combine once more.
+/// one region. Where a step tells its modules and the symbol of its tokens, transform/module_regions.hpp and
+/// capture_tokens.hpp cut more than what lies around exchanges. O(nodes and edges), and those between dispatch and
+/// combine once more.
 [[nodiscard]] inline std::vector<token_exchange> token_exchanges(const capture& step, const capture_tensors& tensors) {
     const auto order = topological_sort(capture_view{&step});  // a capture is in one
     return detail::exchange_finder(step, tensors, *order).find();

@@ -59,14 +59,6 @@ struct token_symbol {
     return found;
 }
 
-/// Rows per chunk, equal but for a remainder that the first chunks share.
-[[nodiscard]] inline std::vector<std::int64_t> equal_chunks(std::int64_t rows, std::size_t chunks) {
-    std::vector<std::int64_t> sizes;
-    const std::int64_t k = static_cast<std::int64_t>(chunks);
-    for (std::int64_t c = 0; c < k; ++c) sizes.push_back(rows / k + (c < rows % k ? 1 : 0));
-    return sizes;
-}
-
 }  // namespace stretto
 
 #endif

@@ -23,6 +23,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 
 namespace stretto {

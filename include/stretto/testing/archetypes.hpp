@@ -13,10 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "stretto/core/collective_call.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/process_group.hpp"
 
@@ -282,6 +284,33 @@ public:
     }
 };
 
+/// Converts to a text, and is none.
+class text {
+public:
+    constexpr explicit text(std::string_view t) : t_(t) {}
+    text(const text&) = delete;
+    text& operator=(const text&) = delete;
+    constexpr operator std::string_view() const { return t_; }
+
+private:
+    std::string_view t_;
+};
+
+/// module_model, and no more. Operation 3 lies in layers.0.ffn, 5 in layers.0.moe; the others do not say, nor does any
+/// but these its direction.
+class modules : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr text path(vertex v) const {
+        const std::size_t i = detail::position(v);
+        return text(i == 3 ? "layers.0.ffn" : i == 5 ? "layers.0.moe" : "");
+    }
+    constexpr pass_direction direction(vertex v) const {
+        const std::size_t i = detail::position(v);
+        return i == 3 ? pass_direction::forward : i == 5 ? pass_direction::backward : pass_direction::both;
+    }
+};
+
 static_assert(graph_view<graph> && !vertex_list_graph<graph> && !adjacency_graph<graph> && !indexed_graph<graph>);
 static_assert(vertex_list_graph<vertex_list> && !adjacency_graph<vertex_list> && !indexed_graph<vertex_list>);
 static_assert(bidirectional_adjacency_graph<adjacency> && !vertex_list_graph<adjacency> && !indexed_graph<adjacency>);
@@ -292,6 +321,7 @@ static_assert(dependence_graph<program> && dataflow_graph<program>);
 static_assert(op_model<kinds, dataflow>);
 static_assert(calling_op_model<calls, dataflow> && !calling_op_model<kinds, dataflow>);
 static_assert(group_model<groups>);
+static_assert(module_model<modules, graph> && !module_model<kinds, program>);
 
 }  // namespace stretto::archetypes
 

@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "capture/tiny_step.hpp"
-#include "stretto/capture/capture_regions.hpp"
+#include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/chunk_capture.hpp"
 #include "stretto/capture/concretise_capture.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/module_regions.hpp"
 #include "support/chunk_step.hpp"
 #include "support/compare_runs.hpp"
 #include "support/example_step.hpp"
@@ -64,7 +66,7 @@ struct small_step {
         return {std::move(whole), std::move(recipe), symbol};
     }
     [[nodiscard]] runnable chunked(const std::vector<module_chunks>& settings, std::string_view symbol) const {
-        const auto regions = regions_in_chunks(whole.step, capture_modules(whole.step), settings);
+        const auto regions = regions_in_chunks(modules_of(whole.step), settings);
         REQUIRE(regions);
         auto made =
             support::chunk_step(whole.step, whole.tensors, *regions, tokens.dimensions, {.skip_refused = true}, symbol);
@@ -241,7 +243,7 @@ TEST_CASE("an exchange in equal shares asks for rows that can be shared out") {
 }
 
 TEST_CASE("the step of the examples, in chunks for any batch") {
-    const auto both = capture_direction::both, backward = capture_direction::backward;
+    const auto both = pass_direction::both, backward = pass_direction::backward;
     const small_step step = small_step::of(support::moe_ep_step(), support::moe_ep_step_recipe(), 4);
     step.check({{"", both, {2, 2}}}, {5});
     step.check({{"layers.*.moe", both, {2, 1, 1}}, {"layers.2.moe", both, {3, 1}}, {"layers.5.moe", backward, {1, 3}}},
@@ -258,9 +260,9 @@ TEST_CASE("symbols of chunks stay in their region") {
     const token_symbol tokens = token_symbols_of(step.step)[0];
     // Forward counts tokens in halves, backward reads rows in quarters.
     const std::vector<module_chunks> settings = {
-        {"layers.3.moe", capture_direction::forward, equal_chunks(tokens.value, 2)},
-        {"layers.3.moe", capture_direction::backward, equal_chunks(tokens.value, 4)}};
-    const auto regions = regions_in_chunks(step.step, capture_modules(step.step), settings);
+        {"layers.3.moe", pass_direction::forward, equal_chunks(tokens.value, 2)},
+        {"layers.3.moe", pass_direction::backward, equal_chunks(tokens.value, 4)}};
+    const auto regions = regions_in_chunks(modules_of(step.step), settings);
     REQUIRE(regions);
     for (const char* symbol : {"", "u0"}) {
         const auto made =
@@ -281,7 +283,7 @@ TEST_CASE("symbols of chunks stay in their region") {
 TEST_CASE("the mixture-of-experts step of the reference, in chunks for any batch") {
     const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", "/titan_moe.json.gz");
     if (path.empty()) return;
-    const auto both = capture_direction::both, backward = capture_direction::backward;
+    const auto both = pass_direction::both, backward = pass_direction::backward;
     const small_step step = small_step::of(support::example_step::at(path), support::titan_moe_recipe(), 7);
     step.check({{"", both, {3, 2, 2}}}, {3, 8});
     step.check({{"layers.*.moe", both, {4, 3}}, {"layers.2", both, {1, 2, 4}}, {"layers.3.moe", backward, {6, 1}}},

@@ -13,21 +13,6 @@
 
 namespace stretto::detail {
 
-/// Where part k of that many rows each begins and ends along a dimension of that extent, which their sum divides.
-struct slice_place {
-    std::int64_t from, to;
-};
-[[nodiscard]] inline slice_place place_of_slice(std::int64_t extent, std::span<const std::int64_t> sizes,
-                                                std::size_t k) {
-    std::int64_t tokens = 0, first = 0;
-    for (std::size_t chunk = 0; chunk < sizes.size(); ++chunk) {
-        if (chunk == k) first = tokens;
-        tokens += sizes[chunk];
-    }
-    const std::int64_t unit = extent / tokens;
-    return {first * unit, (first + sizes[k]) * unit};
-}
-
 /// Nodes of the step keep their numbers, new ones follow in the order in which they are made.
 class chunk_layout {
 public:

@@ -1,0 +1,114 @@
+// Regions of a step by the modules of its model: "layers.*.moe", forward, backward, or both.
+#ifndef STRETTO_TRANSFORM_MODULE_REGIONS_HPP
+#define STRETTO_TRANSFORM_MODULE_REGIONS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/vertex_map.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/step_modules.hpp"
+
+namespace stretto {
+
+/// The operations of one module, its submodules among them, in one direction.
+template <handle V>
+struct module_region {
+    std::string module;
+    pass_direction direction = pass_direction::both;
+    std::vector<V> vertices;  ///< in program order
+};
+
+/// A region for each module that the pattern names and each direction that it has operations of: "layers.3", or
+/// "layers.*", where * stands for one component. However often a module runs, and whatever it contains, it is one
+/// region. The result is in program order of the first operations of modules, but backward stands behind the forward of
+/// its module. `direction`: forward or backward alone. Operations of unknown direction are in no region.
+/// O(V), and each path is matched once and compared with the modules that are named.
+template <class G>
+[[nodiscard]] std::vector<module_region<vertex_t<G>>> module_regions(const step_modules<G>& modules,
+                                                                     std::string_view pattern,
+                                                                     pass_direction direction = pass_direction::both) {
+    using region = module_region<vertex_t<G>>;
+    std::vector<region> found;
+    constexpr std::size_t none = SIZE_MAX;
+    std::vector<std::size_t> pair_of(modules.paths().size(), none);  // by path: the region of forward, backward behind
+    for (std::size_t p = 1; p < modules.paths().size(); ++p) {
+        const std::string_view root = matched_module(modules.paths()[p], pattern);
+        if (root.empty()) continue;
+        std::size_t r = 0;
+        while (r < found.size() && found[r].module != root) r += 2;
+        if (r == found.size()) {
+            found.push_back({std::string(root), pass_direction::forward, {}});
+            found.push_back({std::string(root), pass_direction::backward, {}});
+        }
+        pair_of[p] = r;
+    }
+    for (vertex_t<G> v : modules.graph().vertices()) {
+        const std::size_t r = pair_of[modules.path_number(v)];
+        const pass_direction way = modules.direction(v);
+        if (r == none || way == pass_direction::both) continue;
+        if (direction != pass_direction::both && direction != way) continue;
+        found[r + (way == pass_direction::backward ? 1 : 0)].vertices.push_back(v);
+    }
+    std::vector<region> kept;
+    for (region& r : found)
+        if (!r.vertices.empty()) kept.push_back(std::move(r));
+    return kept;
+}
+
+/// In which chunks the operations that a pattern names are to run.
+struct module_chunks {
+    std::string pattern;  ///< empty: all operations, with a module or without
+    pass_direction direction = pass_direction::both;
+    std::vector<std::int64_t> sizes;  ///< rows per chunk; a single one: whole
+};
+
+/// Regions for plan_chunks. Where several settings name an operation the last one counts, and operations with equal
+/// sizes are one region, so that backward reads the parts that forward has left, and a layer those of the layer before.
+/// What runs whole is in no region. Fails with the position of the first setting that names no operation.
+/// O(settings times paths, and settings times V).
+template <class G>
+[[nodiscard]] expected<std::vector<chunk_region<vertex_t<G>>>, std::size_t> regions_in_chunks(
+    const step_modules<G>& modules, std::span<const module_chunks> settings) {
+    using vertex_type = vertex_t<G>;
+    constexpr std::uint32_t none = UINT32_MAX;
+    const G g = modules.graph();
+    vertex_map<G, std::uint32_t> setting_of(g, none);
+    for (std::uint32_t s = 0; s < settings.size(); ++s) {
+        const module_chunks& setting = settings[s];
+        std::vector<char> named;  // by path
+        for (const std::string& path : modules.paths())
+            named.push_back(setting.pattern.empty() || !matched_module(path, setting.pattern).empty());
+        bool any = false;
+        for (vertex_type v : g.vertices()) {
+            if (!modules.is_operation(v) || !named[modules.path_number(v)]) continue;
+            if (setting.direction != pass_direction::both && setting.direction != modules.direction(v)) continue;
+            setting_of[v] = s;
+            any = true;
+        }
+        if (!any) return unexpected(std::size_t{s});
+    }
+    std::vector<chunk_region<vertex_type>> regions;
+    std::vector<std::uint32_t> region_of(settings.size(), none);
+    for (vertex_type v : g.vertices()) {
+        const std::uint32_t s = setting_of[v];
+        if (s == none || settings[s].sizes.size() <= 1) continue;
+        std::uint32_t& r = region_of[s];
+        if (r == none)
+            for (r = 0; r < regions.size() && regions[r].sizes != settings[s].sizes;) ++r;
+        if (r == regions.size()) regions.push_back({{}, settings[s].sizes});
+        regions[r].candidates.push_back(v);
+    }
+    return regions;
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,127 @@
+// The module and the direction of every vertex of a step: what a module model says, and what follows for the vertices
+// of which it says nothing.
+#ifndef STRETTO_TRANSFORM_STEP_MODULES_HPP
+#define STRETTO_TRANSFORM_STEP_MODULES_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/vertex_map.hpp"
+
+namespace stretto {
+
+/// What a module path and a pattern for its beginning have in common: "layers.3" of "layers.3.moe.router" and
+/// "layers.*", where * is one component; empty if the path begins otherwise. An empty component matches nothing.
+/// The result is a part of `path`. O(length).
+[[nodiscard]] constexpr std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
+    std::size_t i = 0, j = 0;
+    while (true) {
+        const std::size_t end = std::min(path.find('.', i), path.size());
+        const std::size_t pattern_end = std::min(pattern.find('.', j), pattern.size());
+        const std::string_view wanted = pattern.substr(j, pattern_end - j), own = path.substr(i, end - i);
+        if (own.empty() || wanted.empty() || (wanted != "*" && wanted != own)) return {};
+        if (pattern_end == pattern.size()) return path.substr(0, end);
+        if (end == path.size()) return {};
+        i = end + 1;
+        j = pattern_end + 1;
+    }
+}
+
+/// The smallest module that both lie in: "layers.3" of "layers.3.ffn" and "layers.3.moe"; empty if there is none.
+/// The result is a part of `a`. O(length).
+[[nodiscard]] constexpr std::string_view common_module(std::string_view a, std::string_view b) noexcept {
+    std::size_t boundary = 0;
+    for (std::size_t same = 0;; ++same) {
+        const bool a_ends = same == a.size() || a[same] == '.', b_ends = same == b.size() || b[same] == '.';
+        if (a_ends && b_ends) boundary = same;
+        if (same == a.size() || same == b.size() || a[same] != b[same]) return a.substr(0, boundary);
+    }
+}
+
+/// Module and direction of every vertex. Frameworks say neither of operations that they insert themselves, such as
+/// additions of gradients. A vertex without a path lies in the smallest module in which all vertices lie whose values
+/// it reads, inputs of the step aside; a vertex without a direction has theirs, if they agree. Inputs and the output of
+/// the step belong to no module. An answer holds until the graph changes.
+///
+/// Time of construction: O(V + uses) steps of O(length of a path), and O(log(number of paths)) comparisons of paths
+/// for each vertex. Space: 5 bytes for every index, and each path once. It is a module_model of the same graph itself.
+template <dataflow_graph G>
+    requires vertex_list_graph<G> && indexed_graph<G>
+class step_modules {
+public:
+    using vertex_type = vertex_t<G>;
+
+    /// Precondition: the program order of `g` has every vertex behind the producers of its operands.
+    template <op_model<G> Ops, module_model<G> Model>
+    step_modules(G g, const Ops& ops, const Model& model)
+        : graph_(g), module_(g, nowhere), direction_(g, pass_direction::both), paths_{std::string()} {
+        std::map<std::string, std::uint32_t, text_order> known;
+        known.emplace(std::string(), 0u);
+        for (vertex_type v : g.vertices()) {
+            if (is_end(ops, v)) continue;
+            std::optional<std::string_view> around;
+            std::optional<pass_direction> way;
+            for (value_t<G> x : g.operands(v)) {
+                const vertex_type u = g.producer(x);
+                if (is_end(ops, u)) continue;
+                around = around ? common_module(*around, path(u)) : path(u);
+                way = !way || *way == direction_[u] ? direction_[u] : pass_direction::both;
+            }
+            decltype(auto) said = model.path(v);  // may own its text
+            const std::string_view own = said;
+            const std::string_view module = own.empty() ? around.value_or(std::string_view()) : own;
+            auto at = known.find(module);
+            if (at == known.end()) {
+                at = known.emplace(std::string(module), static_cast<std::uint32_t>(paths_.size())).first;
+                paths_.push_back(at->first);
+            }
+            module_[v] = at->second;
+            const pass_direction own_way = model.direction(v);
+            direction_[v] = own_way == pass_direction::both ? way.value_or(pass_direction::both) : own_way;
+        }
+    }
+
+    [[nodiscard]] G graph() const { return graph_; }
+
+    /// Whether v is an operation of the step, as opposed to its inputs and its output.
+    [[nodiscard]] bool is_operation(vertex_type v) const { return module_[v] != nowhere; }
+    /// The module of v, such as "layers.3.moe"; empty if nothing is known of it, and for inputs and outputs.
+    [[nodiscard]] std::string_view path(vertex_type v) const { return paths_[path_number(v)]; }
+    [[nodiscard]] pass_direction direction(vertex_type v) const { return direction_[v]; }
+
+    /// The paths that occur, numbered in program order of their first vertices; number 0 is the empty path.
+    [[nodiscard]] std::span<const std::string> paths() const noexcept { return paths_; }
+    [[nodiscard]] std::uint32_t path_number(vertex_type v) const { return is_operation(v) ? module_[v] : 0; }
+
+private:
+    static constexpr std::uint32_t nowhere = UINT32_MAX;
+
+    struct text_order {
+        using is_transparent = void;
+        bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
+    };
+    template <class Ops>
+    static bool is_end(const Ops& ops, vertex_type v) {
+        const op_kind kind = ops.kind(v);
+        return kind == op_kind::input || kind == op_kind::output;
+    }
+
+    G graph_;
+    vertex_map<G, std::uint32_t> module_;
+    vertex_map<G, pass_direction> direction_;
+    std::vector<std::string> paths_;
+};
+
+}  // namespace stretto
+
+#endif
