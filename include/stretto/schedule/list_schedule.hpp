@@ -82,10 +82,12 @@ namespace detail {
 /// Bytes per task that bounds and search need at a time, unless there are hardly any views.
 inline constexpr std::size_t room_of_search = 32;
 
-/// Tries preferences one after the other and keeps the best pass. All that varies is which ready kernel and which ready
-/// collective goes first: program order keeps memory low; the backward pass ("as late as possible") knows what is
-/// urgent; most steps want urgency on the channels and a blend of both on the lane, and steps in chunks want their
-/// collectives launched early.
+/// Tries preferences one after the other and keeps the best pass. A preference only says which ready kernel and which
+/// ready collective goes first. Five are tried at most: program order, which keeps memory low; the order of a backward
+/// pass ("as late as possible"), which knows what is urgent; a second such order, from the result of the first, with
+/// launches drawn forward, which steps in chunks need; and, if that has gained nothing, the second order on the
+/// channels with program order on the lane, or with a blend of both there, which most steps need. Beyond many nodes two
+/// must do.
 template <class = void>
 class schedule_search {
 public:

@@ -1,6 +1,6 @@
-// Why a schedule never runs out of memory: the not yet executed rest of a feasible order is kept as a witness.
-// After any prefix of decisions, running the rest in baseline order still fits the limit, so there is always a way
-// on and never an overrun, even when the limit is exactly the peak of the baseline.
+// The reason why a schedule never runs out of memory: the part of a feasible order that has not been executed is kept
+// as a witness. After any sequence of decisions, running the rest in baseline order still fits the limit. So there is
+// always a way to go on, and never an overrun, even if the limit is exactly the peak of the baseline.
 #ifndef STRETTO_SCHEDULE_DETAIL_BASELINE_WITNESS_HPP
 #define STRETTO_SCHEDULE_DETAIL_BASELINE_WITNESS_HPP
 
@@ -14,14 +14,16 @@
 
 namespace stretto::detail {
 
-/// Live bytes per position of the remaining baseline: range add and range maximum. A tree of fan-out 16 over flat
-/// arrays; every node above the positions has an addend for all below it and a cached maximum. O(32 log_16 n) simple
-/// steps; short ranges, which most are, stay within a block or two. Beats a binary segment tree by far.
+/// The live bytes at each position of the remaining baseline, with "add to a range" and "maximum over a range". It is a
+/// tree of fan-out 16 over flat arrays; every node above the positions has an addend for everything below it and a
+/// cached maximum. An operation takes O(32 log_16 n) simple steps, and short ranges, which are most of them, stay
+/// within a block or two. A binary segment tree is much slower.
 class range_profile {
 public:
+    /// The value of a position that has been executed: below every sum that can occur.
     static constexpr std::int64_t executed = INT64_MIN / 4;
 
-    /// Arrays are taken from the workspace's open scope.
+    /// The profile of `values`. Its arrays are taken from the open scope of the workspace.
     range_profile(std::span<const std::int64_t> values, workspace& w) {
         add_level(values.size(), w);
         std::copy(values.begin(), values.end(), levels_[0].maximum.begin());
@@ -34,10 +36,11 @@ public:
         }
     }
 
-    /// Maximum over [from, to); at most `executed` if there is nothing in it.
+    /// The maximum over [from, to); at most `executed` if nothing in it is left.
     [[nodiscard]] std::int64_t maximum(std::uint32_t from, std::uint32_t to) const {
         if (from >= to) return executed;
-        // What the two ends have seen so far, without the addends above: they may lie below different nodes.
+        // What has been seen from the two ends so far, without the addends above. There are two, because the ends may
+        // lie below different nodes.
         std::int64_t left = executed, right = executed;
         std::uint32_t first = from, last = to - 1;  // the nodes on this level that hold the two ends
         for (std::size_t l = 0;; ++l) {
@@ -59,12 +62,12 @@ public:
         }
     }
 
-    /// Adds to [from, to). From then on nobody asks for anything before `from`. So the blocks that it lies in are
-    /// raised as a whole: their maxima are only asked for where it is their beginning.
+    /// Adds `amount` to [from, to). Precondition: nobody asks for anything before `from` any more. The blocks in which
+    /// `from` lies can therefore be raised as a whole, because their maxima are only asked for from there on.
     void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (from >= to || amount == 0) return;
         std::uint32_t last = to - 1;    // the node on this level that holds the end
-        std::int64_t right = executed;  // its maximum, once it is above the positions
+        std::int64_t right = executed;  // the maximum of that node, once it is above the positions
         for (std::size_t l = 0;; ++l) {
             const bool top = l + 1 == height_;
             if (from / fan_out == last / fan_out || top) {
@@ -82,6 +85,7 @@ public:
         }
     }
 
+    /// Takes a position out of all maxima.
     void mark_executed(std::uint32_t p) {
         const std::int64_t before = levels_[0].maximum[p];
         levels_[0].maximum[p] = executed;
@@ -93,8 +97,8 @@ private:
     static constexpr std::uint32_t fan_out = 16;
 
     struct level {
-        std::span<std::int64_t> maximum;  // includes the addends of its own level, not those above; whole blocks
-        std::span<std::int64_t> addend;   // none for the positions themselves
+        std::span<std::int64_t> maximum;  // whole blocks; it includes the addends of its own level, but not those above
+        std::span<std::int64_t> addend;   // empty for the positions themselves
     };
 
     const level& add_level(std::size_t nodes, workspace& w) {
@@ -105,7 +109,7 @@ private:
         if (height_ > 1) l.addend = w.take<std::int64_t>(nodes);
         return l;
     }
-    /// Two accumulators: the compare chains overlap.
+    /// The maximum of `count` values. Two accumulators let the two chains of comparisons overlap.
     [[nodiscard]] static std::int64_t scan(std::span<const std::int64_t> v, std::uint32_t from, std::uint32_t count) {
         const std::int64_t* x = v.data() + from;
         std::int64_t even = executed, odd = executed;
@@ -116,7 +120,8 @@ private:
         if (count != 0) even = std::max(even, *x);
         return std::max(even, odd);
     }
-    /// Returns the new maximum over the range; at most `executed` if there is nothing in it.
+    /// Adds `amount` to a range of one level. Returns the new maximum over the range; at most `executed` if nothing in
+    /// it is left.
     std::int64_t raise(std::size_t l, std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (l > 0)
             for (std::int64_t& x : levels_[l].addend.subspan(from, to - from)) x += amount;
@@ -127,8 +132,9 @@ private:
         }
         return largest;
     }
-    /// Sets the maximum of a node above the positions, of which a part was raised by `amount`, or at its ends by no
-    /// more than that, and now has the maximum `raised`. Says whether it has changed.
+    /// Sets the maximum of a node above the positions. A part of the node has been raised by `amount`, except that its
+    /// ends may have been raised by less, and that part now has the maximum `raised`. Returns whether the maximum of
+    /// the node has changed.
     bool refresh(std::size_t l, std::uint32_t k, std::int64_t raised, std::int64_t amount) {
         const std::int64_t own = levels_[l].maximum[k] - levels_[l].addend[k];
         if (amount < 0) return raised - amount >= own && refresh(l, k);
@@ -136,23 +142,24 @@ private:
         levels_[l].maximum[k] += raised - own;
         return true;
     }
+    /// Computes the maximum of a node from those of its children. Returns whether it has changed.
     bool refresh(std::size_t l, std::uint32_t k) {
         const level& here = levels_[l];
         const std::int64_t before = here.maximum[k];
         here.maximum[k] = scan(levels_[l - 1].maximum, k * fan_out, fan_out) + here.addend[k];
         return here.maximum[k] != before;
     }
-    /// Refreshes what is above node k of level l, as far as anything changes.
+    /// Refreshes the nodes above node k of level l, as far as anything changes.
     void refresh_above(std::size_t l, std::uint32_t k) {
         while (++l < height_ && refresh(l, k /= fan_out)) {
         }
     }
 
-    level levels_[8];  // [0]: per position; 16^8 exceeds any number of them
+    level levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
     std::size_t height_ = 0;
 };
 
-/// Largest number of live bytes while the nodes run in `order`.
+/// The largest number of live bytes while the nodes run in `order`. O(V + uses).
 template <class = void>
 [[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
     const workspace::scope scratch(w);
@@ -169,14 +176,15 @@ template <class = void>
     return peak;
 }
 
-/// The order of the nodes, which fits the limit, and what a witness needs to know of it. Shared by all passes over one
-/// graph. Arrays of a workspace.
+/// The baseline: the nodes in program order, which fits the limit, and what a witness needs to know about it. All
+/// passes over one graph share it. The arrays belong to the workspace.
 struct baseline {
-    std::span<std::int64_t> live;        ///< per node: bytes while it runs
-    std::span<std::uint32_t> first_use;  ///< storage -> its uses: [first_use[s], first_use[s + 1]) of `uses`
-    std::span<std::uint32_t> uses;       ///< nodes, ascending
+    std::span<std::int64_t> live;        ///< by node: the live bytes while it runs
+    std::span<std::uint32_t> first_use;  ///< by storage: its uses are [first_use[s], first_use[s + 1]) of `uses`
+    std::span<std::uint32_t> uses;       ///< nodes, ascending for each storage
 };
 
+/// The baseline of a graph. O(V + uses).
 template <class = void>
 [[nodiscard]] inline baseline make_baseline(const compact_tasks& c, workspace& w) {
     const std::size_t storages = c.storage_bytes.size();
@@ -200,9 +208,11 @@ template <class = void>
     return b;
 }
 
+/// Keeps the invariant during one pass: after every `run`, executing the remaining nodes in baseline order fits the
+/// limit.
 class baseline_witness {
 public:
-    /// `limit` is no lower than the largest of `b.live`. Lives in the workspace's open scope.
+    /// `limit` must not be below the largest of `b.live`. The arrays are taken from the open scope of the workspace.
     baseline_witness(const compact_tasks& c, const baseline& b, std::int64_t limit, workspace& w)
         : c_(c),
           b_(b),
@@ -213,15 +223,16 @@ public:
         for (std::size_t s = 0; s < last_.size(); ++s) last_[s] = b.first_use[s + 1] - 1;
     }
 
-    /// First node of the baseline that has not run; its predecessors all have, and it always fits.
+    /// The first node of the baseline that has not run. All its predecessors have run, and it always fits.
     [[nodiscard]] std::uint32_t front() const { return front_; }
 
-    /// Whether the remaining baseline still fits the limit when `n` runs now.
+    /// Whether the remaining baseline would still fit the limit if `n` ran now.
     [[nodiscard]] bool allows(std::uint32_t n) const {
         if (c_.allocation[n] == 0 || n == front_) return true;
         return profile_.maximum(front_, n) + c_.allocation[n] <= limit_;
     }
 
+    /// Runs `n` now. Precondition: `allows(n)`.
     void run(std::uint32_t n) {
         STRETTO_AUDIT(allows(n), "the scheduler ran a task that the memory witness does not allow");
         done_[n] = 1;
@@ -234,7 +245,7 @@ public:
         std::int64_t from_now = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n]) {
             if (b_.uses[last_[s]] != n) continue;
-            // The storage now dies behind an earlier task of the remaining baseline, or at once.
+            // The storage now dies after an earlier task of the remaining baseline, or at once.
             const std::uint32_t earlier = last_remaining_use(s);
             from_now -= c_.storage_bytes[s];
             if (earlier != none) profile_.add(front_, earlier + 1, c_.storage_bytes[s]);
@@ -245,7 +256,7 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// The last node that uses `s` and has not run, or none. Amortised O(1).
+    /// The last node that uses `s` and has not run, or `none`. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
         while (done_[b_.uses[last_[s]]]) {
             if (last_[s] == b_.first_use[s]) return none;
@@ -258,9 +269,9 @@ private:
     const baseline& b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::span<char> done_;  // per node, and a false one behind the last
+    std::span<char> done_;  // by node, and a false one behind the last
     std::uint32_t front_ = 0;
-    std::span<std::uint32_t> last_;  // storage -> its last use that may not have run, as an index into uses
+    std::span<std::uint32_t> last_;  // by storage: its last use that may not have run, as a place in `uses`
 };
 
 }  // namespace stretto::detail

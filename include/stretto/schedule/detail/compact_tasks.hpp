@@ -1,5 +1,5 @@
-// The tasks that take time or memory, with the weightless ones (views, inputs, waits on nothing) folded into them.
-// Half of a captured step is views; passes that run many times over the graph run over this instead.
+// The tasks that take time or memory, with the weightless ones (views, inputs, waits on nothing) folded into them. Half
+// of a captured step is views, so passes that run many times over the graph use this smaller one instead.
 #ifndef STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 #define STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 
@@ -12,10 +12,12 @@
 
 namespace stretto::detail {
 
+/// Stands for "no node".
 inline constexpr std::uint32_t no_node = UINT32_MAX;
 
-/// A node is one task with weight and the weightless tasks whose predecessors all lie in that node; those run right
-/// behind it, where they can neither delay anything nor lengthen a lifetime. Nodes are numbered in program order.
+/// The compact graph. A node is one task with weight, together with the weightless tasks all of whose predecessors lie
+/// in that node. Those run right after the task with weight, where they can neither delay anything nor lengthen a
+/// lifetime. Nodes are numbered in program order.
 struct compact_tasks {
     enum class role : std::uint8_t {
         compute,
@@ -25,24 +27,24 @@ struct compact_tasks {
     };
 
     std::vector<role> kind;
-    std::vector<std::int64_t> duration;    ///< on the lane or the channel
+    std::vector<std::int64_t> duration;    ///< nanoseconds on the lane or the channel
     std::vector<std::int64_t> allocation;  ///< bytes
-    std::vector<std::uint32_t> machine;    ///< 0 the lane, 1 + group a channel, `machines` none
-    std::vector<std::uint32_t> launch;     ///< of a wait: the node of its start
+    std::vector<std::uint32_t> machine;    ///< 0 is the lane, 1 + group a channel, `machines` none
+    std::vector<std::uint32_t> launch;     ///< for a wait: the node of its start
     std::vector<task_id> task;             ///< the task with weight
-    index_lists predecessors, successors;  ///< node -> nodes, each once
-    index_lists touched;                   ///< node -> storages (dense numbers)
+    index_lists predecessors, successors;  ///< by node: other nodes, each once
+    index_lists touched;                   ///< by node: storages, in numbers of their own
     std::vector<std::int64_t> storage_bytes;
     std::uint32_t machines = 1;
 
-    std::vector<task_id> preamble;  ///< weightless tasks that depend on inputs only
-    std::vector<task_id> epilogue;  ///< outputs: they end the program, though what they read may be there early
-    index_lists followers;          ///< node -> weightless tasks folded into it, in program order
+    std::vector<task_id> preamble;  ///< weightless tasks that depend only on inputs
+    std::vector<task_id> epilogue;  ///< outputs; they end the program, though what they read may be there earlier
+    index_lists followers;          ///< by node: the weightless tasks folded into it, in program order
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }
 };
 
-/// O(V + E) time and space.
+/// Makes the compact graph. O(V + E) time and space; scratch memory from the workspace.
 template <class = void>
 [[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g, workspace& w) {
     const workspace::scope scratch(w);
@@ -50,9 +52,9 @@ template <class = void>
     compact_tasks c;
     c.machines = static_cast<std::uint32_t>(1 + g.groups);
     const std::span<std::uint32_t> node_of = w.take<std::uint32_t>(g.size());
-    const std::span<task_id> folded = w.take<task_id>(g.size());  // listed per node at the end
+    const std::span<task_id> folded = w.take<task_id>(g.size());  // sorted by node at the end
     std::size_t folds = 0;
-    // Room for the worst case costs nothing: pages nobody writes are never made.
+    // To reserve room for the worst case costs nothing, because pages that nobody writes are never made.
     c.kind.reserve(g.size());
     c.duration.reserve(g.size());
     c.allocation.reserve(g.size());
@@ -103,7 +105,7 @@ template <class = void>
                                                           : c.machines);
     }
 
-    // Members of every node: the folded tasks, bucketed by node, stay in program order.
+    // The folded tasks are sorted by node and stay in program order within a node.
     const std::span<std::uint32_t> first = w.take(std::size_t{c.size()} + 1, 0u);
     const std::span<task_id> by_node = w.take<task_id>(folds);
     for (task_id t : folded.first(folds)) ++first[node_of[t] + 1];
@@ -141,7 +143,7 @@ template <class = void>
     return c;
 }
 
-/// The order of tasks that an order of nodes stands for.
+/// The order of all tasks that an order of the nodes stands for.
 template <class = void>
 [[nodiscard]] inline std::vector<task_id> expand(const compact_tasks& c, std::span<const std::uint32_t> nodes) {
     std::vector<task_id> order = c.preamble;

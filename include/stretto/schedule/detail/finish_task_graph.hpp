@@ -1,4 +1,4 @@
-// Second half of make_task_graph: storages, lifetimes, and the dependences that memory implies.
+// The second half of make_task_graph: storages, lifetimes, and the dependences that memory implies.
 #ifndef STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 
@@ -17,8 +17,8 @@
 
 namespace stretto::detail {
 
-/// What is to be known of at most so many tasks. Room in the lists for a usual step: one result and one or two operands
-/// a task.
+/// Makes room for at most `tasks` tasks. The lists get the room that a usual step needs: one result and one or two
+/// operands for each task.
 template <class>
 void make_room(raw_task_graph& raw, std::size_t tasks) {
     task_graph& g = raw.g;
@@ -37,16 +37,18 @@ void make_room(raw_task_graph& raw, std::size_t tasks) {
     raw.facts.reserve(tasks);
 }
 
-/// What there is to know of a value, and of the storage it allocates; storages have the ids of their values.
+/// What has to be known about a value and about the storage that it allocates, as bits. A storage has the id of its
+/// value.
 struct value_facts {
-    static constexpr std::uint8_t in_flight = 1;  ///< of a value: names memory that a collective may still be writing
-    static constexpr std::uint8_t kept = 2;       ///< of a storage: never freed
-    static constexpr std::uint8_t written = 4;    ///< of a storage: someone writes it in place
-    static constexpr std::uint8_t sized = 8;      ///< of a storage: of more than no bytes
+    static constexpr std::uint8_t in_flight =
+        1;                                   ///< of a value: a collective may still be writing the memory that it names
+    static constexpr std::uint8_t kept = 2;  ///< of a storage: it is never freed
+    static constexpr std::uint8_t written = 4;  ///< of a storage: some task writes it in place
+    static constexpr std::uint8_t sized = 8;    ///< of a storage: it has more than 0 bytes
 };
 
-/// Calls f(storage) for everything t writes: declared effects, and what a start (and so its wait) fills in place, that
-/// is, storages of its results that it did not allocate.
+/// Calls f(storage) for everything that t writes: the declared effects, and what a start, and therefore its wait, fills
+/// in place. The latter are the storages of its results that it has not allocated itself.
 template <class F>
 void for_each_storage_written(const task_graph& g, task_id t, F f) {
     for (value_id x : g.writes[t])
@@ -61,8 +63,9 @@ void for_each_storage_written(const task_graph& g, task_id t, F f) {
             for (value_id s : g.storages[x]) f(s);
 }
 
-/// In flight: results of starts, and views of them that did not go through its wait; a wait on nothing passes them on.
-/// (A view that only reads the shape of a start has no storage and is harmless.)
+/// Appends the storages and the facts of the next value, a result of t. The results of starts are in flight, and so are
+/// views of them that did not go through the wait; a wait on nothing passes them on. (A view that only reads the shape
+/// of a start has no storage and is harmless.)
 template <class>
 void add_storages(raw_task_graph& raw, task_id t) {
     task_graph& g = raw.g;
@@ -71,14 +74,15 @@ void add_storages(raw_task_graph& raw, task_id t) {
     bool flies = g.kind[t] == op_kind::start;
     if (g.launch[t] == no_task)
         for (value_id y : raw.aliased) flies = flies || (raw.facts[y] & value_facts::in_flight) != 0;
-    // Storages have the ids of their values. What allocates nothing has one nevertheless unless it aliases something: a
-    // model that knows no sizes still has memory that can be written in place.
+    // A storage has the id of its value. A value that allocates nothing gets a storage nevertheless, unless it aliases
+    // something, because even a model that knows no sizes has memory that can be written in place.
     add_storages(g.storages, raw.rows, sized || raw.aliased.empty() ? x : nothing, raw.aliased);
     raw.facts.push_back((flies ? value_facts::in_flight : 0) | (sized ? value_facts::sized : 0));
     raw.aliased.clear();
 }
 
-/// Kept: storages of inputs, and of whatever the output reads.
+/// Marks the storages that are kept, those of inputs and of whatever the output reads, and those that t writes in
+/// place.
 template <class>
 void mark_storages(raw_task_graph& raw, task_id t) {
     const task_graph& g = raw.g;
@@ -88,11 +92,12 @@ void mark_storages(raw_task_graph& raw, task_id t) {
     for_each_storage_written(g, t, [&](value_id s) { raw.facts[s] |= value_facts::written; });
 }
 
-/// All predecessors of every task: the edges of the view, and
+/// Finds all predecessors of every task. They are the edges of the view, and these:
 ///   - for every storage that anyone writes in place: read after write, write after read, write after write;
-///   - a wait reads what its start reads and writes what its start writes: nobody overwrites the input of a
-///     collective before its wait, nor reads a buffer that it fills in place;
-///   - whoever reads a start's own result without naming the wait still comes after the first wait.
+///   - a wait counts as reading what its start reads and as writing what its start writes: nobody overwrites the input
+///   of a
+///     collective before its wait, or reads a buffer that the collective fills in place;
+///   - a task that reads a start's own result without naming the wait still comes after the first wait.
 template <class = void>
 class dependence_builder {
 public:
@@ -102,8 +107,8 @@ public:
         history_.resize(written_.size());
     }
 
-    /// `meet_written`, ascending: the tasks that read or write in place what someone writes in place, and perhaps
-    /// others. Waits also do what their starts do and are looked at in any case.
+    /// Computes the rows of predecessors. `meet_written` lists, ascending, the tasks that read or write in place what
+    /// any task writes in place, and perhaps others. Waits also do what their starts do, and are looked at in any case.
     index_lists run(std::span<const task_id> meet_written) {
         std::size_t next = 0;
         predecessors_.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
@@ -120,9 +125,10 @@ public:
     }
 
 private:
+    /// Who has used a storage so far, in program order.
     struct storage_history {
         task_id last_writer = no_task;
-        std::vector<task_id> readers;  // since the last writer
+        std::vector<task_id> readers;  // since the last write
     };
 
     void add(task_id p) { rows_.add(predecessors_, p); }
@@ -134,6 +140,7 @@ private:
         return history_[static_cast<std::size_t>(at - written_.begin())];
     }
 
+    /// Orders `t` after those uses of storages with which it must not be exchanged.
     void order_storage_uses(task_id t) {
         auto read = [&](value_id x) {
             for (value_id s : g_.storages[x]) {
@@ -156,8 +163,9 @@ private:
         });
     }
 
+    /// Orders `t` after the waits of the collectives whose results it reads.
     void order_after_waits(task_id t) {
-        if (g_.kind[t] == op_kind::view || g_.kind[t] == op_kind::wait) return;  // they only pass the data on
+        if (g_.kind[t] == op_kind::view || g_.kind[t] == op_kind::wait) return;  // these only pass the data on
         for (value_id x : g_.operands[t]) {
             if (!has(x, value_facts::in_flight)) continue;
             for (value_id s : g_.storages[x]) {
@@ -168,7 +176,8 @@ private:
         }
     }
 
-    /// no_task, which is larger than any, if nobody waits for it. Few programs ask.
+    /// The first wait of a start; `no_task`, which is larger than any task, if nobody waits for it. It is computed for
+    /// all starts when it is first asked for, because few programs need it.
     [[nodiscard]] task_id first_wait_of(task_id start) {
         if (first_wait_.empty()) {
             first_wait_.resize(g_.size(), no_task);
@@ -182,11 +191,12 @@ private:
     std::span<const std::uint8_t> facts_;
     unique_rows<> rows_;
     index_lists predecessors_;
-    std::vector<task_id> first_wait_;  // of a start; empty until someone asks
-    std::vector<value_id> written_;    // storages with history_, ascending
+    std::vector<task_id> first_wait_;  // by start; empty until someone asks
+    std::vector<value_id> written_;    // the storages that `history_` is about, ascending
     std::vector<storage_history> history_;
 };
 
+/// Completes the task graph that make_task_graph has begun to read. O(V + E + uses).
 template <class>
 expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std::size_t tasks) {
     task_graph& g = raw.g;
@@ -201,7 +211,7 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
     for (task_id t = 0; t < tasks; ++t)
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) g.storage_owner[x] = t;
 
-    std::vector<task_id> meet_written;  // tasks that touch what someone writes in place
+    std::vector<task_id> meet_written;  // tasks that touch storages which someone writes in place
     g.touched = derive_touched(g, g.storages, [&](task_id t, value_id s) {
         const std::uint8_t facts = raw.facts[s];
         if ((facts & value_facts::written) != 0 && (meet_written.empty() || meet_written.back() != t))

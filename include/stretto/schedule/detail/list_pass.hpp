@@ -1,4 +1,4 @@
-// One pass of list scheduling, forward under the exact clock and a memory limit, or backward without memory.
+// One pass of list scheduling: forward under the exact clock and a memory limit, or backward without regard to memory.
 #ifndef STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 #define STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 
@@ -14,19 +14,21 @@
 
 namespace stretto::detail {
 
+/// The order that a pass has found.
 struct pass_result {
-    std::vector<std::uint32_t> nodes;  ///< in the order they are issued
-    std::int64_t step = 0;
-    std::vector<std::uint32_t> starved;  ///< waits in which the lane stalled although memory alone kept a kernel back
+    std::vector<std::uint32_t> nodes;  ///< in the order in which they are issued
+    std::int64_t step = 0;             // the makespan in nanoseconds
+    std::vector<std::uint32_t>
+        starved;  ///< waits in which the lane stalled although only memory kept a kernel from running
 };
 
-/// Event-driven list scheduling with the lane's clock. Before a kernel begins, every allowed collective whose channel
-/// falls idle before the kernel ends is issued, because behind the kernel it would begin later. A wait is issued as
-/// soon as its collective has ended; only when nothing else may run does the lane stall for the one that ends first.
+/// Event-driven list scheduling with the clock of the lane. Before a kernel begins, every allowed collective is issued
+/// whose channel becomes idle before the kernel ends; after the kernel it would begin later. A wait is issued as soon
+/// as its collective has ended. Only if nothing else may run does the lane stall, for the collective that ends first.
 template <class = void>
 class forward_pass {
 public:
-    /// `memory` is null when there is no limit. Lives in the workspace's open scope.
+    /// `memory` is null if there is no limit. The arrays are taken from the open scope of the workspace.
     forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w)
         : c_(c),
           prefer_(preference),
@@ -36,6 +38,7 @@ public:
           unmet_(w.take<std::uint32_t>(c.size())),
           end_(w.take<std::int64_t>(preference.first[c.machines] - preference.first[1])) {}
 
+    /// Runs the pass. A pass object is good for one run.
     [[nodiscard]] pass_result run() {
         channel_free_.assign(c_.machines, 0);
         ready_count_.assign(c_.machines, 0);
@@ -51,18 +54,19 @@ public:
     }
 
 private:
+    /// Takes one decision: a kernel, the collectives before it, a stall, or what the baseline does next.
     void step() {
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {
             const bool issued = issue_collectives(lane_ + c_.duration[kernel]);
-            // They may have taken the memory that the kernel needs.
+            // The collectives may have taken the memory that the kernel needs.
             if (!issued || !memory_ || memory_->allows(kernel)) {
                 lane_ += c_.duration[kernel];
                 take(kernel);
                 emit(kernel);
             }
         } else if (!pending_waits_.empty()) {
-            // What they issue may release a kernel: one that needs a collective begun only.
+            // What is issued here may release a kernel, one that only needs a collective to have begun.
             if (!issue_collectives(pending_waits_.front().end)) {
                 lane_ = pending_waits_.front().end;
                 if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
@@ -77,10 +81,11 @@ private:
         settle();
     }
 
-    /// The most preferred ready node of a machine. If memory refuses it: on the lane, the ready kernel that the
-    /// baseline has first, because it is the likeliest to be allowed and frees memory the way the witness expects; on a
-    /// channel, the front of the baseline, which is always allowed. Trying more finds more to run, but what it finds is
-    /// less urgent and takes the memory that the urgent needs.
+    /// The node to run next on a machine: the most preferred one that is ready, if memory allows it. If not, then on
+    /// the lane it is the ready kernel that comes first in the baseline, because it is the likeliest to be allowed and
+    /// frees memory the way the witness expects; on a channel it is the front of the baseline, which is always allowed.
+    /// Trying more candidates would find more to run, but what it finds is less urgent and takes the memory that the
+    /// urgent needs.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t machine) const {
         const std::uint32_t r = ready_.next(prefer_.first[machine]);
         if (r >= prefer_.first[machine + 1]) return no_node;
@@ -92,7 +97,7 @@ private:
         return memory_->allows(fallback) ? fallback : no_node;
     }
 
-    /// Issues collectives on every channel that falls idle before `horizon`; says whether there was any.
+    /// Issues collectives on every channel that becomes idle before `horizon`. Returns whether there were any.
     bool issue_collectives(std::int64_t horizon) {
         bool any = false;
         for (std::uint32_t m = 1; m < c_.machines; ++m)
@@ -105,6 +110,7 @@ private:
         return any;
     }
 
+    /// Issues a start. Its collective begins when the lane has come to it and its channel is idle.
     void issue(std::uint32_t start) {
         std::int64_t& free = channel_free_[c_.machine[start]];
         free = std::max(lane_, free) + c_.duration[start];
@@ -113,12 +119,14 @@ private:
         emit(start);
     }
 
+    /// Takes a kernel or a start out of the ready sets.
     void take(std::uint32_t n) {
         ready_.erase(prefer_.rank[n]);
         --ready_count_[c_.machine[n]];
         if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(n);
     }
 
+    /// Appends a node to the order and makes ready what has been waiting for it alone.
     void emit(std::uint32_t n) {
         result_.nodes[issued_++] = n;
         if (memory_) memory_->run(n);
@@ -145,8 +153,8 @@ private:
         }
     }
 
-    /// Issues what costs no time now: weightless tasks, and waits whose collective has ended. One that allocates more
-    /// than memory allows stays until it may.
+    /// Issues what costs no time now: weightless tasks, and waits whose collectives have ended. One that allocates more
+    /// than memory allows stays until it may run.
     void settle() {
         for (;;) {
             while (!pending_waits_.empty() && pending_waits_.front().end <= lane_) {
@@ -163,9 +171,10 @@ private:
         }
     }
 
-    /// Of a start that has run: when its channel is done with it.
+    /// The time at which the channel is done with a start that has run.
     [[nodiscard]] std::int64_t& end_of(std::uint32_t start) { return end_[prefer_.rank[start] - prefer_.first[1]]; }
 
+    /// A wait that is ready, and the time at which its collective ends.
     struct pending {
         std::int64_t end;
         std::uint32_t node;
@@ -179,10 +188,10 @@ private:
     baseline_witness* memory_;
     ready_set ready_;                 // ranks of ready kernels and starts
     ready_set ready_kernels_;         // ready kernels
-    std::span<std::uint32_t> unmet_;  // predecessors that have not run
-    std::span<std::int64_t> end_;     // of starts, in the order of their ranks
+    std::span<std::uint32_t> unmet_;  // by node: predecessors that have not run
+    std::span<std::int64_t> end_;     // by start, in the order of their ranks
     std::vector<std::int64_t> channel_free_;
-    std::vector<std::uint32_t> ready_count_;  // per machine
+    std::vector<std::uint32_t> ready_count_;  // by machine
     std::vector<pending> pending_waits_;
     std::vector<std::uint32_t> at_once_;
     std::int64_t lane_ = 0;
@@ -190,8 +199,9 @@ private:
     pass_result result_;
 };
 
-/// List scheduling of the reversed graph, memory ignored: every node as late as its successors and machine allow.
-/// Returns, last to first, the order in which the nodes begin. Of what may run, what `order` has last goes first.
+/// List scheduling of the reversed graph, without regard to memory: every node runs as late as its successors and its
+/// machine allow. Returns the order in which the nodes begin, last to first. Of the nodes that may run, the one that
+/// comes last in `order` goes first.
 template <class = void>
 [[nodiscard]] inline pass_result backward_pass(const compact_tasks& c, std::span<const std::uint32_t> order,
                                                workspace& w) {

@@ -1,4 +1,4 @@
-// Longest paths: how early a task can begin, and how long the step lasts at least after it.
+// Longest paths: how early a task can begin, and how much of the step must follow it.
 #ifndef STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
 #define STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
 
@@ -10,22 +10,23 @@
 
 namespace stretto::detail {
 
-/// All in nanoseconds. A collective's duration lies on the edge from its start to its waits; other successors of a
-/// start (say, a view that reads the shape of the result) only need it issued. Arrays of a workspace.
+/// The longest paths of all nodes, in nanoseconds. The duration of a collective counts on the edge from its start to
+/// its waits; other successors of a start (say, a view that reads the shape of the result) only need it to have been
+/// issued. The arrays belong to the workspace.
 struct path_lengths {
     std::span<std::int64_t> head;     ///< longest path to the beginning of the node
-    std::span<std::int64_t> tail;     ///< longest path from the end of its work (kernel or collective)
-    std::span<std::int64_t> through;  ///< longest path from its beginning to the end of the step
+    std::span<std::int64_t> tail;     ///< longest path from the end of its work, a kernel or a collective
+    std::span<std::int64_t> through;  ///< longest path from the beginning of the node to the end of the step
     std::int64_t critical = 0;        ///< longest path of all
 };
 
-/// Whether `successor` needs the work of `n` done, or only begun.
+/// Whether `successor` needs the work of `n` to be done, or only to have begun.
 template <class = void>
 [[nodiscard]] inline bool needs_end(const compact_tasks& c, std::uint32_t n, std::uint32_t successor) {
     return c.kind[n] != compact_tasks::role::start || c.launch[successor] == n;
 }
 
-/// O(V + E).
+/// Computes all longest paths. O(V + E).
 template <class = void>
 [[nodiscard]] inline path_lengths longest_paths(const compact_tasks& c, workspace& w) {
     path_lengths l;

@@ -1,4 +1,4 @@
-// A set of small integers with "smallest member not below x": a bitmap with summary levels of 64.
+// A set of small integers that finds the smallest member not below x: a bitmap with summary levels of 64.
 #ifndef STRETTO_SCHEDULE_DETAIL_READY_SET_HPP
 #define STRETTO_SCHEDULE_DETAIL_READY_SET_HPP
 
@@ -11,14 +11,15 @@
 
 namespace stretto::detail {
 
-/// insert, erase, next: O(log_64 n), a few nanoseconds. Space n/8 bytes of the workspace, in whose open scope it lives.
+/// `insert`, `erase` and `next` take O(log_64 n) time, a few nanoseconds. The set takes n/8 bytes from the open scope
+/// of the workspace.
 class ready_set {
 public:
     ready_set(std::uint32_t universe, workspace& w) {
         std::size_t n = universe;
         do {
             n = (n + 63) / 64;
-            // One word of padding: `next` may look just past the end.
+            // There is one word of padding, because `next` may look just past the end.
             levels_[height_++] = w.take(n + 1, std::uint64_t{0});
         } while (n > 1);
     }
@@ -42,7 +43,7 @@ public:
         }
     }
 
-    /// Smallest member >= x, or UINT32_MAX.
+    /// The smallest member >= x, or UINT32_MAX if there is none.
     [[nodiscard]] std::uint32_t next(std::uint32_t x) const {
         std::size_t up = 0;
         for (;; ++up) {

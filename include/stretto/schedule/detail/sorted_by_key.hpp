@@ -1,4 +1,4 @@
-// Sorting by a key that is spread evenly, as points in time along a step are.
+// Sorts by a key that is spread evenly, as points in time along a step are.
 #ifndef STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 #define STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 
@@ -10,15 +10,16 @@
 
 namespace stretto::detail {
 
-/// The positions of `keys` by ascending key, ties by position. Keys go into as many buckets of equal width as there are
-/// keys: O(n) where they are spread evenly, O(n log n) at worst. The result is taken from `w`.
+/// The positions of `keys` by ascending key, and by position among equal keys. The keys are put into as many buckets of
+/// equal width as there are keys. That takes O(n) time if they are spread evenly, and O(n log n) at worst. The result
+/// is taken from `w`.
 template <class = void>
 [[nodiscard]] inline std::span<std::uint32_t> sorted_by_key(std::span<const std::int64_t> keys, workspace& w) {
     const std::span<std::uint32_t> sorted = w.take<std::uint32_t>(keys.size());
     if (keys.empty()) return sorted;
     const auto [least, largest] = std::minmax_element(keys.begin(), keys.end());
     auto distance = [first = *least](std::int64_t key) {
-        return static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(first);  // may exceed the signed range
+        return static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(first);  // this may exceed the signed range
     };
     int shift = 0;
     while ((distance(*largest) >> shift) >= keys.size()) ++shift;
@@ -30,7 +31,7 @@ template <class = void>
     for (std::size_t b = 0; b < keys.size(); ++b) end[b + 1] += end[b];
     for (std::size_t i = 0; i < keys.size(); ++i) sorted[end[bucket(i)]++] = static_cast<std::uint32_t>(i);
     for (std::size_t b = 0, first = 0; b < keys.size(); first = end[b++]) {
-        // Positions ascend in a bucket: keys that do, too, or are all equal, are in order already.
+        // Positions ascend within a bucket. If its keys ascend too, or are all equal, it is in order already.
         bool in_order = true;
         for (std::size_t k = first + 1; k < end[b] && in_order; ++k) in_order = keys[sorted[k - 1]] <= keys[sorted[k]];
         if (!in_order)

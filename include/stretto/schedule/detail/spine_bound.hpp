@@ -1,14 +1,14 @@
-// The spine bound: work enclosed between points of the critical path, summed along it.
+// The spine bound: work that is enclosed between points of the critical path, summed along it.
 //
-// Let c_0 .. c_L be the critical path. A task that comes after c_i and before c_j in the partial order runs between
-// the end of c_i and the beginning of c_j, whatever else is decided. All such tasks of one machine therefore fit into
+// Let c_0 .. c_L be the critical path. A task that comes after c_i and before c_j in the partial order runs between the
+// end of c_i and the beginning of c_j, whatever else is decided. All such tasks of one machine must therefore fit into
 // that gap one after the other:
 //
 //     begin(c_j) >= end(c_i) + least offset of the first + their work + least distance of the last to c_j
 //
 // Gaps (i, j) that follow each other along the path are disjoint, so a dynamic program over j adds them up. Only gaps
 // that begin and end where work off the path begins and ends can matter; the program looks back over `window` of those
-// per machine. On forward steps the bound is worth 10-12 % over critical path and load.
+// for each machine. On forward steps the bound is 10-12 % higher than the better of critical path and load.
 #ifndef STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 #define STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 
@@ -19,13 +19,13 @@
 
 namespace stretto::detail {
 
-/// Raises `lengths.head` of the path's nodes where the program finds them later, and leaves nothing of
-/// `lengths.through`.
-/// O(V + E + V * window) time, O(V) space, of the workspace's open scope.
+/// Computes the bound. It raises `lengths.head` for nodes of the path that it finds to be later, and uses
+/// `lengths.through` as scratch memory, so nothing of that is left. It takes O(V + E + V * window) time, and O(V) space
+/// from the open scope of the workspace.
 template <class = void>
 class spine_bound {
 public:
-    /// `machines`: those whose work counts. `window` is not 0.
+    /// `machines` are those whose work counts. Precondition: `window` is not 0.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
                 std::uint32_t window, workspace& w)
         : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w) {
@@ -34,7 +34,7 @@ public:
         bucket_by_out();
     }
 
-    /// The bound on the step.
+    /// A lower bound on the makespan.
     [[nodiscard]] std::int64_t run() {
         const std::uint32_t sink = length() - 1;
         const std::span<std::int64_t> end = w_.take<std::int64_t>(length());
@@ -61,8 +61,9 @@ private:
     static constexpr std::int64_t far = INT64_MAX / 8;
     static constexpr std::uint32_t off_path = UINT32_MAX;
 
-    /// Work of one machine off the path. Times count along the path: `first`, from its beginning to the earliest begin;
-    /// `last`, from the latest end to the point in question, less the path up to there.
+    /// Work of one machine off the path. Times are measured along the path: `first` is the time from its beginning to
+    /// the earliest beginning of the work; `last` is the time from the latest end of the work to the point in question,
+    /// less the length of the path up to that point.
     struct enclosed {
         std::int64_t work = 0;
         std::int64_t first = far;
@@ -75,12 +76,14 @@ private:
         }
     };
 
-    /// One machine along the path. Of where the work off the path begins, only the last `window` can matter again.
+    /// One machine along the path. Of the positions after which work off the path begins, only the last `window` can
+    /// still matter.
     class lane {
     public:
         explicit lane(const spine_bound& s) : s_(s) { origins_.reserve(2 * std::size_t{s.window_}); }
 
-        /// Adds a node with in = i; its out is the position that is asked about next. `end`: of c_i.
+        /// Adds a node whose `in` is i and whose `out` is the position that is asked about next. `end` is the end of
+        /// c_i.
         void enclose(std::uint32_t i, std::int64_t end, const enclosed& e) {
             const auto before = [](std::uint32_t at, const auto& o) { return at < o.position; };
             const std::size_t outside = origins_.size() - std::min<std::size_t>(origins_.size(), s_.window_);
@@ -101,12 +104,12 @@ private:
                                     next == path_.begin() ? 0 : next[-1].work, e});
         }
 
-        /// Adds c_j, which runs on this machine for `work`.
+        /// Adds c_j, which takes this machine for `work`.
         void pass(std::uint32_t j, std::int64_t work) {
             path_.push_back({j, work + (path_.empty() ? 0 : path_.back().work)});
         }
 
-        /// The latest of all lower bounds on the begin of c_j that gaps of this machine imply.
+        /// The latest of all lower bounds on the beginning of c_j that gaps of this machine imply.
         [[nodiscard]] std::int64_t latest_begin(std::uint32_t j) {
             if (!changed_) return 0;
             changed_ = false;
@@ -129,29 +132,30 @@ private:
         }
 
     private:
-        /// Nodes of this machine with in = position, seen so far.
+        /// The nodes of this machine that have been seen so far and whose `in` is `position`.
         struct origin {
             std::uint32_t position;
-            std::uint32_t next_on_path;  // the first of `path_` behind it
-            std::int64_t slack;          // its end, less the path up to it
-            std::int64_t work;           // of `path_` up to it
+            std::uint32_t next_on_path;  // the first of `path_` after it
+            std::int64_t slack;  // the end of the path node at this position, less the length of the path up to it
+            std::int64_t work;   // the work of `path_` up to it
             enclosed after;
         };
-        /// A path node of this machine, with the work of those up to and including it.
+        /// A path node of this machine, with the work of all of them up to and including it.
         struct on_path {
             std::uint32_t position;
             std::int64_t work;
         };
 
         const spine_bound& s_;
-        std::vector<origin> origins_;  // by position; up to as many again as the window holds, so that few are moved
-        std::vector<on_path> path_;    // before the position that is asked about
+        std::vector<origin>
+            origins_;  // by position; up to twice as many as the window holds, so that they are moved rarely
+        std::vector<on_path> path_;  // those before the position that is asked about
         bool changed_ = false;
     };
 
     [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(path_.size()); }
 
-    /// Positions 0 and the last are a source and a sink without work.
+    /// Finds the critical path. Its first and last positions are a source and a sink without work.
     void trace_path() {
         std::uint32_t n = no_node;
         for (std::uint32_t k = 0; k < c_.size() && n == no_node; ++k)
@@ -180,13 +184,14 @@ private:
         prefix_.back() = prefix_[length() - 2];
     }
 
-    /// in: last path position that a node comes after; offset: longest path from there to its beginning.
-    /// out: first path position that it comes before; reach: longest path from its end to there.
+    /// Labels every node. `in` is the last path position that the node comes after, and `offset` the longest path from
+    /// there to its beginning. `out` is the first path position that it comes before, and `reach` the longest path from
+    /// its end to there.
     void label_nodes() {
         const std::uint32_t sink = length() - 1;
         in_ = w_.take<std::uint32_t>(c_.size());
         out_ = w_.take<std::uint32_t>(c_.size());
-        offset_ = l_.through;  // of which nothing more is asked once the path is known
+        offset_ = l_.through;  // nobody asks for that any more once the path is known
         reach_ = w_.take<std::int64_t>(c_.size());
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             std::uint32_t in = 0;
@@ -220,6 +225,7 @@ private:
         }
     }
 
+    /// Sorts the nodes that count by their `out`, so that the program meets them when it gets there.
     void bucket_by_out() {
         slot_.assign(c_.machines + 1, machines_.size());
         for (std::size_t k = 0; k < machines_.size(); ++k) slot_[machines_[k]] = k;
@@ -243,12 +249,12 @@ private:
     std::vector<std::uint32_t> machines_;
     std::uint32_t window_;
     workspace& w_;
-    std::vector<std::uint32_t> path_;    // position -> node
-    std::span<std::uint32_t> position_;  // node -> position
-    std::span<std::int64_t> prefix_;     // work of the path up to and including a position
+    std::vector<std::uint32_t> path_;    // by position: its node
+    std::span<std::uint32_t> position_;  // by node: its position
+    std::span<std::int64_t> prefix_;     // by position: the work of the path up to and including it
     std::span<std::uint32_t> in_, out_;
     std::span<std::int64_t> offset_, reach_;
-    std::vector<std::size_t> slot_;  // machine -> its place in machines_
+    std::vector<std::size_t> slot_;  // by machine: its place in machines_
     std::span<std::uint32_t> first_out_, by_out_;
 };
 

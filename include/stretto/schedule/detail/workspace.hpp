@@ -1,5 +1,5 @@
-// Scratch memory for passes that run one after the other. The allocator would give freed pages of big arrays back to
-// the system between two passes, and the next one would pay for making them again: a quarter of its time.
+// Scratch memory for passes that run one after the other. Without it the allocator would return the pages of large
+// arrays to the system between two passes, and the next pass would pay for making them again: a quarter of its time.
 #ifndef STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 #define STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 
@@ -11,12 +11,12 @@
 
 namespace stretto::detail {
 
-/// A stack of arrays. They are valid until the scope ends in which they were taken; scopes nest. What ended scopes have
-/// used is used again. Memory goes back to the allocator with the workspace. `take`: O(1), amortised, and what it
-/// writes.
+/// A stack of arrays. An array is valid until the scope ends in which it was taken; scopes nest. What ended scopes have
+/// used is used again, and all memory goes back to the allocator when the workspace is destroyed. `take` costs O(1),
+/// amortised, and whatever it writes. The workspace can be neither copied nor moved.
 class workspace {
 public:
-    /// Arrays taken while it lives end with it.
+    /// The arrays that are taken while a scope lives end with it.
     class scope {
     public:
         explicit scope(workspace& w) : w_(w), block_(w.current_), used_(w.used_) {}
@@ -32,7 +32,8 @@ public:
         std::size_t block_, used_;
     };
 
-    /// With room for so many bytes: passes that all fit there find the pages that the largest has made.
+    /// Makes a workspace with room for `room` bytes. Passes that all fit in it find the pages that the largest has
+    /// made.
     explicit workspace(std::size_t room = 0) {
         if (room != 0) add_block(room);
     }
@@ -42,7 +43,7 @@ public:
         for (const block& b : blocks_) ::operator delete(b.data);
     }
 
-    /// `count` objects with any values: to be written before they are read.
+    /// Takes `count` objects with indeterminate values, which must be written before they are read.
     template <class T>
     [[nodiscard]] std::span<T> take(std::size_t count) {
         static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= alignment);
@@ -56,7 +57,7 @@ public:
         used_ += size;
         return {begin, count};
     }
-    /// `count` copies of `value`.
+    /// Takes `count` copies of `value`.
     template <class T>
     [[nodiscard]] std::span<T> take(std::size_t count, T value) {
         const std::span<T> all = take<T>(count);
@@ -71,7 +72,8 @@ private:
         std::size_t size;
     };
 
-    /// As much again as there is, so that there are few; pages nobody writes are never made.
+    /// Adds a block that is as large as all others together, so that there are few blocks; pages that nobody writes are
+    /// never made.
     void add_block(std::size_t size) {
         if (size < total_) size = total_;
         if (size < smallest_block) size = smallest_block;
