@@ -1,12 +1,14 @@
-// What ours costs where Boost.Graph has the same algorithm: a topological order, the set of vertices that depend on
-// one, longest paths in edges and in time, compact copies. Same graph, same flags, same run; results must agree.
-// (Transitive closure and dominator trees are compared in bench.reachability and bench.dominators.) Times are processor
-// time of this thread, the least of several runs, in nanoseconds per vertex.
+// Measures what ours costs where Boost.Graph has the same algorithm: a topological order, the set of vertices that
+// depend on one, longest paths in edges and in time, and compact copies. Both get the same graph, the same flags and
+// the same run, and their results must agree. (Transitive closure and dominator trees are compared in
+// bench.reachability and bench.dominators.) Times are processor time of this thread, the least of several runs, in
+// nanoseconds per vertex.
 //
 // Boost works on its fastest type, compressed_sparse_row_graph, with colours and distances in vectors; adjacency_list
-// is beside it. Ours works on a snapshot_view, and on Boost's own graph through boost_view. Orders of ours are stable,
-// which is more than was asked for. Two program orders: one that is topological, as that of an IR usually is, and a
-// random one. The floor is one sweep over the same rows that looks up a number of every neighbour.
+// is shown beside it. Ours works on a snapshot_view, and on Boost's own graph through boost_view. Our orders are
+// stable, which is more than the comparison asks for. There are two program orders: one that is topological, as that of
+// an IR usually is, and a random one. The floor is one sweep over the same rows that looks up a number of every
+// neighbour.
 
 #include <malloc.h>
 
@@ -56,7 +58,7 @@ struct settings {
     double seconds = 0.05;
 };
 
-/// What ours and the floor cost per vertex.
+/// What ours and the floor cost, in nanoseconds per vertex.
 struct figure {
     std::string graph, algorithm;
     double vertices, ours, floor;
@@ -103,7 +105,7 @@ public:
               nanoseconds([&] { sort_boost(list_); }));
     }
 
-    /// Up-sets of 64 vertices spread over the graph, one after the other; per vertex found.
+    /// Up-sets of 64 vertices spread over the graph, one after the other; the cost is per vertex found.
     void up_sets() {
         const auto order = stretto::topological_sort(g_.view());
         const auto order_of_rows = stretto::topological_sort(stretto::boost_view(rows_));
@@ -131,8 +133,8 @@ public:
         print("up_set", a / each, b / each, c / each, d / each);
     }
 
-    /// The number of edges on the longest path to every vertex: levels_of and the order that it needs. Boost's are
-    /// shortest paths from one more vertex before all sources, weights -1.
+    /// The number of edges on the longest path to every vertex: levels_of, and the order that it needs. Boost finds
+    /// shortest paths from one more vertex that comes before all sources, with weights of -1.
     void levels() {
         std::size_t ours = 0, through = 0, in_rows = 0, in_list = 0;
         const auto find = [](auto g, std::size_t& count) {
@@ -153,8 +155,8 @@ public:
         print("levels", a, b, c, d);
     }
 
-    /// Earliest and latest beginnings of all vertices: timing_of, which also gives the critical path, and the order
-    /// that it needs. Boost's are shortest paths forwards and backwards, weights negative.
+    /// Earliest and latest beginnings of all vertices: timing_of, which also finds the critical path, and the order
+    /// that it needs. Boost finds shortest paths forwards and backwards, with negative weights.
     void timing() {
         const auto duration = [](std::uint64_t v) { return static_cast<std::int64_t>(v * 2654435761u % 1000 + 1); };
         std::int64_t ours = 0, through = 0, in_rows = 0, in_list = 0;
@@ -181,7 +183,7 @@ public:
         print("timing", a, b, c, d);
     }
 
-    /// A compact copy with rows in both directions, of an adjacency_list. (Boost's is made from its edges.)
+    /// A compact copy of an adjacency_list, with rows in both directions. (Boost's is made from its edges.)
     void compact_copy() {
         const double a = nanoseconds([&] { bench::keep(stretto::snapshot(g_.view())); });
         const double b = nanoseconds([&] { bench::keep(stretto::snapshot(stretto::boost_view(list_))); });
@@ -197,7 +199,7 @@ public:
     }
 
 private:
-    /// A Boost graph with one more vertex, the last, before all that have no `predecessors`.
+    /// A Boost graph with one more vertex, the last, that comes before all vertices without `predecessors`.
     template <class Graph>
     struct entered {
         Graph graph;
@@ -212,7 +214,7 @@ private:
         }
     };
 
-    /// The shortest path from the last vertex; an edge weighs what `weight` says of its target.
+    /// The shortest paths from the last vertex; `weight` says what an edge weighs, by its target.
     template <class Graph, class Weight>
     static std::int64_t shortest(const Graph& g, Weight weight) {
         using edge = typename boost::graph_traits<Graph>::edge_descriptor;
@@ -226,7 +228,7 @@ private:
         return *std::min_element(distance.begin(), distance.end());
     }
 
-    /// Boost's search with everything prepared: its colours are reset where they were touched, not everywhere.
+    /// Boost's search with everything prepared: its colours are reset only where they were touched.
     template <class Graph>
     class breadth_first {
         using vertex = typename boost::graph_traits<Graph>::vertex_descriptor;
@@ -319,8 +321,8 @@ int main(int argc, char** argv) {
     if (sizes.empty()) sizes = smoke ? std::vector<std::uint32_t>{2'000} : std::vector{10'000u, 100'000u, 1'000'000u};
     std::printf("ns per vertex (up_set: per vertex found)\n%-26s %9s %-17s %6s %8s %8s %8s %8s %8s %8s\n", "graph",
                 "vertices", "", "floor", "ours", "on csr", "Bst csr", "Bst list", "ratio", "on csr");
-    // Freed memory stays with the process. Else the results of large graphs, and of those only, would be new pages in
-    // every run, and growth that of the kernel.
+    // Freed memory stays with the process. Otherwise the results of large graphs, and only theirs, would be new pages
+    // in every run, and their growth would be that of the kernel.
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     std::vector<figure> figures;

@@ -1,7 +1,7 @@
-// What the width of a step costs: maximum_antichain, with the chain cover that proves it, on captured and synthetic
-// steps and on shapes that are hard for it. The rival is Boost.Graph's push_relabel_max_flow on the same network (every
-// vertex split in two, no closure), in the same run: it gives the number alone. Times are processor time of this
-// thread, the least of several runs.
+// Measures what the width of a step costs: maximum_antichain, with the chain cover that proves it, on captured and
+// synthetic steps and on shapes that are hard for it. The rival is Boost.Graph's push_relabel_max_flow on the same
+// network (every vertex split in two, no closure), in the same run; it yields only the number. Times are processor time
+// of this thread, the least of several runs.
 //
 // The floor is one forward sweep over the same predecessors.
 
@@ -29,7 +29,7 @@ using network = boost::adjacency_list<
                     boost::property<boost::edge_residual_capacity_t, long,
                                     boost::property<boost::edge_reverse_t, traits::edge_descriptor>>>>;
 
-/// Vertex v is split into 2v (in) and 2v + 1 (out); every out may send one unit, every in take one.
+/// The network: vertex v is split into 2v (in) and 2v + 1 (out); every out may send one unit, and every in take one.
 network split_network(const bench::plain_graph& g) {
     const std::size_t n = g.size(), source = 2 * n, sink = 2 * n + 1;
     network net(2 * n + 2);

@@ -1,6 +1,7 @@
-// Chunking every block of experts of synthetic training steps: planning, verifying the plan, and carrying it out on a
-// structure of arrays, for steps of a thousand to a hundred thousand nodes and two to eight chunks. The floors beside
-// it: one sweep over the nodes and what they read, and writing as many nodes with as many operands as apply makes.
+// Measures chunking of every block of experts of synthetic training steps: making the plan, verifying it, and applying
+// it to a structure of arrays, for steps of a thousand to a hundred thousand nodes and two to eight chunks. The floors
+// beside it are one sweep over the nodes and what they read, and writing as many nodes with as many operands as `apply`
+// makes.
 
 #include <cmath>
 #include <cstdint>
@@ -26,7 +27,7 @@ struct linked_program {
     static constexpr id none = UINT32_MAX;
 
     struct node {
-        id like;  // of the step
+        id like;  // the node of the step that this one is like
         id first_read, reads;
         id before, behind;
         bool erased = false;
@@ -87,7 +88,7 @@ struct linked_rewriter {
     }
 };
 
-/// Longest path by nodes: what one look at every node and operand costs.
+/// The longest path in nodes: what one look at every node and operand costs.
 id longest_path(const bench::moe_step& s, std::vector<id>& length) {
     id longest = 0;
     for (id v = 0; v < s.size(); ++v) {
@@ -132,7 +133,7 @@ figures measure(const bench::moe_step& s, std::int64_t chunks, double seconds) {
     std::vector<id> length(s.size());
     f.sweep = bench::least_seconds([&] { bench::keep(longest_path(s, length)); }, 3, seconds / 10);
 
-    // A plan is carried out once per program: the copy is not part of it, nor is what memory costs when it is new.
+    // A plan is applied once to a program, so neither the copy of the program nor the cost of new memory counts.
     f.apply = f.write = 1e300;
     double total = 0;
     const linked_program before(s);

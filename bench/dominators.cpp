@@ -1,7 +1,7 @@
-// What the dominators of a step cost, against Boost.Graph's lengauer_tarjan_dominator_tree on the same graph in the
-// same run. Boost wants one entry, so its graph has one more vertex with an edge to every source; both trees must
-// agree. Ours is given a topological order, as every analysis is; the sort is timed beside it. Times are processor time
-// of this thread, the least of several runs.
+// Measures what the dominators of a step cost, against Boost.Graph's lengauer_tarjan_dominator_tree on the same graph
+// in the same run. Boost wants one entry, so its graph has one more vertex with an edge to every source; both trees
+// must agree. Ours is given a topological order, as every analysis is; the sort is timed beside it. Times are processor
+// time of this thread, the least of several runs.
 //
 // The floor is one forward sweep over the same predecessors.
 
@@ -26,7 +26,7 @@ namespace {
 using boost_graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS>;
 const auto nobody = boost::graph_traits<boost_graph>::null_vertex();
 
-/// Vertex `size` is the entry.
+/// The graph for Boost, in which vertex `size` is the entry.
 boost_graph with_entry(const bench::plain_graph& g) {
     boost_graph b(g.size() + 1);
     for (std::uint32_t v = 0; v < g.size(); ++v) {

@@ -1,11 +1,11 @@
-// Influence of 512 symbols on synthetic training steps of ten thousand to a million nodes, and on random graphs, where
-// almost every vertex has a set of its own. One thread, a CSR view, processor time, the least of several runs. Beside
-// it, in the same run: the machine's floor; a dense sweep that writes one 64-byte set per vertex; and what is done
-// without the library: one Boost.Graph breadth-first search per symbol, and sets of symbols per node as graph passes
-// written in Python keep them. The answers are compared.
+// Measures the influence of 512 symbols on synthetic training steps of ten thousand to a million nodes, and on random
+// graphs, where almost every vertex has a set of its own: one thread, a CSR view, processor time, the least of several
+// runs. Beside it, in the same run, are the machine's floor; a dense sweep that writes one 64-byte set per vertex; and
+// what is done without the library, which is one Boost.Graph breadth-first search per symbol, or sets of symbols per
+// node as graph passes written in Python keep them. The answers are compared.
 //
-// Then the questions about one region: cones, against Boost.Graph; convex closures of eight vertices in a window of
-// 400; the boundaries of those closures.
+// Then come the questions about one region: cones, against Boost.Graph; convex closures of eight vertices in a window
+// of 400; and the boundaries of those closures.
 //
 // bench.influence [--smoke]
 
@@ -71,8 +71,8 @@ adjacency random_graph(std::uint32_t nodes) {
     return {successors, successors.inverse(nodes)};
 }
 
-/// What is traced: symbols begin at vertices spread over the graph, and every eighth operation, at random, stops a
-/// sixteenth of the symbols.
+/// What is traced: symbols begin at vertices spread over the graph, and every eighth operation, chosen at random, stops
+/// a sixteenth of the symbols.
 struct problem {
     std::vector<std::uint32_t> begins;   // by symbol
     std::vector<mask> keeps;             // by class
@@ -91,7 +91,7 @@ struct problem {
     }
 };
 
-/// The sweep as one would write it first: a set per vertex.
+/// The sweep as one would write it first, with a set for every vertex.
 void dense_sweep(csr g, const problem& p, std::vector<mask>& sets) {
     for (mask& m : sets) m = {};
     for (std::uint32_t s = 0; s < symbols; ++s) sets[p.begins[s]].insert(s);
@@ -116,7 +116,7 @@ public:
         colours_.resize(g.index_bound());
     }
 
-    /// How many vertices a path from `v` leads to.
+    /// The number of vertices that a path from `v` leads to.
     std::size_t operator()(std::uint32_t v) {
         std::size_t found = 0;
         std::fill(colours_.begin(), colours_.end(), boost::white_color);
@@ -141,7 +141,7 @@ private:
     boost::queue<std::size_t> queue_;
 };
 
-/// A set of symbols per node.
+/// The same with a tree of symbols for every node.
 std::size_t tree_sets(csr g, const problem& p) {
     std::vector<std::set<std::uint32_t>> sets(g.index_bound());
     for (std::uint32_t s = 0; s < symbols; ++s) sets[p.begins[s]].insert(s);
@@ -170,7 +170,7 @@ void check(bool same, const char* what) {
     std::exit(1);
 }
 
-/// Nanoseconds per node.
+/// What each way costs, in nanoseconds per node.
 struct cost {
     double nodes = 0, floor = 0, masks = 0, plain = 0;
 };

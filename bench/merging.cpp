@@ -1,10 +1,12 @@
-// Bucketing collectives of synthetic training steps of a thousand to a million nodes, on an incremental_reachability:
-// every collective tries the next collectives of its kind and group in program order, until its bucket is full. Four
-// figures: an accepted merge, a refused one, a question asked in between, and everything together.
+// Measures bucketing of the collectives of synthetic training steps of a thousand to a million nodes on an
+// incremental_reachability: every collective tries the next collectives of its kind and group in program order, until
+// its bucket is full. There are four figures: an accepted merge, a refused one, a question asked in between, and all of
+// them together.
 //
-// The rivals answer the same questions in the same run, on sizes where that ends, and must come to the same buckets:
-// a search backwards through sets of merged nodes, as PyTorch's bucketer does it; and Boost.Graph, with the contracted
-// graph rebuilt after every merge. The floors: one longest-path sweep over the graph; looking up the ends of a refusal.
+// The rivals answer the same questions in the same run, on sizes where they come to an end, and must arrive at the same
+// buckets: a search backwards through sets of merged nodes, as PyTorch's bucketer does it; and Boost.Graph, with the
+// contracted graph rebuilt after every merge. The floors are one longest-path sweep over the graph, and looking up the
+// ends of a refusal.
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
@@ -52,7 +54,7 @@ struct attempt {
     bool accepted;
 };
 
-/// Calls `try_merge(bucket, candidate)` for what fits a bucket; returns all attempts.
+/// Calls `try_merge(bucket, candidate)` for whatever fits a bucket, and returns all attempts.
 template <class TryMerge>
 std::vector<attempt> fill_buckets(const step& s, TryMerge try_merge) {
     std::vector<attempt> all;
@@ -74,7 +76,7 @@ std::vector<attempt> fill_buckets(const step& s, TryMerge try_merge) {
     return all;
 }
 
-/// Sets of merged nodes, and a search backwards from one to the other for every question.
+/// The first rival: sets of merged nodes, and a search backwards from one to the other for every question.
 class merge_sets {
 public:
     explicit merge_sets(const step& s) : graph_(s.copy.view()), set_(graph_.index_bound()), members_(set_.size()) {
@@ -118,7 +120,8 @@ private:
     std::vector<std::vector<id>> members_;
 };
 
-/// The contracted graph as a Boost graph, made anew after every merge, and a search over it for every question.
+/// The second rival: the contracted graph as a Boost graph, made anew after every merge, and a search over it for every
+/// question.
 class rebuilt_graph {
 public:
     explicit rebuilt_graph(const step& s) : base_(s.copy.view()), set_(base_.index_bound()) {
@@ -184,14 +187,14 @@ void measure(id size, double seconds, bool rivals) {
     }
     std::vector<attempt> accepted, refused;
     for (const attempt& a : attempts) (a.accepted ? accepted : refused).push_back(a);
-    // The floor of a refusal: two ends of either collective are looked up, in the records of all vertices.
+    // The floor of a refusal: the two ends of both collectives are looked up in the records of all vertices.
     struct alignas(32) record {
         id root;
     };
     std::vector<record> records(s.nodes.size());
     for (id v = 0; v < records.size(); ++v) records[v].root = v;
 
-    // Two questions per attempt, both ways between nodes some layers apart.
+    // There are two questions for each attempt, in both directions between nodes some layers apart.
     std::vector<std::pair<id, id>> questions;
     std::uint64_t random = 1;
     for (const attempt& a : attempts)

@@ -1,6 +1,6 @@
-// What planning a captured step costs, and what it achieves: make_task_graph and list_schedule, certificate included,
-// in the peak of the input order, in 1.1 times that, and with unlimited memory. Reading the file is not part of it
-// (see parse.cpp). Times are processor time of this thread, the least of several runs on a warm cache.
+// Measures what planning a captured step costs, and what it achieves: make_task_graph and list_schedule, certificate
+// included, in the peak of the input order, in 1.1 times that, and with unlimited memory. Reading the file is not part
+// of it (see parse.cpp). Times are processor time of this thread, the least of several runs on a warm cache.
 //
 // The floor is what the machine needs to touch such a graph at all: one longest-path sweep over its dependences, and
 // one copy of the task graph. Both are printed beside the figures, because they vary with the machine and its load as
@@ -24,8 +24,9 @@
 
 namespace {
 
-/// Quoted, not measured here: PyTorch 2.15, `schedule_overlap_bucketing` with these costs, as published with the
-/// captured steps. Seconds of its pass (on another machine of this class), and the step that it makes.
+/// A result that is quoted and not measured here: PyTorch 2.15, `schedule_overlap_bucketing` with these costs, as
+/// published with the captured steps. It has the seconds of the pass (on another machine of this class) and the
+/// makespan that it reaches.
 struct quoted_result {
     std::string_view name;
     double pass_seconds;
@@ -121,7 +122,7 @@ bool report(const std::string& path, const settings& effort) {
     return true;
 }
 
-/// The steps in `folder`, but not what other systems made of them; by name.
+/// The steps in `folder`, by name, without what other systems have made of them.
 void add_steps(const std::filesystem::path& folder, std::vector<std::string>& paths) {
     std::error_code ignored;
     std::vector<std::string> found;

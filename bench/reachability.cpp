@@ -1,10 +1,10 @@
-// What it costs to know who reaches whom: building the index and asking it, on captured and synthetic steps and on the
-// families that break indices made for long thin graphs; against Boost.Graph on the same graphs in the same run, which
-// searches anew for every question (breadth_first_search, left as soon as the answer is known) or forms the closure
-// (transitive_closure). Its graph is the compact compressed_sparse_row_graph wherever the algorithm takes one. Every
-// answer of a rival is compared with ours. Questions are uniformly random pairs in topological order.
+// Measures what it costs to know who reaches whom: building the index and asking it, on captured and synthetic steps
+// and on the families that break indices made for long thin graphs. The rival is Boost.Graph, on the same graphs in the
+// same run. It searches anew for every question (breadth_first_search, left as soon as the answer is known) or forms
+// the closure (transitive_closure). Its graph is the compact compressed_sparse_row_graph wherever the algorithm takes
+// one. Every answer of the rival is compared with ours. Questions are uniformly random pairs in topological order.
 //
-// Floor: one sweep of a longest path over the same rows; a dependent load that misses the caches.
+// The floors are one sweep of a longest path over the same rows, and a dependent load that misses the caches.
 
 #include <malloc.h>
 #include <sys/mman.h>
@@ -59,7 +59,7 @@ pairs questions(const bench::plain_graph& g, std::uint32_t count) {
     return all;
 }
 
-/// Nanoseconds of a load whose address the load before it gave, from `bytes` of memory.
+/// Nanoseconds for a load from `bytes` of memory whose address comes from the load before it.
 double dependent_load(std::size_t bytes) {
     std::vector<std::uint32_t> next(bytes / 64 * 16);
     const auto lines = static_cast<std::uint32_t>(next.size() / 16);
@@ -91,7 +91,7 @@ const char* name_of(reachability_kind kind) {
     return "?";
 }
 
-/// Nanoseconds per question. Gives up after a second, so that searches over whole graphs end.
+/// Nanoseconds per question. It gives up after a second, so that searches over whole graphs come to an end.
 template <class Index>
 double time_questions(Index& index, const pairs& all, const settings& effort) {
     std::size_t count = 0, yes = 0;
@@ -190,7 +190,7 @@ bool search(const boost_rows& b, std::size_t u, std::size_t v, std::vector<boost
     std::exit(1);
 }
 
-/// Seconds of our topological_sort and of theirs.
+/// The seconds of our topological_sort and of Boost's.
 std::pair<double, double> time_sorts(const bench::plain_graph& g, const boost_rows& b,
                                      std::vector<boost::default_color_type>& colour, const settings& effort) {
     const auto least = [&](auto work) { return bench::least_seconds(work, effort.runs, effort.seconds); };
@@ -257,7 +257,7 @@ struct growth {
            touch = 0;  // floors of building: a sweep, and writing 8 bytes per node where nothing was written
 };
 
-/// Seconds to write memory that the process has not had before.
+/// The seconds that it takes to write memory that the process has not had before.
 double first_touch(std::size_t bytes) {
     const double before = bench::thread_seconds();
     void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -269,7 +269,7 @@ double first_touch(std::size_t bytes) {
     return seconds;
 }
 
-/// In a process of its own: cold caches, fresh memory.
+/// Measures growth in a process of its own, with cold caches and fresh memory.
 growth measure_apart(std::uint32_t nodes, const settings& effort) {
     int channel[2];
     if (pipe(channel) != 0) std::abort();
@@ -292,7 +292,7 @@ growth measure_apart(std::uint32_t nodes, const settings& effort) {
         f.sweep = bench::thread_seconds() - before;
         malloc_trim(0);
         f.touch = first_touch(std::size_t{8} * g.size());
-        malloc_trim(0);  // or the index would live in what the generator has freed
+        malloc_trim(0);  // otherwise the index would live in what the generator has freed
         const double resident = bench::measure_resident_memory().now;
         bench::reset_peak_memory();
         before = bench::thread_seconds();

@@ -1,7 +1,7 @@
-// How planning grows: synthetic training steps of ten thousand to a million nodes, planned in the peak of their own
-// input order and with unlimited memory. Planning is make_task_graph and list_schedule, certificate included. Every
-// figure comes from a process of its own, so that memory is honest and caches are cold; times are processor time of
-// the planning thread, the least of the runs.
+// Measures how planning grows: synthetic training steps of ten thousand to a million nodes, planned in the peak of
+// their own input order and with unlimited memory. Planning is make_task_graph and list_schedule, certificate included.
+// Every figure comes from a process of its own, so that memory is honest and caches are cold. Times are processor time
+// of the planning thread, the least of the runs.
 //
 // The floor is what the machine needs to touch such a graph at all: one longest-path sweep over its dependences, and
 // one copy of the task graph.
@@ -24,7 +24,7 @@
 
 namespace {
 
-/// What a child process reports. Seconds and bytes.
+/// What a child process reports, in seconds and bytes.
 struct figures {
     double nodes = 0;
     double build = 0, schedule = 0;                // make_task_graph, list_schedule
@@ -69,7 +69,7 @@ figures measure(std::uint32_t nodes, stretto::memory_budget limit) {
     return f;
 }
 
-/// Runs `measure` in a child. The least of every time over `runs`; the rest is the same in each.
+/// Runs `measure` in a child process. Of every time it takes the least over `runs`; the rest is the same in each run.
 figures measure_apart(std::uint32_t nodes, stretto::memory_budget limit, int runs) {
     figures least;
     for (int run = 0; run < runs; ++run) {
@@ -99,7 +99,7 @@ figures measure_apart(std::uint32_t nodes, stretto::memory_budget limit, int run
     return least;
 }
 
-/// Slope of the least-squares line through (log nodes, log seconds).
+/// The slope of the least-squares line through (log nodes, log seconds).
 double growth_exponent(const std::vector<figures>& all) {
     double x = 0, y = 0, xx = 0, xy = 0;
     for (const figures& f : all) {

@@ -1,4 +1,4 @@
-// What a benchmark is told on its command line.
+// What the command line tells a benchmark.
 #ifndef STRETTO_BENCH_SUPPORT_ARGUMENTS_HPP
 #define STRETTO_BENCH_SUPPORT_ARGUMENTS_HPP
 
@@ -11,12 +11,12 @@
 namespace bench {
 
 struct arguments {
-    bool smoke = false;                ///< for a moment, so that it stays alive
+    bool smoke = false;                ///< runs only for a moment, to show that it is alive
     std::vector<std::uint32_t> sizes;  ///< of graphs, in nodes
 };
 
-/// Reads `[--smoke] [NODES...]`, at most `most_nodes` each; `[--smoke]` if that is 0. Anything else ends the program
-/// with its usage and status 2.
+/// Reads `[--smoke] [NODES...]`, each at most `most_nodes`; only `[--smoke]` if that is 0. Anything else ends the
+/// program with its usage and status 2.
 [[nodiscard]] inline arguments read_arguments(int argc, char** argv, std::uint32_t most_nodes = 0) {
     arguments given;
     for (int k = 1; k < argc; ++k) {

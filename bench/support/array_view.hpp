@@ -10,8 +10,8 @@
 
 namespace bench {
 
-/// Of a step in arrays: `reads` and `readers` are rows, nodes are their numbers, and every node has one result, named
-/// like itself.
+/// A view of a step in arrays: `reads` and `readers` are rows, nodes are their numbers, and every node has one result,
+/// named like itself.
 template <class Step>
 struct array_view {
     using vertex_type = std::uint32_t;

@@ -1,4 +1,4 @@
-// The captured steps beside the checkout, as plain graphs.
+// Finds the captured steps beside the checkout and reads them as plain graphs.
 #ifndef STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
 #define STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
 
@@ -21,8 +21,8 @@ struct named_graph {
     plain_graph graph;
 };
 
-/// The steps in `examples/graphs`, and in `../shared/graphs` beside the checkout if that exists; not what other systems
-/// made of them. By folder and name. A file that cannot be read ends the program.
+/// The steps in `examples/graphs`, and in `../shared/graphs` beside the checkout if that exists, by folder and name,
+/// without what other systems have made of them. A file that cannot be read ends the program.
 [[nodiscard]] inline std::vector<named_graph> captured_steps(const std::filesystem::path& checkout) {
     std::vector<named_graph> steps;
     for (const auto& folder : {checkout / "examples/graphs", checkout / "../shared/graphs"}) {

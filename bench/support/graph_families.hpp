@@ -16,7 +16,8 @@
 
 namespace bench {
 
-/// Ids in topological order, rows in both directions. A view of it is valid as long as it stays where it is.
+/// A graph as ids in topological order, with rows in both directions. A view of it is valid as long as it stays where
+/// it is.
 struct plain_graph {
     stretto::index_lists predecessors, successors;
 
@@ -25,8 +26,8 @@ struct plain_graph {
     [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
 };
 
-/// What a look at every edge costs, as a floor: the level of every vertex, ids being in topological order. Returns the
-/// highest.
+/// The floor of a look at every edge: computes the level of every vertex, where ids are in topological order, and
+/// returns the highest.
 inline std::uint32_t sweep(stretto::snapshot_view g, std::vector<std::uint32_t>& level) {
     std::uint32_t highest = 0;
     for (std::uint32_t v = 0; v < g.index_bound(); ++v) {
@@ -94,7 +95,7 @@ template <stretto::dependence_graph G>
     return out.finish();
 }
 
-/// From, to; by rows of successors.
+/// The edges as pairs (from, to), sorted by the rows of successors.
 [[nodiscard]] inline std::vector<std::pair<std::uint32_t, std::uint32_t>> edges_of(const plain_graph& g) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     for (std::uint32_t u = 0; u < g.size(); ++u)
@@ -102,7 +103,7 @@ template <stretto::dependence_graph G>
     return edges;
 }
 
-/// The same graph under ids in no order; rows ascend, as those of a snapshot.
+/// The same graph under ids in a random order. Rows ascend, as those of a snapshot do.
 [[nodiscard]] inline plain_graph shuffled_ids(const plain_graph& g, std::uint64_t seed) {
     std::vector<std::uint32_t> id(g.size()), vertex(g.size());
     for (std::uint32_t v = 0; v < g.size(); ++v) id[v] = v;
@@ -134,8 +135,8 @@ template <stretto::dependence_graph G>
     return out.finish();
 }
 
-/// `copies` of `g`, one behind the other, that share the vertices without predecessors, as micro-batches share
-/// parameters. `summed`: every vertex without successors is added up over the copies, as gradients are.
+/// `copies` of `g`, one after the other, that share the vertices without predecessors, as micro-batches share
+/// parameters. With `summed`, every vertex without successors is added up over the copies, as gradients are.
 [[nodiscard]] inline plain_graph replicas(const plain_graph& g, std::uint32_t copies, bool summed = false) {
     detail::row_writer out;
     std::vector<std::uint32_t> shared(g.size()), id(g.size()), sum(g.size());

@@ -9,15 +9,16 @@
 
 namespace bench {
 
-/// Seconds this thread has computed, page faults included. On a machine that others use as well, wall time measures
-/// them; this does not, except for the caches they share.
+/// The seconds that this thread has computed, page faults included. On a machine that others use as well, wall time
+/// measures the others too; this does not, except for the caches that they share.
 [[nodiscard]] inline double thread_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// The least of several runs of `work`, in seconds: noise only ever adds. At least `runs`, and at least `seconds` long.
+/// The least time of several runs of `work`, in seconds, because noise only ever adds. There are at least `runs` runs,
+/// and they take at least `seconds` together.
 template <class Work>
 [[nodiscard]] double least_seconds(Work work, int runs = 5, double seconds = 0.05) {
     double least = 1e300, total = 0;
@@ -37,7 +38,7 @@ void keep(const T& value) {
     asm volatile("" : : "r"(&value) : "memory");
 }
 
-/// Resident memory of this process in bytes, now and at its peak since `reset_peak`.
+/// The resident memory of this process in bytes, now and at its peak since `reset_peak_memory`.
 struct resident_memory {
     double now = 0, peak = 0;
 };
@@ -56,7 +57,7 @@ struct resident_memory {
     return m;
 }
 
-/// Lets the peak begin at what is resident now. (Where /proc forbids it, the peak of the whole process remains.)
+/// Lets the peak begin at what is resident now. (Where /proc forbids that, the peak of the whole process remains.)
 inline void reset_peak_memory() {
     if (std::FILE* clear = std::fopen("/proc/self/clear_refs", "w")) {
         std::fputs("5", clear);

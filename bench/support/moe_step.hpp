@@ -158,7 +158,7 @@ private:
         region_ = region;
         return view(kernel({view(in), view(gather(m))}));
     }
-    /// Gradient of the input; that of the weight goes to its owner.
+    /// The gradient of the input; the gradient of the weight goes to its owner.
     node apply_backward(const linear& m, node gradient) {
         const node flat = view(gradient);
         const node of_weight = add(row_rule::total, {view(flat), view(m.in)});

@@ -135,13 +135,13 @@ private:
     }
     static std::int32_t transfer_us(std::int32_t kib) { return 20 + kib / 100; }
 
-    /// A whole weight from its shards.
+    /// Gathers a whole weight from its shards.
     node gather(const weight& w) {
         const node cast = kernel(3 + w.kib / 4096, w.kib / 16, {w.shard});
         const node whole = move(view(cast), transfer_us(w.kib), w.kib, stretto::collective_kind::all_gather, fsdp);
         return view(view(whole));
     }
-    /// A gradient to the rank that owns the shard.
+    /// Sends a gradient to the rank that owns the shard.
     node reduce(node gradient, std::int32_t kib) {
         const node cast = kernel(4 + kib / 2048, kib, {view(gradient)});
         const node sum = move(cast, transfer_us(kib), kib / 8, stretto::collective_kind::reduce_scatter, fsdp);
@@ -152,7 +152,7 @@ private:
         m = {w, in, us, in_kib};
         return view(kernel(us, out_kib, {view(in), view(gather(w))}));
     }
-    /// Gradient of the input; that of the weight goes to its owner.
+    /// The gradient of the input; the gradient of the weight goes to its owner.
     node apply_backward(const linear& m, node gradient) {
         const node flat = view(gradient);
         const node transposed = view(flat);
