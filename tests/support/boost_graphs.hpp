@@ -1,6 +1,6 @@
-// The same graph as Boost graphs of several types, as a type list. `IR ir(n, edges)` has vertices 0 .. n-1 in program
-// order and the edges, given as pairs of positions, in the given order; `ir.view()` is a dependence_graph whose numbers
-// are the positions; `ir.vertex(i)` is vertex i.
+// The same graph as Boost graphs of several types, as a type list. `IR ir(n, edges)` has the vertices 0 .. n-1 in
+// program order, and the edges, given as pairs of positions, in the given order. `ir.view()` is a dependence_graph
+// whose numbers are the positions, and `ir.vertex(i)` is vertex i.
 #ifndef STRETTO_TESTS_SUPPORT_BOOST_GRAPHS_HPP
 #define STRETTO_TESTS_SUPPORT_BOOST_GRAPHS_HPP
 
@@ -58,7 +58,7 @@ protected:
     std::vector<vertex_type> vertices_;
 };
 
-/// Numbers stored in the graph.
+/// A type whose numbers are stored in the graph.
 class boost_property_nodes : public boost_nodes<boost::vecS, boost::property<boost::vertex_index_t, std::size_t>> {
 public:
     boost_property_nodes(std::size_t n, const index_pairs& edges) : boost_nodes(n, edges) {
@@ -67,7 +67,7 @@ public:
     stretto::boost_view<graph> view() const { return stretto::boost_view(graph_); }
 };
 
-/// Numbers in a map beside it.
+/// A type whose numbers are in a map beside the graph.
 class boost_mapped_nodes : public boost_nodes<boost::listS> {
 public:
     using numbers = std::map<vertex_type, std::size_t>;
@@ -82,7 +82,7 @@ private:
     numbers numbers_;
 };
 
-/// Numbers of ours.
+/// A type whose numbers come from views::numbered.
 class boost_numbered_nodes : public boost_nodes<boost::vecS> {
 public:
     boost_numbered_nodes(std::size_t n, const index_pairs& edges)

@@ -16,7 +16,7 @@
 
 namespace support {
 
-/// Inputs by name, so that two forms of a step get the same: a value for each rank.
+/// Inputs by name, with a value for each rank, so that two forms of a step get the same ones.
 using named_inputs = std::map<std::string, std::vector<stretto::aten::interpreted_value>, std::less<>>;
 
 named_inputs make_named_inputs(const stretto::capture& step, const stretto::capture_tensors& tensors, std::size_t ranks,
@@ -34,7 +34,8 @@ struct agreement {
     std::string where;
 };
 
-/// Of outputs, and of what was written to inputs. Checks that shapes are the same, and all that is no float.
+/// Compares outputs, and what was written to inputs. It checks that shapes are the same, and everything that is not a
+/// float.
 agreement compare_runs(const stretto::aten::interpretation& a, const stretto::aten::interpretation& b);
 
 }  // namespace support

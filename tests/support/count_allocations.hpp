@@ -1,4 +1,5 @@
-// Counts the allocations of a test binary, by replacing operator new. For one translation unit of it.
+// Counts the allocations of a test binary by replacing operator new. Only one translation unit of a binary may include
+// it.
 #ifndef STRETTO_TESTS_SUPPORT_COUNT_ALLOCATIONS_HPP
 #define STRETTO_TESTS_SUPPORT_COUNT_ALLOCATIONS_HPP
 
@@ -10,7 +11,7 @@ namespace support {
 
 inline std::size_t allocations = 0;
 
-/// How often `f` allocates.
+/// The number of allocations that `f` makes.
 template <class F>
 std::size_t allocations_of(F f) {
     const std::size_t before = allocations;
@@ -20,7 +21,7 @@ std::size_t allocations_of(F f) {
 
 }  // namespace support
 
-// Out of line, or the compiler pairs malloc with delete and warns.
+// These are not inlined, or the compiler would pair malloc with delete and warn.
 [[gnu::noinline]] void* operator new(std::size_t size) {
     ++support::allocations;
     void* const memory = std::malloc(size == 0 ? 1 : size);

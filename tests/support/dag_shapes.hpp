@@ -25,7 +25,7 @@ struct dag_shape {
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(predecessors.rows()); }
     [[nodiscard]] stretto::snapshot_view view() const { return {successors, predecessors}; }
 
-    /// The same graph under other ids, in no particular order.
+    /// The same graph under other ids, in a random order.
     [[nodiscard]] dag_shape renamed(std::uint64_t seed) const {
         const std::vector<std::uint32_t> id = shuffled(size(), seed);
         std::vector<std::vector<std::uint32_t>> reads(size());
@@ -44,7 +44,7 @@ private:
     }
 };
 
-/// One vertex behind the other.
+/// A chain: every vertex reads the one before it.
 inline dag_shape path_shape(std::uint32_t length) {
     stretto::index_lists reads;
     for (std::uint32_t v = 0; v < length; ++v) {
@@ -54,8 +54,8 @@ inline dag_shape path_shape(std::uint32_t length) {
     return dag_shape(std::move(reads));
 }
 
-/// A chain of `length`, with a branch of three vertices that leaves it at every fifth, one that joins it at every
-/// seventh, and every eleventh vertex read again `skip` further on.
+/// A chain of `length` vertices. A branch of three vertices leaves it at every fifth vertex, one joins it at every
+/// seventh, and every eleventh vertex is read again `skip` vertices further on.
 inline dag_shape spine_with_branches(std::uint32_t length, std::uint32_t skip = 20) {
     std::vector<std::vector<std::uint32_t>> reads(1);
     std::vector<std::uint32_t> spine{0};
@@ -73,7 +73,7 @@ inline dag_shape spine_with_branches(std::uint32_t length, std::uint32_t skip = 
     return dag_shape(reads);
 }
 
-/// `copies` of a graph that share what has no predecessors. Copy after copy.
+/// `copies` of a graph, one after the other, that share the vertices without predecessors.
 inline dag_shape replicated(const dag_shape& g, std::uint32_t copies) {
     std::vector<std::vector<std::uint32_t>> reads;
     std::vector<std::uint32_t> id(g.size());
@@ -83,7 +83,7 @@ inline dag_shape replicated(const dag_shape& g, std::uint32_t copies) {
             id[v] = static_cast<std::uint32_t>(reads.size());
             std::vector<std::uint32_t> row;
             for (std::uint32_t u : g.predecessors[v])
-                // Of the first copy, shared vertices keep their ids; all others were renamed above.
+                // In the first copy, shared vertices keep their ids; all others were renamed above.
                 row.push_back(id[u]);
             reads.push_back(std::move(row));
         }
@@ -121,7 +121,8 @@ inline dag_shape star_shape(std::uint32_t consumers) {
     return dag_shape(reads);
 }
 
-/// Who reaches whom: a bit for every pair of ids. Takes the ids in topological order.
+/// The closure: a bit for every pair of ids, set if the first reaches the second. It takes the ids in topological
+/// order.
 class closure_bits {
 public:
     template <class Order>

@@ -1,4 +1,4 @@
-// Death tests: runs something in a child process and tells how it ended.
+// Death tests: runs something in a child process and says how it has ended.
 #ifndef STRETTO_TESTS_SUPPORT_DIES_HPP
 #define STRETTO_TESTS_SUPPORT_DIES_HPP
 
@@ -11,7 +11,7 @@
 
 namespace support {
 
-/// What `f` wrote to stderr before it aborted; "survived" if it did not abort.
+/// What `f` has written to stderr before it aborted, or "survived" if it did not abort.
 template <class F>
 std::string last_words(F f) {
     int ends[2];

@@ -1,5 +1,6 @@
-// Arbitrary directed multigraphs, cycles and self-loops included, listed in an arbitrary program order and numbered
-// against it: for tests of pure graph algorithms. And the plainest possible description of any view: its edges.
+// Arbitrary directed multigraphs, cycles and self-loops included, which are listed in an arbitrary program order and
+// numbered against it, for tests of pure graph algorithms; and the plainest possible description of any view, which is
+// its edges.
 #ifndef STRETTO_TESTS_SUPPORT_EDGE_GRAPH_HPP
 #define STRETTO_TESTS_SUPPORT_EDGE_GRAPH_HPP
 
@@ -46,7 +47,7 @@ struct edge_graph_view {
 };
 static_assert(stretto::dependence_graph<edge_graph_view>);
 
-/// Up to 30 vertices in a random order. Acyclic ones need not be listed in topological order either.
+/// A random graph of up to 30 vertices in a random order. Acyclic ones need not be listed in topological order either.
 rc::Gen<edge_graph> random_edge_graphs(bool acyclic);
 
 using index_pairs = std::vector<std::pair<std::size_t, std::size_t>>;
@@ -71,7 +72,7 @@ std::vector<std::size_t> indices_of(G g) {
 
 }  // namespace support
 
-// Drawing from a generator instantiates much of rapidcheck; once is enough.
+// Drawing from a generator instantiates much of rapidcheck, so it is done in one file.
 extern template class rc::Gen<support::edge_graph>;
 
 #endif

@@ -1,5 +1,5 @@
-// The rules of a legal program, written a second time and without cleverness: the oracle for the random programs,
-// and for every schedule that reorders one.
+// The rules of a legal program, written a second time and without cleverness. They are the oracle for the random
+// programs, and for every schedule that reorders one.
 #ifndef STRETTO_TESTS_SUPPORT_LEGALITY_HPP
 #define STRETTO_TESTS_SUPPORT_LEGALITY_HPP
 
@@ -15,12 +15,13 @@ namespace support {
 /// one of its own; a view that aliases nothing is a shape and has none.
 std::vector<std::vector<std::vector<std::uint32_t>>> storages_of(const toy_program& p);
 
-/// Empty if running the operations in `order` is legal and computes what program order computes; else the reason.
-/// Every operation runs once and behind what it reads; accesses to a storage of which one writes keep their program
-/// order; and what a collective reads or writes is not written, what it writes not read, before a wait for it.
+/// Empty if running the operations in `order` is legal and computes what program order computes; otherwise the reason
+/// why not. Every operation must run once and after what it reads. Accesses to the same storage, of which at least one
+/// writes, must keep their program order. What a collective reads or writes must not be written before a wait for it,
+/// and what it writes must not be read.
 std::string violation(const toy_program& p, const std::vector<std::uint32_t>& order);
 
-/// As above, for program order itself.
+/// The same for program order itself.
 std::string violation(const toy_program& p);
 
 }  // namespace support

@@ -8,7 +8,7 @@
 
 namespace support {
 
-/// The rules that a plan for a step breaks, one a line; nothing if it keeps them all. Memory is not limited.
+/// The rules that a plan for a step breaks, one in each line; empty if it keeps them all. Memory is not limited.
 std::string complaints_about(const stretto::capture& step, const stretto::capture& plan);
 
 }  // namespace support

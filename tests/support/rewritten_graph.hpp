@@ -1,5 +1,5 @@
-// A graph that is merged and extended, the plain way: a list of edges, a group for every vertex, and a search from
-// scratch for every question. The oracle of what follows a graph while it is rewritten.
+// A graph that is merged and extended the plain way: a list of edges, a group for every vertex, and a search from
+// scratch for every question. It is the oracle for whatever follows a graph while it is rewritten.
 #ifndef STRETTO_TESTS_SUPPORT_REWRITTEN_GRAPH_HPP
 #define STRETTO_TESTS_SUPPORT_REWRITTEN_GRAPH_HPP
 
@@ -15,7 +15,7 @@
 
 namespace support {
 
-/// Listed in the order of its ids.
+/// The graph, listed in the order of its ids.
 inline edge_graph graph(std::uint32_t size, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges) {
     return {size, std::move(edges), shuffled(size, 0)};
 }
@@ -77,7 +77,7 @@ struct rewritten_graph {
     }
     bool has_edge(id u, id v) const { return std::count(edges.begin(), edges.end(), std::pair(u, v)) > 0; }
 
-    /// Neighbours on `path` are an edge or members of one group.
+    /// Whether `path` leads from `from` to `to`: two neighbours on it are the ends of an edge or members of one group.
     bool is_path(const std::vector<id>& path, id from, id to) const {
         if (path.empty() || path.front() != from || path.back() != to) return false;
         for (std::size_t k = 1; k < path.size(); ++k)
@@ -85,8 +85,8 @@ struct rewritten_graph {
                 return false;
         return true;
     }
-    /// The witness is what it says, and its path really closes a cycle once every vertex in `one` is one vertex: it
-    /// leaves that vertex and comes back.
+    /// Whether the witness is what it says, and its path really closes a cycle once every vertex in `one` is the same
+    /// vertex: it must leave that vertex and come back.
     bool blocks_merge(const stretto::blocking_path<id>& witness, const std::vector<id>& path,
                       const std::vector<id>& one) const {
         const auto inside = [&](id v) {
@@ -96,7 +96,7 @@ struct rewritten_graph {
                has_edge(witness.from, witness.via) && inside(witness.from) && inside(witness.to) &&
                !inside(witness.via);
     }
-    /// `leaders`, one for every group and in the order given, come after all that they depend on.
+    /// Whether `leaders`, one for every group and in the order given, come after everything that they depend on.
     bool is_order(const std::vector<id>& leaders) const {
         std::vector<std::size_t> position(group.size(), SIZE_MAX);
         for (std::size_t k = 0; k < leaders.size(); ++k) {
@@ -111,7 +111,7 @@ struct rewritten_graph {
     }
 };
 
-/// A graph of up to 16 vertices and some operations on it, decoded from bytes so that it shrinks: every list of bytes
+/// A graph of up to 16 vertices and some operations on it, decoded from bytes so that it shrinks. Every list of bytes
 /// stands for something legal.
 class byte_reader {
 public:
@@ -124,7 +124,8 @@ private:
     std::size_t at_ = 0;
 };
 
-/// Edges lead from lower vertices to higher ones; the listing is shuffled, and so not topological as a rule.
+/// The graph. Edges lead from lower vertices to higher ones; the listing is shuffled, and so it is usually not
+/// topological.
 inline edge_graph small_acyclic_graph(byte_reader& bytes) {
     edge_graph g;
     g.size = 1 + bytes.next() % 16;

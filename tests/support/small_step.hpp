@@ -17,7 +17,7 @@
 
 namespace support {
 
-/// A step of a few operations on f32; an extent -4 is the four tokens, s.
+/// A step of a few operations on f32. An extent of -4 stands for the four tokens, s.
 struct small_step {
     std::string nodes;
     std::vector<std::string> names;
@@ -68,7 +68,7 @@ struct small_step {
     }
 };
 
-/// x, four tokens, and a weight.
+/// A step with two inputs: x, four tokens, and a weight.
 inline small_step two_inputs() {
     return small_step().add("x", "placeholder", "input", {}, {-4, 3}).add("w", "placeholder", "input", {}, {3, 3});
 }

@@ -1,5 +1,5 @@
-// Random tensor programs for any number of tokens, from bytes: the same bytes give the same program, once for all
-// tokens and once for those of a chunk. Extents are so many a token, or fixed.
+// Random tensor programs for any number of tokens, decoded from bytes: the same bytes give the same program for all
+// tokens and for those of a chunk. An extent is so many elements per token, or fixed.
 #ifndef STRETTO_TESTS_SUPPORT_TENSOR_STEPS_HPP
 #define STRETTO_TESTS_SUPPORT_TENSOR_STEPS_HPP
 
@@ -27,13 +27,13 @@ struct step_operation {
     std::string operation, arguments;
     op_kind kind = op_kind::compute;
     std::vector<std::uint32_t> reads;
-    std::vector<step_shape> shapes = {};  ///< of the components; none: a number
+    std::vector<step_shape> shapes = {};  ///< of the components; empty for a number
     std::vector<element_type> elements = {};
     bool aliases = false;  ///< shares storage with the first of reads
     bool writes = false;   ///< writes that storage in place
     std::uint32_t storage = 0;
     double bound = 0;          ///< on the absolute values
-    step_extent limit = {};    ///< of integers: they are positions among so many; 0: they are not
+    step_extent limit = {};    ///< for integers that are positions: the number of positions; 0 if they are none
     bool overlapping = false;  ///< several elements in one place
 };
 
@@ -252,7 +252,7 @@ inline void step_maker::draw_view(std::uint32_t a) {
         return void(view("aten.reshape.default", "%0 " + text(s), a, s));
     }
     if (how == 3 && s[d].per_token > 0 && s[d].per_token % 2 == 0 && s[d].fixed == 0) {
-        const bool inner = pick(4) != 0;  // the other way round the rows of a token are far apart
+        const bool inner = pick(4) != 0;  // with the other one the rows of a token are far apart
         const step_extent rest = token(s[d].per_token / 2);
         s[d] = inner ? rest : fixed(2);
         s.insert(s.begin() + at + 1, inner ? fixed(2) : rest);
@@ -330,7 +330,7 @@ inline std::uint32_t step_maker::extent_of(std::uint32_t a, std::size_t d) {
     step_operation size{"aten.sym_size.int", "%0 " + std::to_string(d), op_kind::view, {a}};
     return push(std::move(size), most(shape(a)[d]));
 }
-/// The numbers of the rows of a along d.
+/// The numbers of the rows of `a` along `d`.
 inline std::uint32_t step_maker::number_rows(std::uint32_t a, std::size_t d) {
     const step_extent rows = shape(a)[d];
     const std::uint32_t n = extent_of(a, d);
@@ -376,7 +376,7 @@ inline void step_maker::draw_sorting(std::uint32_t a) {
     all_[inverse].limit = s[0];
 }
 
-/// The program for so many tokens, without its inputs.
+/// The program for `tokens` tokens, without its inputs.
 inline tensor_program program_for(const std::vector<step_operation>& step, std::int64_t tokens) {
     tensor_program p;
     for (std::uint32_t v = 0; v < step.size(); ++v) {
