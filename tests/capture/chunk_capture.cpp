@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -238,6 +239,26 @@ TEST_CASE("nodes that cannot be chunked, and what would help") {
     CHECK(complaint(writes, {{{2, 4}, {2, 2}}}) ==
           "node 2 (a): is read outside of the region by early before the region has written it for the last time; take "
           "the reader into the region, or leave the writes out");
+}
+
+TEST_CASE("recorded shapes that contradict their operators") {
+    const auto check = [](std::initializer_list<int> recorded) {
+        const small_step wrong = two_inputs()
+                                     .add("a", "aten.neg.default", "compute", {"x"}, recorded)
+                                     .add("b", "aten.neg.default", "compute", {"x"}, {-4, 3})
+                                     .add("out", "output", "output", {"a", "b"}, {});
+        for (const std::int64_t slices_from : {std::int64_t{0}, INT64_MAX}) {
+            CAPTURE(slices_from);
+            const regions all = {{wrong.region, {1, 3}}};
+            const std::string refusal = complaint(wrong, all, {.slices_from = slices_from});
+            CHECK_MESSAGE(says(refusal, "node 2 (a): cannot run per chunk: its result would be cut"), refusal);
+            CHECK(complaint(wrong, all, {.skip_refused = true, .slices_from = slices_from}) == "none");
+        }
+    };
+    check({});
+    check({3});
+    check({3, 3});
+    check({0});
 }
 
 TEST_CASE("rows on their way between ranks do not leave a region") {

@@ -116,6 +116,41 @@ TEST_CASE("a reason owns its text") {
     CHECK(by_model->detail == "operation 2: a row depends on all before it");
 }
 
+/// As the model of rows, but the results of some operations are said to be in a state that they cannot be in.
+struct mistaken_chunk_model : support::row_chunk_model {
+    chunk_state state;
+
+    explicit mistaken_chunk_model(chunk_state s) : state(s) {}
+
+    chunk_verdict combine_rule(row_op* v, std::int64_t rows, std::span<const chunk_state> in,
+                               std::span<chunk_state> out) const {
+        const chunk_verdict verdict = support::row_chunk_model::combine_rule(v, rows, in, out);
+        if (v->what == does::scale) out[0] = state;
+        return verdict;
+    }
+};
+
+TEST_CASE("results in states that do not fit their shapes are refused") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 3);  // a scaled x has four rows, whatever the program says
+    p.append(does::output, {y}, 1);
+    const regions all = {{{y}, {2, 2}}};
+    const tokens rows = {{x, 0}};
+    using kind = chunk_state::kind;
+    for (const chunk_state& wrong :
+         {chunk_state{kind::sliced, 0}, chunk_state{kind::sliced, 1}, chunk_state{kind::sliced, -3},
+          chunk_state{kind::permuted, 1}, chunk_state{kind::opaque, 7}, chunk_state{kind::sliced, -1}}) {
+        const auto made = plan_chunks(support::row_view{&p}, support::row_model{}, mistaken_chunk_model(wrong),
+                                      std::span<const chunk_region<row_op*>>(all),
+                                      std::span<const token_dimension<row_op*>>(rows), {.skip_refused = true});
+        REQUIRE(made);
+        CHECK(made->empty());
+        CHECK(refused(*made) == std::vector<row_op*>{y});
+        CHECK(made->refused[0].why.detail.starts_with("its result would be cut"));
+    }
+}
+
 TEST_CASE("a block of two operations in two chunks") {
     row_program p;
     row_op* x = p.append(does::input, {}, 6);

@@ -54,6 +54,30 @@ template <class G>
     return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail, {}, f.component};
 }
 
+/// The verdict of a model that lets operation v run per chunk, unless its results cannot be in these states: shapes
+/// that a program records may contradict its operators, and what is made of a plan indexes shapes by dimensions of
+/// states.
+template <class G, class C>
+[[nodiscard]] chunk_verdict checked_verdict(const numbered_chunk_program<G>& n, const C& chunks, std::uint32_t v,
+                                            std::int64_t tokens, std::span<const chunk_state> results,
+                                            chunk_verdict verdict) {
+    using kind = chunk_state::kind;
+    const chunk_state* s = results.data();
+    for (std::uint32_t x = n.p.first_result[v]; x < n.p.first_result[v + 1]; ++x) {
+        const bool tensor = chunks.components_of(n.values[x]) != 0;
+        for (std::uint32_t c = 0; c < n.p.components(x); ++c, ++s) {
+            const bool cut = s->what == kind::sliced || s->what == kind::permuted;
+            if (!cut && (s->what != kind::opaque || s->dim == -1)) continue;
+            const auto dim = static_cast<std::size_t>(s->dim);
+            if (!tensor || s->dim < 0 || dim >= chunks.rank(n.values[x], c))
+                return {false, "its result would be cut along a dimension that the program does not record"};
+            if (s->what == kind::sliced && chunks.extent(n.values[x], c, dim) % tokens != 0)
+                return {false, "its result would be cut, and the recorded extent is no multiple of the tokens"};
+        }
+    }
+    return verdict;
+}
+
 /// Writes down what a sweep has found.
 template <class G, class Sweep>
 class chunk_plan_writer {
@@ -157,7 +181,8 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
 
     auto rule = [&](std::uint32_t v, std::int64_t rows, std::span<const chunk_state> operands,
                     std::span<chunk_state> results) {
-        return chunks.combine_rule(n.vertices[v], rows, operands, results);
+        const chunk_verdict verdict = chunks.combine_rule(n.vertices[v], rows, operands, results);
+        return verdict.possible ? detail::checked_verdict(n, chunks, v, rows, results, verdict) : verdict;
     };
     auto extent = [&](std::uint32_t x, std::size_t dim) -> std::int64_t {
         if (chunks.components_of(n.values[x]) != 1 || dim >= chunks.rank(n.values[x], 0)) return -1;
