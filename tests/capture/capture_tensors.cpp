@@ -76,6 +76,20 @@ TEST_CASE("an operation whose arguments are not spelt has its operands") {
     CHECK(read->components(1).empty());
 }
 
+TEST_CASE("a node of more elements than anybody can have") {
+    const auto complaint = [](const std::string& shapes) {
+        const auto read = capture_tensors::read(
+            parsed(step_with(R"({"name":"b","op":"aten.neg.default","kind":"compute","inputs":[0],"outputs":[)" +
+                             shapes + R"(],"bytes":0,"ns":1})")));
+        return read ? "none" : read.error().message();
+    };
+    const std::string most = R"({"shape":[144115188075855872],"dtype":"c128"})",
+                      more = R"({"shape":[2,9223372036854775807,0],"dtype":"i8"})";
+    CHECK(complaint(most) == "none");
+    CHECK(complaint(most + "," + most).find("node 1 (b): outputs: have more than 2^57 elements") != std::string::npos);
+    CHECK(complaint(more).find("have more than 2^57 elements") != std::string::npos);
+}
+
 TEST_CASE("an element type that nobody has heard of is `other`") {
     CHECK(element_type_of("bf16") == element_type::bf16);
     CHECK(element_type_of("c128") == element_type::c128);

@@ -49,6 +49,16 @@ TEST_CASE("bytes of a tensor") {
     CHECK(size_of(element_type::f32, large) == std::int64_t{1} << 52);
 }
 
+TEST_CASE("more bytes than can be counted are as many as can be counted") {
+    const std::vector<std::int64_t> most{INT64_MAX}, many{1 << 30, 1 << 30, 1 << 30},
+        none{1 << 30, 1 << 30, 1 << 30, 0};
+    CHECK(size_of(element_type::i8, most) == INT64_MAX);
+    CHECK(size_of(element_type::f32, most) == INT64_MAX);
+    CHECK(size_of(element_type::f32, many) == INT64_MAX);
+    CHECK(size_of(element_type::f32, none) == 0);
+    CHECK(size_of(element_type::other, many) == 0);
+}
+
 TEST_CASE("an argument that says nothing is one left out") {
     constexpr stretto::tensor_argument none;
     static_assert(none.what == stretto::tensor_argument::form::none && none.integer == 0 && none.real == 0 &&

@@ -69,7 +69,7 @@ inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16"
 class capture_tensors {
 public:
     /// Fails on arguments or outputs that are not what the format says: a shape with a negative extent, "%7" of a node
-    /// that reads six.
+    /// that reads six; and on nodes with more than 2^57 elements, so that no size in bytes overflows.
     [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
         capture_tensors all;
         all.nodes_.resize(step.size());
@@ -99,7 +99,8 @@ private:
         const capture& step;
         detail::json_walk json;
         std::string buffer;
-        std::size_t operands = 0;  // of the node at hand
+        std::size_t operands = 0;                                         // of the node at hand
+        static constexpr double most_elements = 144'115'188'075'855'872;  // 2^57, of up to 16 bytes each
 
         bool read(std::uint32_t v) {
             node& n = all.nodes_[v];
@@ -107,11 +108,12 @@ private:
             json.node = v;
             json.node_name = step.name(v);
             std::vector<tensor_type> outputs;
+            double elements = 0;
             json.field = "outputs";
             if (!open(step.outputs(v), [&](detail::od::value x) {
                     return json.array(x, [&](detail::od::value tensor) {
                         outputs.emplace_back();
-                        return read_type(tensor, outputs.back());
+                        return read_type(tensor, outputs.back()) && add_elements(outputs.back(), elements);
                     });
                 }))
                 return false;
@@ -176,6 +178,14 @@ private:
             });
             type.shape = keep(all.extents_, shape);
             return whole;
+        }
+
+        /// Keeps products of extents, in any order and of whatever size an element has, far from what 64 bits hold.
+        bool add_elements(const tensor_type& type, double& elements) {
+            double own = 1;
+            for (std::int64_t extent : type.shape) own *= static_cast<double>(extent > 0 ? extent : 1);
+            return (elements += own) <= most_elements ||
+                   json.fail("have more than 2^57 elements", "extents of 0 count as 1 here");
         }
 
         bool read_list(detail::od::value v, std::span<const tensor_argument>& items) {

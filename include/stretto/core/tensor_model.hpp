@@ -20,10 +20,14 @@ struct tensor_type {
     element_type element = element_type::other;
 };
 
-/// Bytes of a tensor of that shape; 0 if the size of its elements is not known.
+/// Bytes of a tensor of that shape; 0 if the size of its elements is not known or an extent is 0. INT64_MAX if there
+/// are more than that. No extent is negative.
 [[nodiscard]] constexpr std::int64_t size_of(element_type element, std::span<const std::int64_t> shape) noexcept {
     std::int64_t size = size_of(element);
-    for (std::int64_t extent : shape) size *= extent;
+    for (std::int64_t extent : shape) {
+        if (extent == 0) return 0;
+        size = size > INT64_MAX / extent ? INT64_MAX : size * extent;
+    }
     return size;
 }
 [[nodiscard]] constexpr std::int64_t size_of(const tensor_type& type) noexcept {
