@@ -1,15 +1,13 @@
-// One operator on made-up operands: whole values and, for given states, their parts; and the check that parts of its
-// results have to do with the results what their states say. Written from the definitions of the states alone.
+// One operator on made-up operands: whole values and, for given states, their parts. What parts of the results have to
+// do with the results is told by testing/chunk_relation.hpp.
 #ifndef STRETTO_TESTS_ATEN_ATEN_CASE_HPP
 #define STRETTO_TESTS_ATEN_ATEN_CASE_HPP
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <numeric>
 #include <span>
 #include <string>
@@ -22,6 +20,7 @@
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/testing/chunk_relation.hpp"
 
 namespace aten_case {
 
@@ -63,13 +62,12 @@ private:
     std::uint64_t state_ = 1;
 };
 
-/// An order of rows: which of the whole's rows every chunk has, in the order it has them in.
-struct rows {
+/// An order of rows, and its name.
+struct rows : stretto::known_rows {
     chunk_state state;  ///< with dim 0
     std::uint32_t order = 0;
     std::uint32_t shared = 0;  ///< the order that all orders of the same rows share
     std::int64_t per_token = 0;
-    std::vector<extents> of_chunk;
     std::vector<extents> groups = {};  ///< of grouped rows: how many of each group every chunk has
 
     [[nodiscard]] std::int64_t total() const {
@@ -172,18 +170,25 @@ std::vector<interpreted_value> run(const call& c, std::span<const tensor_argumen
     return done->outputs.at(0).by_rank;
 }
 
-/// The elements of a tensor as numbers, row by row along a dimension.
-inline std::vector<std::vector<double>> rows_of(const tensor& t, std::size_t dim) {
-    std::vector<std::vector<double>> all(static_cast<std::size_t>(t.extent(dim)));
-    std::int64_t inner = 1;
-    for (std::size_t d = dim + 1; d < t.rank(); ++d) inner *= t.extent(d);
-    std::int64_t k = 0;
-    for (const stretto::aten::complex_number& x : t.values<stretto::aten::complex_number>()) {
-        auto& row = all[static_cast<std::size_t>(k++ / inner % t.extent(dim))];
-        row.push_back(x.re);
-        row.push_back(x.im);
+/// As numbers; a complex one is two, along one more dimension.
+inline stretto::host_value on_host(const interpreted_value& x) {
+    stretto::host_value made;
+    if (x.is_number) made.number = x.scalar.real;
+    for (const tensor& t : x.tensors) {
+        stretto::host_tensor& own = made.tensors.emplace_back();
+        own.shape = t.shape();
+        own.element = t.element();
+        if (t.element() != element_type::c64 && t.element() != element_type::c128) {
+            own.elements = t.values<double>();
+            continue;
+        }
+        own.shape.push_back(2);
+        for (const stretto::aten::complex_number& c : t.values<stretto::aten::complex_number>()) {
+            own.elements.push_back(c.re);
+            own.elements.push_back(c.im);
+        }
     }
-    return all;
+    return made;
 }
 
 /// The tensor of the rows at these places.
@@ -205,11 +210,6 @@ inline tensor take(const tensor& t, std::size_t dim, const extents& places) {
     if (t.integral()) made.assign<std::int64_t>(gather(t.values<std::int64_t>()));
     else made.assign<stretto::aten::complex_number>(gather(t.values<stretto::aten::complex_number>()));
     return made;
-}
-
-inline bool same(double a, double b, double tolerance = 0) {
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-    return a == b || std::abs(a - b) <= tolerance * (1 + std::abs(a));
 }
 
 /// Chunks of some tokens, and the orders that rows may be in.
@@ -355,118 +355,16 @@ struct world {
     /// Whether `parts` have to do with `whole` what the states say. Otherwise: what is wrong.
     std::string check(const interpreted_value& whole, const std::vector<interpreted_value>& parts,
                       std::span<const chunk_state> states) const {
-        std::map<std::uint32_t, std::pair<std::vector<std::vector<double>>, std::vector<std::vector<double>>>> unknown;
-        if (whole.is_number) return check_number(whole, parts, states[0]);
-        for (std::size_t k = 0; k < whole.tensors.size(); ++k) {
-            std::vector<tensor> own;
-            for (const interpreted_value& p : parts) {
-                if (p.tensors.size() != whole.tensors.size()) return "another number of tensors";
-                own.push_back(p.tensors[k]);
-            }
-            const chunk_state& s = states[k];
-            std::string wrong;
-            if (s.what == kind::whole || s.what == kind::addend) wrong = check_sum(whole.tensors[k], own, s);
-            else wrong = check_rows(whole.tensors[k], own, s, unknown[s.order]);
-            if (!wrong.empty()) return "result " + std::to_string(k) + ": " + wrong;
-        }
-        for (auto& [order, both] : unknown) {
-            std::sort(both.first.begin(), both.first.end());
-            std::sort(both.second.begin(), both.second.end());
-            if (both.first != both.second) return "the parts do not have the rows of the whole, each once";
-        }
-        return {};
-    }
-
-private:
-    std::string check_number(const interpreted_value& whole, const std::vector<interpreted_value>& parts,
-                             const chunk_state& s) const {
-        double total = 0;
-        for (std::size_t c = 0; c < parts.size(); ++c) {
-            total += parts[c].scalar.real;
-            if (s.what == kind::whole && parts[c].scalar.real != whole.scalar.real)
-                return "not the same in every chunk";
-            if (s.what == kind::addend && s.positions != 0 && parts[c].scalar.integer != s.positions * chunks[c].count)
-                return "not an exact share";
-        }
-        return s.what == kind::addend && total != whole.scalar.real ? "the parts do not sum to the whole" : "";
-    }
-    static std::string check_sum(const tensor& whole, const std::vector<tensor>& parts, const chunk_state& s) {
-        std::vector<double> total(static_cast<std::size_t>(whole.elements()), 0);
-        const std::vector<double> all = whole.values<double>();
-        for (const tensor& p : parts) {
-            if (p.shape() != whole.shape()) return "parts of another shape";
-            const std::vector<double> own = p.values<double>();
-            for (std::size_t k = 0; k < own.size(); ++k) {
-                total[k] += own[k];
-                if (s.what == kind::whole && !same(own[k], all[k])) return "not the same in every chunk";
-            }
-        }
-        for (std::size_t k = 0; k < total.size() && s.what == kind::addend; ++k)
-            if (std::isfinite(all[k]) && !same(total[k], all[k], 1e-9)) return "the parts do not sum to the whole";
-        return {};
-    }
-    using row_lists = std::pair<std::vector<std::vector<double>>, std::vector<std::vector<double>>>;
-    std::string check_rows(const tensor& whole, const std::vector<tensor>& parts, const chunk_state& s,
-                           row_lists& unknown) const {
-        if (s.dim < 0) return {};
-        const auto dim = static_cast<std::size_t>(s.dim);
-        if (dim >= whole.rank()) return "cut along a dimension that there is not";
-        const std::vector<std::vector<double>> all = rows_of(whole, dim);
-        const bool alike = s.what != kind::sliced && ledger.all_alike(s.order);
-        const rows* known = s.what == kind::sliced ? nullptr : find(s.order);
-        const rows* numbered = s.into == 0 ? nullptr : find(s.into);
-        const std::int64_t per_token = whole.extent(dim) / tokens;
-        if (s.what == kind::sliced && whole.extent(dim) % tokens != 0) return "an extent that is no multiple";
-        std::size_t next = unknown.first.size();
-        if (s.what == kind::permuted && known == nullptr && !alike) {
-            if (unknown.first.size() < all.size()) unknown.first.resize(all.size());
-            if (unknown.second.size() < all.size()) unknown.second.resize(all.size());
-            for (std::size_t r = 0; r < all.size(); ++r)
-                unknown.first[r].insert(unknown.first[r].end(), all[r].begin(), all[r].end());
-            next = 0;
-        }
-        std::int64_t count = 0;
-        for (std::size_t c = 0; c < parts.size(); ++c) {
-            extents expected = whole.shape();
-            if (parts[c].rank() != whole.rank()) return "parts of another rank";
-            expected[dim] = parts[c].extent(dim);
-            if (parts[c].shape() != expected || parts[c].element() != whole.element())
-                return "parts of another shape or type";
-            count += parts[c].extent(dim);
-            if (s.what == kind::sliced && parts[c].extent(dim) != per_token * chunks[c].count)
-                return "a part is no exact share";
-            if (s.what == kind::opaque && known == nullptr && !alike) continue;
-            const rows* sizes = alike ? find(ledger.rows_of(s.order)) : known;
-            if (s.what != kind::sliced && sizes != nullptr &&
-                parts[c].extent(dim) != static_cast<std::int64_t>(sizes->of_chunk[c].size()))
-                return "a part has another number of rows";
-            if (s.what == kind::opaque) continue;
-            const std::vector<std::vector<double>> own = rows_of(parts[c], dim);
-            for (std::size_t q = 0; q < own.size(); ++q) {
-                std::vector<double> row = own[q];
-                for (std::size_t i = 0; i < row.size(); i += 2) {
-                    if (numbered != nullptr) {
-                        const auto at = static_cast<std::size_t>(row[i]);
-                        if (row[i] < 0 || at >= numbered->of_chunk[c].size()) return "numbers a row that is not there";
-                        row[i] = static_cast<double>(numbered->of_chunk[c][at]);
-                    } else {
-                        row[i] += static_cast<double>(s.positions * chunks[c].first);
-                    }
-                }
-                if (s.what == kind::permuted && known == nullptr && !alike) {
-                    std::vector<double>& to = unknown.second[next++];
-                    to.insert(to.end(), row.begin(), row.end());
-                    continue;
-                }
-                const std::size_t p = s.what == kind::sliced ? static_cast<std::size_t>(per_token * chunks[c].first) + q
-                                      : alike                ? 0
-                                                             : static_cast<std::size_t>(known->of_chunk[c][q]);
-                if (p >= all.size()) return "more rows than the whole";
-                for (std::size_t i = 0; i < row.size(); ++i)
-                    if (!same(row[i], all[p][i])) return "a row of a part is not that of the whole";
-            }
-        }
-        return count == whole.extent(dim) ? "" : "the parts have not as many rows as the whole";
+        std::deque<stretto::known_rows> alike;
+        const auto rows_in = [&](std::uint32_t order) -> const stretto::known_rows* {
+            if (!ledger.all_alike(order)) return find(order);
+            const rows* sizes = find(ledger.rows_of(order));
+            alike.push_back({sizes == nullptr ? std::vector<extents>() : sizes->of_chunk, true});
+            return &alike.back();
+        };
+        std::vector<stretto::host_value> own;
+        for (const interpreted_value& p : parts) own.push_back(on_host(p));
+        return stretto::chunk_relation(tokens, chunks, rows_in).check(on_host(whole), own, states);
     }
 };
 

@@ -1,0 +1,342 @@
+// The rules behind check_chunk_model. A function returns a finding without a rule if all is well.
+#ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
+#define STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/testing/chunk_relation.hpp"
+#include "stretto/testing/detail/chunked_sample.hpp"
+#include "stretto/testing/detail/host_program.hpp"
+#include "stretto/testing/finding.hpp"
+#include "stretto/testing/host_value.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+
+namespace stretto::detail {
+
+template <class G, class M, class C, class Evaluate, class Options, class Summary>
+class chunk_model_checker {
+public:
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    chunk_model_checker(const G& g, const M& model, const C& chunks, Evaluate& evaluate, const Options& options)
+        : g_(g),
+          model_(model),
+          chunks_(chunks),
+          options_(options),
+          pick_(options.seed),
+          program_(g, chunks, evaluate, options.most_elements) {}
+
+    [[nodiscard]] const Summary& summary() const { return summary_; }
+
+    finding compute_whole() {
+        finding f = program_.compute(pick_);
+        accepted_.assign(program_.vertices.size(), false);
+        return f;
+    }
+
+    /// Every operation by itself, on operands in states drawn by chance.
+    finding try_operations() {
+        for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
+            if (!is_asked(v)) continue;
+            ++summary_.operations;
+            for (std::size_t k = 0; k < options_.cases; ++k)
+                if (finding f = try_case(v); *f.rule) return f;
+        }
+        return {};
+    }
+
+    /// Chunks of a value drawn by chance, carried through the program. What the model refuses is computed whole, and
+    /// so is, now and then, what it does not.
+    finding walk_program() {
+        for (std::size_t k = 0; k < options_.walks; ++k)
+            if (finding f = walk_once(); *f.rule) return f;
+        for (std::size_t v = 0; v < program_.vertices.size(); ++v)
+            summary_.never_accepted += is_asked(v) && !accepted_[v];
+        return {};
+    }
+
+private:
+    [[nodiscard]] bool is_asked(std::size_t v) const {
+        const op_kind kind = model_.kind(program_.vertices[v]);
+        return kind != op_kind::input && kind != op_kind::output && !program_.operands[v].empty() &&
+               program_.is_complete(v);
+    }
+    [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
+
+    finding try_case(std::size_t v) {
+        std::vector<std::int64_t> extents;
+        for (std::uint32_t x : program_.operands[v])
+            for (const host_tensor& t : whole(x).tensors)
+                for (std::int64_t e : t.shape)
+                    if (e > 1) extents.push_back(e);
+        sample_region region;
+        region.tokens = extents.empty() ? 2 : pick_.divisor(extents[pick_.below(extents.size())]);
+        if (region.tokens == 0) return {};
+        region.chunks = pick_.chunks(region.tokens);
+        const bool mostly_whole = pick_.one_in(2), mostly_sliced = pick_.one_in(2);
+        const std::size_t preferred = pick_.below(3);
+        std::vector<chunked_sample> in;
+        bool cut = false;
+        const std::size_t chosen = pick_.below(program_.operands[v].size());
+        for (std::size_t k = 0; k < program_.operands[v].size(); ++k) {
+            const std::uint32_t x = program_.operands[v][k];
+            std::size_t same = 0;  // what is read twice is cut once
+            while (program_.operands[v][same] != x) ++same;
+            if (same < k) {
+                in.push_back(in[same]);
+                continue;
+            }
+            in.push_back(share_sample(whole(x), region));
+            if (mostly_whole && k != chosen) continue;
+            for (std::size_t c = 0; c < in[k].states.size(); ++c)
+                cut_component(in[k], c, region, mostly_sliced, preferred);
+            cut = cut || !in[k].is_whole();
+        }
+        if (!cut) return {};
+        chunked_sample out;
+        order_book nothing_known;
+        chunk_verdict verdict;
+        return compare(v, region, in, out, verdict, nothing_known);
+    }
+
+    void cut_component(chunked_sample& x, std::size_t c, const sample_region& region, bool slice,
+                       std::size_t preferred) {
+        std::vector<std::size_t> dims;
+        if (!x.parts[0].is_number()) {
+            const std::vector<std::int64_t>& shape = x.parts[0].tensors[c].shape;
+            for (std::size_t d = 0; d < shape.size(); ++d)
+                if (shape[d] > 0 && shape[d] % region.tokens == 0) dims.push_back(d);
+        }
+        const std::size_t way = slice ? 0 : pick_.below(4);
+        if (way == 3) return;
+        if (way == 2) return cut_sum(x, c, pick_);
+        if (dims.empty()) return;
+        cut_rows(x, c, dims[preferred < dims.size() && slice ? preferred : pick_.below(dims.size())], region,
+                 way == 1 ? &pick_ : nullptr);
+    }
+
+    finding walk_once() {
+        std::vector<std::pair<std::uint32_t, std::size_t>> tensors;  // one tensor, and a dimension
+        for (std::uint32_t x = 0; x < program_.values.size(); ++x)
+            if (program_.is_known[x] && whole(x).tensors.size() == 1)
+                for (std::size_t d = 0; d < whole(x).tensors[0].rank(); ++d)
+                    if (whole(x).tensors[0].extent(d) > 1) tensors.push_back({x, d});
+        if (tensors.empty()) return {};
+        const auto [tokens, dim] = tensors[pick_.below(tensors.size())];
+        sample_region region;
+        region.tokens = pick_.divisor(whole(tokens).tensors[0].extent(dim));
+        if (region.tokens == 0) return {};
+        region.chunks = pick_.chunks(region.tokens);
+
+        std::vector<chunked_sample> at(program_.values.size());  // no parts: whole
+        at[tokens] = share_sample(whole(tokens), region);
+        cut_rows(at[tokens], 0, dim, region, nullptr);
+        order_book book;
+        for (std::size_t v = program_.producer[tokens] + 1; v < program_.vertices.size(); ++v) {
+            if (!is_asked(v)) continue;
+            std::vector<chunked_sample> in;
+            bool cut = false;
+            for (std::uint32_t x : program_.operands[v]) {
+                in.push_back(at[x].parts.empty() ? share_sample(whole(x), region) : at[x]);
+                cut = cut || !in.back().is_whole();
+            }
+            if (!cut) continue;
+            chunked_sample out;
+            chunk_verdict verdict;
+            finding f = compare(v, region, in, out, verdict, book);
+            if (!verdict.possible && cut_wanted(v, verdict, region, in)) f = compare(v, region, in, out, verdict, book);
+            if (*f.rule) return f;
+            if (out.parts.empty() || verdict.chain || pick_.one_in(16)) continue;
+            std::size_t first = 0;  // states, among those of all results
+            for (std::size_t k = 0; k < program_.results[v].size(); ++k) {
+                const std::uint32_t x = program_.results[v][k];
+                chunked_sample own;
+                const std::size_t n = whole(x).is_number() ? 1 : whole(x).tensors.size();
+                own.states.assign(out.states.begin() + static_cast<std::ptrdiff_t>(first),
+                                  out.states.begin() + static_cast<std::ptrdiff_t>(first + n));
+                first += n;
+                for (std::size_t c = 0; c < region.chunks.size(); ++c)
+                    own.parts.push_back(out.parts[c * program_.results[v].size() + k]);
+                if (!whole(x).is_number())
+                    for (std::size_t c = 0; c < n; ++c)
+                        if (const std::string_view wrong = book.note(whole(x).tensors[c], own.parts, c, own.states[c]);
+                            !wrong.empty())
+                            return report("states", "the parts are not what the states of the results say", v, region,
+                                          in, std::string(wrong));
+                at[x] = std::move(own);
+            }
+        }
+        return {};
+    }
+
+    /// Cuts the operand that a refusal asks for, as a planner does. False if that cannot be.
+    bool cut_wanted(std::size_t v, const chunk_verdict& verdict, const sample_region& region,
+                    std::vector<chunked_sample>& in) {
+        if (verdict.wanted < 0 || verdict.wanted_dim < 0) return false;
+        auto left = static_cast<std::size_t>(verdict.wanted);
+        for (std::size_t k = 0; k < in.size(); ++k) {
+            if (left >= in[k].states.size()) {
+                left -= in[k].states.size();
+                continue;
+            }
+            const auto dim = static_cast<std::size_t>(verdict.wanted_dim);
+            const host_value& x = whole(program_.operands[v][k]);
+            if (!in[k].is_whole() || x.tensors.size() != 1 || dim >= x.tensors[0].rank() ||
+                x.tensors[0].extent(dim) % region.tokens != 0)
+                return false;
+            cut_rows(in[k], 0, dim, region, nullptr);
+            for (std::size_t other = 0; other < in.size(); ++other)
+                if (program_.operands[v][other] == program_.operands[v][k]) in[other] = in[k];
+            return true;
+        }
+        return false;
+    }
+
+    /// Asks about one operation and holds the answer against what is computed. Parts of results are listed chunk by
+    /// chunk; there are none if the model refuses or nothing was computed.
+    finding compare(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
+                    chunked_sample& out, chunk_verdict& verdict, const order_book& book) {
+        const V vertex = program_.vertices[v];
+        std::vector<chunk_state> operands;
+        for (const chunked_sample& x : in) operands.insert(operands.end(), x.states.begin(), x.states.end());
+        std::size_t components = 0;
+        for (std::uint32_t x : program_.results[v]) components += whole(x).is_number() ? 1 : whole(x).tensors.size();
+
+        const chunk_state unset{chunk_state::kind::unset};
+        std::vector<chunk_state> results(components, unset), again(components, unset);
+        ++summary_.asked;
+        verdict = chunks_.combine_rule(vertex, region.tokens, operands, results);
+        const chunk_verdict second = chunks_.combine_rule(vertex, region.tokens, operands, again);
+        if (verdict.possible != second.possible || verdict.chain != second.chain)
+            return report("repeatable", "combine_rule answers differently when asked again", v, region, in);
+        if (!verdict.possible) return ++summary_.refused, finding{};
+        for (std::size_t k = 0; k < components; ++k) {
+            if (results[k].what == chunk_state::kind::unset)
+                return report("unset", "combine_rule says yes, and does not say what a result is", v, region, in,
+                              "result component " + std::to_string(k));
+            if (results[k].what != again[k].what || results[k].dim != again[k].dim ||
+                results[k].positions != again[k].positions)
+                return report("repeatable", "combine_rule answers differently when asked again", v, region, in);
+        }
+        out.states = results;
+        return verdict.chain ? compare_chain(v, region, in, operands, results)
+                             : compare_parts(v, region, in, operands, out, book);
+    }
+
+    finding compare_parts(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
+                          const std::vector<chunk_state>& operands, chunked_sample& out, const order_book& book) {
+        const std::size_t results = program_.results[v].size();
+        for (std::size_t c = 0; c < region.chunks.size(); ++c) {
+            std::vector<host_value> own;
+            for (const chunked_sample& x : in) own.push_back(x.parts[c]);
+            std::vector<host_value> made = run(v, own, region, c, operands, out.states);
+            if (made.size() == results) {
+                for (host_value& x : made) out.parts.push_back(std::move(x));
+                continue;
+            }
+            out.parts.clear();
+            ++summary_.not_computed;
+            // Not everything is defined on no rows, such as the largest element.
+            if (program_.is_made_up[v] || region.chunks[c].count == 0) return {};
+            return report("computable", "the whole can be computed, and a part that the model accepts cannot", v,
+                          region, in);
+        }
+        if (results == 0 || program_.is_made_up[v]) return {};
+        const chunk_relation relation(
+            region.tokens, region.chunks, [&](std::uint32_t order) { return book.find(order); }, options_.tolerance,
+            options_.row_tolerance);
+        std::size_t first = 0;
+        for (std::size_t k = 0; k < results; ++k) {
+            const host_value& x = whole(program_.results[v][k]);
+            std::vector<host_value> parts;
+            for (std::size_t c = 0; c < region.chunks.size(); ++c) parts.push_back(out.parts[c * results + k]);
+            const std::size_t n = x.is_number() ? 1 : x.tensors.size();
+            const std::string wrong = relation.check(x, parts, std::span(out.states).subspan(first, n));
+            if (!wrong.empty())
+                return report(
+                    "states", "the parts are not what the states of the results say", v, region, in,
+                    "result " + std::to_string(k) + " is said to be " + state_text(out.states[first]) + ": " + wrong);
+            first += n;
+        }
+        ++summary_.accepted;
+        accepted_[v] = true;
+        return {};
+    }
+
+    /// Every clone adds to what the one before has left; in the end it is the whole result.
+    finding compare_chain(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
+                          const std::vector<chunk_state>& operands, const std::vector<chunk_state>& states) {
+        std::size_t chained = in.size();
+        for_each_effect<G>(model_, program_.vertices[v], [&](X x) {
+            for (std::size_t k = 0; k < in.size(); ++k)
+                if (program_.operands[v][k] == program_.number(g_, x) && in[k].is_whole() && chained == in.size())
+                    chained = k;
+        });
+        if (chained == in.size() || program_.results[v].size() != 1)
+            return report("chain", "a chain writes an operand that is whole, and leaves it as its only result", v,
+                          region, in);
+        std::vector<host_value> left;
+        for (std::size_t c = 0; c < region.chunks.size(); ++c) {
+            std::vector<host_value> own;
+            for (const chunked_sample& x : in) own.push_back(x.parts[c]);
+            if (!left.empty()) own[chained] = left[0];
+            left = run(v, own, region, c, operands, states);
+            if (left.empty()) return ++summary_.not_computed, finding{};
+        }
+        if (program_.is_made_up[v]) return {};
+        const chunk_relation relation(
+            region.tokens, region.chunks, [](std::uint32_t) -> const known_rows* { return nullptr; },
+            options_.tolerance, options_.tolerance);
+        const std::string wrong = relation.check(whole(program_.results[v][0]), left, states);
+        if (!wrong.empty())
+            return report("chain", "the last clone of a chain does not leave what the operation does", v, region, in,
+                          wrong);
+        ++summary_.accepted;
+        accepted_[v] = true;
+        return {};
+    }
+
+    std::vector<host_value> run(std::size_t v, const std::vector<host_value>& own, const sample_region& region,
+                                std::size_t c, std::span<const chunk_state> operands,
+                                std::span<const chunk_state> results) {
+        const auto chunks = static_cast<std::uint32_t>(region.chunks.size());
+        return program_.run(
+            v, own,
+            chunk_part{static_cast<std::uint32_t>(c), chunks, region.tokens, region.chunks[c], operands, results, 0});
+    }
+
+    finding report(const char* rule, const char* hint, std::size_t v, const sample_region& region,
+                   const std::vector<chunked_sample>& in, const std::string& wrong = {}) const {
+        finding f{.rule = rule, .hint = hint, .vertex = v};
+        f.detail = "operands ";
+        for (std::size_t k = 0; k < in.size(); ++k)
+            for (std::size_t c = 0; c < in[k].states.size(); ++c)
+                f.detail += (k + c ? ", " : "") + state_text(in[k].states[c]);
+        f.detail += "; " + std::to_string(region.tokens) + " tokens in chunks of ";
+        for (std::size_t c = 0; c < region.chunks.size(); ++c)
+            f.detail += (c ? ", " : "") + std::to_string(region.chunks[c].count);
+        if (!wrong.empty()) f.detail += "; " + wrong;
+        return f;
+    }
+
+    G g_;
+    M model_;
+    C chunks_;
+    Options options_;
+    sample_source pick_;
+    host_program<G, C, Evaluate> program_;
+    std::vector<char> accepted_;
+    Summary summary_;
+};
+
+}  // namespace stretto::detail
+
+#endif
