@@ -1,6 +1,6 @@
-// Tensors for tests: small, strided, exact. What operators compute is decided by what an element is and not by how wide
-// it is: every float is a double, every integer and truth value a 64-bit integer, a complex number two doubles. Views
-// share storage as in the framework the program came from, so a write in place is seen by all of them.
+// Tensors for tests: small, strided, exact. What operators compute depends on what an element is and not on how wide it
+// is: every float is a double, every integer and truth value a 64-bit integer, and a complex number two doubles. Views
+// share storage, as in the framework that the program came from, so all of them see a write in place.
 #ifndef STRETTO_ATEN_TENSOR_HPP
 #define STRETTO_ATEN_TENSOR_HPP
 
@@ -19,21 +19,21 @@
 
 namespace stretto::aten {
 
-/// A dense strided array that shares its storage with its copies and views; `cloned()` makes one with its own. A tensor
-/// without dimensions has one element. Strides and offset count elements of the storage; those of a complex tensor
-/// therefore count halves of its elements.
+/// A dense strided array that shares its storage with its copies and views; `cloned()` makes one with storage of its
+/// own. A tensor without dimensions has one element. Strides and offset count elements of the storage, so those of a
+/// complex tensor count halves of its elements.
 class tensor {
 public:
-    /// A single zero.
+    /// A tensor without dimensions that holds zero.
     tensor() : tensor(element_type::f64, {}) {}
-    /// Zeros, in row-major order. The extents must not be negative.
+    /// Zeros in row-major order. Precondition: no extent is negative.
     tensor(element_type element, std::vector<std::int64_t> shape)
         : tensor(element, std::move(shape), storage_handle(), 0) {
         const auto n = static_cast<std::size_t>(elements());
         if (integral()) storage_->integers.resize(n);
         else storage_->reals.resize(is_complex() ? 2 * n : n);
     }
-    /// Elements in row-major order, as many as the shape has: numbers for a real tensor, pairs for a complex one.
+    /// A tensor of these elements in row-major order, as many as the shape has; a complex tensor takes pairs.
     [[nodiscard]] static tensor of(element_type element, std::vector<std::int64_t> shape, std::vector<double> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
         STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) * (made.is_complex() ? 2 : 1) == values.size(),
@@ -43,7 +43,7 @@ public:
         else made.storage_->reals = std::move(values);
         return made;
     }
-    /// As above, for integers, which must not pass through a double.
+    /// The same for integers, which must not pass through a double.
     [[nodiscard]] static tensor of_integers(element_type element, std::vector<std::int64_t> shape,
                                             std::vector<std::int64_t> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
@@ -57,7 +57,7 @@ public:
     [[nodiscard]] element_class category() const noexcept { return class_of(element_); }
     [[nodiscard]] bool integral() const noexcept { return category() <= element_class::integer; }
     [[nodiscard]] bool is_complex() const noexcept { return category() == element_class::complex; }
-    /// Reads give the complex conjugate of what is stored.
+    /// Whether reads give the complex conjugate of what is stored.
     [[nodiscard]] bool conjugated() const noexcept { return conjugated_; }
 
     [[nodiscard]] std::size_t rank() const noexcept { return shape_.size(); }
@@ -66,6 +66,7 @@ public:
     [[nodiscard]] std::int64_t offset() const noexcept { return offset_; }
     [[nodiscard]] std::int64_t extent(std::size_t dim) const noexcept { return shape_[dim]; }
     [[nodiscard]] std::int64_t elements() const noexcept { return detail::product(shape_); }
+    /// Whether the elements lie in row-major order without gaps.
     [[nodiscard]] bool contiguous() const noexcept {
         std::int64_t step = is_complex() ? 2 : 1;
         for (std::size_t d = rank(); d-- > 0;) {
@@ -76,7 +77,7 @@ public:
     }
     [[nodiscard]] const storage_handle& storage() const noexcept { return storage_; }
 
-    /// The same storage, looked at otherwise. Every slot must lie in the storage.
+    /// A view of the same storage with another shape. Precondition: every slot lies in the storage.
     [[nodiscard]] tensor view(std::vector<std::int64_t> shape, std::vector<std::int64_t> strides,
                               std::int64_t offset) const {
         tensor seen = *this;
@@ -85,12 +86,14 @@ public:
         seen.offset_ = offset;
         return seen;
     }
-    /// The same storage as elements of another type of the same class, or of complex numbers as of reals and back.
+    /// The same storage as elements of another type of the same class, or as complex numbers instead of pairs of reals,
+    /// or back.
     [[nodiscard]] tensor reinterpreted(element_type element) const {
         tensor seen = *this;
         seen.element_ = element;
         return seen;
     }
+    /// A view that reads the complex conjugate.
     [[nodiscard]] tensor conjugate() const {
         tensor seen = *this;
         seen.conjugated_ = !conjugated_;
@@ -111,8 +114,8 @@ public:
         else if constexpr (std::is_same_v<T, double>) return x;
         else return {x, !is_complex() ? 0 : conjugated_ ? -storage_->reals[at + 1] : storage_->reals[at + 1]};
     }
-    /// Writes it there. A float that goes into a truth value is whether it is not zero; a complex number that goes into
-    /// a real one loses its imaginary part.
+    /// Writes an element to a slot. A truth value becomes whether the number is not zero; a complex number that is
+    /// written to a real element loses its imaginary part.
     template <class T>
     void store(std::int64_t slot, T x) const noexcept {
         const auto at = static_cast<std::size_t>(slot);
@@ -140,7 +143,7 @@ public:
         detail::for_each_slot(shape_, strides_, offset_, [&](std::int64_t slot) { all.push_back(load<T>(slot)); });
         return all;
     }
-    /// Writes all elements, in row-major order. O(elements).
+    /// Writes all elements in row-major order, which counts as one write of the storage. O(elements).
     template <class T>
     void assign(std::span<const T> from) const {
         std::size_t k = 0;
@@ -148,9 +151,9 @@ public:
         ++storage_->writes;
     }
 
-    /// The same elements in row-major order in storage of its own.
+    /// A tensor with the same elements in row-major order in storage of its own.
     [[nodiscard]] tensor cloned() const { return converted(element_); }
-    /// A copy with elements of that type: floats become integers towards zero, integers wrap.
+    /// A copy with elements of another type: floats are rounded towards zero to integers, and integers wrap.
     [[nodiscard]] tensor converted(element_type element) const {
         tensor made(element, shape_);
         const element_class wider = made.category() > category() ? made.category() : category();
@@ -172,7 +175,7 @@ private:
         for (std::size_t d = rank(); d-- > 0; step *= shape_[d]) strides_[d] = step;
     }
 
-    /// Integers of a narrow type keep their lower bits.
+    /// An integer as its type stores it: a narrow type keeps only the lower bits.
     std::int64_t narrowed(std::int64_t x) const noexcept {
         switch (element_) {
             case element_type::i8:
@@ -196,11 +199,12 @@ private:
     bool conjugated_ = false;
 };
 
-/// Same type, same shape, same elements; two that are not a number count as the same, 0 and -0 do not.
+/// Whether type, shape and elements are the same. Two elements that are not a number count as the same; 0 and -0 do
+/// not.
 [[nodiscard]] bool identical(const tensor& a, const tensor& b);
 
-/// The position, in row-major order, of the first element in which two tensors of one shape and class differ, or -1.
-/// Bits are compared; two that are not a number count as the same.
+/// The position, in row-major order, of the first element in which two tensors of the same shape and class differ; -1
+/// if there is none. Bits are compared, but two elements that are not a number count as the same.
 [[nodiscard]] inline std::int64_t first_difference(const tensor& a, const tensor& b) {
     if (a.integral()) {
         const std::vector<std::int64_t> x = a.values<std::int64_t>(), y = b.values<std::int64_t>();

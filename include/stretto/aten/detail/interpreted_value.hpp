@@ -1,4 +1,4 @@
-// What a value of a program is on one rank, and how messages call it.
+// What a value of a program is on one rank, and how messages name it.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 
@@ -12,11 +12,11 @@
 
 namespace stretto::aten {
 
-/// A number of the program: an integer, a truth value or a float.
+/// A number of the program: an integer, a truth value or a float, which `what` says.
 struct number {
     element_class what = element_class::integer;
     std::int64_t integer = 0;
-    double real = 0;  ///< the same as a float
+    double real = 0;  ///< the same number as a float
 
     [[nodiscard]] static number of(std::int64_t x) { return {element_class::integer, x, static_cast<double>(x)}; }
     [[nodiscard]] static number of(double x) { return {element_class::real, detail::truncated(x), x}; }
@@ -24,16 +24,19 @@ struct number {
     friend bool operator==(const number&, const number&) = default;
 };
 
-/// What a value is on one rank: a number, or the tensors it consists of (none: nothing that tensors are made from).
+/// What a value is on one rank: a number, or the tensors that it consists of. If it is neither, it is something from
+/// which no tensors are made.
 struct interpreted_value {
     std::vector<tensor> tensors;
-    std::vector<std::size_t> places;  ///< of the tensors among the members of a tuple, where some are no tensors
+    std::vector<std::size_t>
+        places;  ///< where some members of a tuple are no tensors: the places of the tensors among the members
     bool is_number = false;
     number scalar;
-    /// The collective that makes it is under way: its shape may be read, its data may not.
+    /// Whether the collective that makes the value is under way: its shape may be read, but its data may not.
     bool in_flight = false;
 
-    /// What that collective still reads, and how often it had been written when the collective was launched.
+    /// A storage that this collective still reads, and how often it had been written when the collective was launched.
+    /// If it has been written since, the program is wrong.
     struct guarded {
         storage_handle storage;
         std::uint64_t writes = 0;
@@ -43,6 +46,7 @@ struct interpreted_value {
 
 namespace detail {
 
+/// How messages spell a number, a shape and the type of a tensor.
 [[nodiscard]] inline std::string text_of(std::int64_t x) { return std::to_string(x); }
 [[nodiscard]] inline std::string text_of(std::span<const std::int64_t> list) {
     std::string text = "[";

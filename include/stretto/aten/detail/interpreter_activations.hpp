@@ -1,4 +1,4 @@
-// Activation functions with parameters, and their gradients.
+// Activation functions that have parameters, and their gradients.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ACTIVATIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ACTIVATIONS_HPP
 
@@ -15,15 +15,18 @@ void softplus(operator_call& c) {
     of_float(c, [=](double x) { return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta; });
 }
 
-/// x times the normal distribution at x; or what tanh makes of it.
+/// GELU is x times the share of the normal distribution below x, exact or as approximated by tanh.
 struct gelu_forms {
     bool by_tanh;
-    static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi)
+    static constexpr double slope = 0.7978845608028654,
+                            cubic = 0.044715;  // sqrt(2 / pi), and the factor of the cubic term
 
+    /// The factor of x.
     [[nodiscard]] double share(double x) const {
         return by_tanh ? 0.5 * (1 + std::tanh(slope * (x + cubic * x * x * x)))
                        : 0.5 * (1 + std::erf(x / std::sqrt(2.0)));
     }
+    /// The derivative of that factor.
     [[nodiscard]] double slope_of_share(double x) const {
         if (!by_tanh) return std::exp(-x * x / 2) * slope / 2;
         const double t = 2 * share(x) - 1;

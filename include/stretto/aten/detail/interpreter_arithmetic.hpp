@@ -1,4 +1,4 @@
-// Operators on elements of two tensors or more: arithmetic.
+// Arithmetic on the elements of two or more tensors.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 
@@ -16,7 +16,7 @@
 
 namespace stretto::aten::detail {
 
-// Integers wrap, as they do on every device.
+// Integers wrap, as they do on every device; the detour over unsigned integers makes that well defined.
 template <class T>
 T plus(T a, T b) noexcept {
     if constexpr (std::is_same_v<T, std::int64_t>)
@@ -35,6 +35,7 @@ T times(T a, T b) noexcept {
         return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     else return a * b;
 }
+/// A number of the program as an element of the type that arithmetic is done in.
 template <class T>
 T as(number n) noexcept {
     if constexpr (std::is_same_v<T, std::int64_t>) return n.integer;
@@ -49,7 +50,7 @@ template <class = void>
 bool is_nan(std::int64_t) noexcept {
     return false;
 }
-/// The larger one; what is no number wins.
+/// The larger of two elements. If one of them is not a number, that one wins, as in the framework.
 template <class T>
 T larger(T a, T b) noexcept {
     return is_nan(a) || a >= b ? a : b;
@@ -62,7 +63,7 @@ template <class = void>
 double floored(double a, double b) noexcept {
     return std::floor(a / b);
 }
-/// The quotient towards minus infinity; b is not 0.
+/// The quotient rounded towards minus infinity. Precondition: b is not 0.
 template <class = void>
 std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
     if (b == -1) return minus<std::int64_t>(0, a);
@@ -70,7 +71,8 @@ std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
     return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
 }
 
-/// f on pairs of elements, computed in the class of `in` and stored as `out`.
+/// Applies f to pairs of elements, computed in the class of `in` and stored as `out`. If f returns a truth value, so
+/// does the operator; if f cannot take elements of that class, the call fails.
 template <class F>
 void on_pairs(operator_call& c, const mixed_operand& a, const mixed_operand& b, element_type in, element_type out,
               F f) {
@@ -97,7 +99,7 @@ void on_pairs(operator_call& c, const mixed_operand& a, const mixed_operand& b, 
     });
 }
 
-/// f on pairs of elements of the two operands, in the type that arithmetic on them gives.
+/// Applies f to pairs of elements of the two operands, in the type that arithmetic on them has.
 template <class F>
 void on_operands(operator_call& c, F f) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -140,7 +142,8 @@ void minimum(operator_call& c) {
                 { return smaller(a, b); });
 }
 
-/// Division of floats; `mode` is what becomes of the quotient.
+/// Divides as floats, unless the operands are integers and `mode` says how to round; `mode` is empty, "floor" or
+/// "trunc". The call fails if an integer is divided by zero.
 template <class = void>
 void divided(operator_call& c, std::string_view mode) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -209,7 +212,7 @@ void power(operator_call& c) {
     });
 }
 
-/// a * b + c, without rounding in between as far as the product is exact.
+/// a * b + c, rounded only by the arithmetic of doubles, and so not at all as far as the product is exact.
 template <class = void>
 void fma(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "a"), c.input_or_number(1, "b"), c.input_or_number(2, "c")};
@@ -227,7 +230,7 @@ void fma(operator_call& c) {
     });
 }
 
-/// addcmul and addcdiv(self, a, b, value): self + value * a * b, or value * a / b.
+/// addcmul and addcdiv(self, a, b, value) compute self + value * a * b and self + value * a / b.
 template <class = void>
 void add_product(operator_call& c) {
     const bool divides = c.operation.starts_with("aten.addcdiv");

@@ -1,6 +1,6 @@
-// One execution of one operator on one rank: its arguments as the operator wants them, its results, or why there are
-// none. Operators are functions of such a call; a failure makes every later read give something harmless, so that they
-// need to ask once.
+// One execution of one operator on one rank: its arguments in the form that the operator wants, its results, or why
+// there are none. Operators are functions of such a call. After a failure every read yields something harmless, so an
+// operator needs to ask only once whether the call has failed.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 
@@ -25,9 +25,11 @@ namespace detail {
 /// A tensor, or a number where a tensor may stand.
 struct mixed_operand {
     tensor value;
-    bool wrapped = false;  ///< it is a number, so it does not decide the type of a result of its class
+    bool wrapped = false;  ///< it is a number, and so does not decide the type of a result of its own class
 };
 
+/// The call. Every reader of arguments takes the position of the argument and its name, and lets the call fail if the
+/// argument is not what is wanted.
 class operator_call {
 public:
     using form = tensor_argument::form;
@@ -36,25 +38,27 @@ public:
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
     std::span<const interpreted_value* const> operands;
-    bool only_shapes = false;       ///< the operator reads no data, so operands may be in flight
+    bool only_shapes = false;       ///< the operator reads no data, so its operands may be in flight
     bool balanced_routing = false;  ///< see interpreter_options
     interpreted_value result;
-    std::string cause;  ///< why it failed; empty while it has not
+    std::string cause;  ///< why the call has failed; empty if it has not
     std::string hint;
 
     [[nodiscard]] bool failed() const noexcept { return !cause.empty(); }
+    /// Lets the call fail. Only the first reason is kept.
     void fail(std::string why, std::string advice = {}) {
         if (failed()) return;
         cause = std::move(why);
         hint = std::move(advice);
     }
+    /// Adds a result.
     void give(tensor t) { result.tensors.push_back(std::move(t)); }
     void give(number n) {
         result.is_number = true;
         result.scalar = n;
     }
 
-    /// The argument at position k, or of that name; null if it is left out.
+    /// The argument at position k or of that name; null if it is left out.
     [[nodiscard]] const tensor_argument* find(std::size_t k, std::string_view name) const {
         const tensor_argument* found = nullptr;
         if (k < positional.size()) found = &positional[k];
@@ -66,13 +70,14 @@ public:
         return v.is_number || !v.tensors.empty() ? found : nullptr;
     }
     [[nodiscard]] bool has(std::size_t k, std::string_view name) const { return find(k, name) != nullptr; }
+    /// Whether an argument is a number of the program or is spelt as one.
     [[nodiscard]] bool is_number(const tensor_argument& a) const {
         return a.what == form::operand ? of(a).is_number
                                        : a.what == form::integer || a.what == form::real || a.what == form::truth ||
                                              (a.what == form::text && a.text.ends_with("inf"));
     }
 
-    /// The only tensor of an operand.
+    /// The tensor of an operand that consists of exactly one.
     [[nodiscard]] tensor input(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || a->what != form::operand || of(*a).tensors.size() != 1) {
@@ -81,6 +86,7 @@ public:
         }
         return readable(of(*a)).tensors[0];
     }
+    /// The tensors of a list, or of an operand that is a tuple.
     [[nodiscard]] std::vector<tensor> inputs(std::size_t k, std::string_view name) {
         std::vector<tensor> all;
         const tensor_argument* a = find(k, name);
@@ -98,6 +104,8 @@ public:
         }
         return all;
     }
+    /// A tensor or a number; a number becomes a tensor without dimensions, of the element type that its class has by
+    /// default.
     [[nodiscard]] mixed_operand input_or_number(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || !is_number(*a)) return {input(k, name), false};
@@ -108,6 +116,7 @@ public:
         return {tensor::of_integers(e, {}, {n.integer}), true};
     }
 
+    /// A number, which may also be given as a tensor with one element.
     [[nodiscard]] number scalar(std::size_t k, std::string_view name, number otherwise) {
         const tensor_argument* a = find(k, name);
         if (!a) return otherwise;
@@ -142,7 +151,7 @@ public:
         const tensor_argument* a = find(k, name);
         return a && a->what == form::text ? a->text : otherwise;
     }
-    /// A list of integers, or one integer as a list of one; empty if it is left out.
+    /// A list of integers, or one integer as a list of one; empty if the argument is left out.
     [[nodiscard]] extents integers(std::size_t k, std::string_view name) {
         extents all;
         const tensor_argument* a = find(k, name);
@@ -156,6 +165,7 @@ public:
         else add(*a);
         return all;
     }
+    /// An element type by its name.
     [[nodiscard]] element_type element(std::size_t k, std::string_view name, element_type otherwise) {
         const std::string_view spelt = text(k, name, "");
         if (spelt.empty()) return otherwise;
@@ -167,8 +177,8 @@ public:
         return otherwise;
     }
 
-    /// A dimension of a tensor, counted from the end if it is negative. Tensors without dimensions pass for such with
-    /// one.
+    /// A dimension of a tensor, counted from the end if it is negative. A tensor without dimensions is treated as if it
+    /// had one.
     [[nodiscard]] std::size_t wrapped(std::int64_t dim, std::size_t rank) {
         const auto r = static_cast<std::int64_t>(rank == 0 ? 1 : rank);
         if (dim >= -r && dim < r) return static_cast<std::size_t>(dim < 0 ? dim + r : dim);
@@ -204,7 +214,7 @@ private:
     }
 };
 
-/// Does it by hand, so that no operator needs to: f(T{}) with T the type that arithmetic of a class is done in.
+/// Calls f(T{}) where T is the type in which arithmetic of a class is done.
 template <class F>
 void in_class(element_class c, F f) {
     if (c <= element_class::integer) f(std::int64_t{});
@@ -212,15 +222,15 @@ void in_class(element_class c, F f) {
     else f(complex_number{});
 }
 
-/// A family of operators, as a table of these.
+/// An operator; families of operators are tables of these.
 struct operator_entry {
     std::string_view base;       ///< "aten.add"
-    std::string_view overloads;  ///< "Tensor Scalar"; empty: the base is the whole name
+    std::string_view overloads;  ///< "Tensor Scalar"; empty if the base is the whole name
     void (*run)(operator_call&);
     enum class trait : std::uint8_t {
         none,
         has_in_place_form,  ///< "aten.add_" writes the result into the first operand
-        only_shapes         ///< reads no data
+        only_shapes         ///< it reads no data
     };
     trait special = trait::none;
 };

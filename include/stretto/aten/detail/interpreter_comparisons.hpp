@@ -1,4 +1,4 @@
-// Operators that compare elements, and those that choose between them.
+// Operators that compare elements, and operators that choose between them.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 
@@ -14,6 +14,7 @@
 
 namespace stretto::aten::detail {
 
+/// Compares pairs of elements in the type that arithmetic on them has. The result is truth values.
 template <class F>
 void compare(operator_call& c, F f) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -68,6 +69,7 @@ template <class = void>
 void logical_or(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) || !(b == T{}); });
 }
+/// Applies f to pairs of integers or truth values.
 template <class F>
 void on_bits(operator_call& c, F f) {
     on_operands(c, [&c, f]<class T>(T a, T b) -> T {
@@ -89,7 +91,7 @@ void bitwise_xor(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a ^ b; });
 }
 
-/// Where the condition holds the first, elsewhere the second.
+/// Elements of `yes` where the condition holds, elements of `no` elsewhere.
 template <class = void>
 void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
             element_type e) {

@@ -35,7 +35,7 @@ void view_as_real(operator_call& c) {
     const element_type e = self.element() == element_type::c128 ? element_type::f64 : element_type::f32;
     c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
 }
-/// One of the two floats of every element; of what is not complex, itself. No copy.
+/// One of the two floats of every element, as a view; the real part of what is not complex is the tensor itself.
 template <class = void>
 void real(operator_call& c) {
     const std::int64_t which = c.operation.starts_with("aten.imag") ? 1 : 0;

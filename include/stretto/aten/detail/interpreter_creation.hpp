@@ -1,4 +1,4 @@
-// Operators that make tensors of nothing but shapes and numbers.
+// Operators that make tensors from nothing but shapes and numbers.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto::aten::detail {
 
-/// All elements the same number.
+/// A tensor all of whose elements are the same number.
 template <class = void>
 tensor constant(element_type e, extents shape, number n) {
     const bool real = n.what == element_class::real;
@@ -24,7 +24,8 @@ tensor constant(element_type e, extents shape, number n) {
     return expanded(one, std::move(shape)).converted(e);
 }
 
-/// What to fill with, by the name of the operator: "aten.new_zeros.default" -> 0; `garbage` if with nothing.
+/// A tensor that is filled as the name of the operator says: "aten.new_zeros.default" fills with 0, "empty" with
+/// garbage.
 template <class = void>
 tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_position) {
     if (c.operation.find("empty") != std::string_view::npos) return garbage(e, std::move(shape));
@@ -33,7 +34,7 @@ tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_
         return constant(e, std::move(shape), number::of(std::int64_t{1}));
     return constant(e, std::move(shape), c.scalar(fill_position, "fill_value"));
 }
-/// zeros(size, dtype=), full(size, fill_value, dtype=) and their kind.
+/// zeros(size, dtype=), full(size, fill_value, dtype=) and the like.
 template <class = void>
 void create(operator_call& c) {
     extents shape = c.integers(0, "size");
@@ -45,7 +46,7 @@ void create(operator_call& c) {
     const element_type e = c.element(c.positional.size(), "dtype", usual);
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 1));
 }
-/// new_zeros(like, size, dtype=) and its kind.
+/// new_zeros(like, size, dtype=) and the like.
 template <class = void>
 void create_new(operator_call& c) {
     const tensor like = c.input(0, "self");
@@ -54,7 +55,7 @@ void create_new(operator_call& c) {
     const element_type e = c.element(c.positional.size(), "dtype", like.element());
     if (!c.failed()) c.give(filled(c, e, std::move(shape), 2));
 }
-/// zeros_like(like, dtype=) and its kind.
+/// zeros_like(like, dtype=) and the like.
 template <class = void>
 void create_like(operator_call& c) {
     const tensor like = c.input(0, "self");

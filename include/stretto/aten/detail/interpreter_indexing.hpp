@@ -18,12 +18,12 @@
 
 namespace stretto::aten::detail {
 
-/// The tensors of positions of an index argument, one per dimension that is indexed; a truth tensor stands for the
-/// positions where it holds. Dimensions that are left out stay whole.
+/// The tensors of an index argument, one for each dimension that is indexed. A tensor of truth values stands for the
+/// positions where it holds. Dimensions that the argument leaves out stay whole.
 struct index_list {
     std::vector<tensor> positions;
     std::vector<std::size_t> dims;
-    extents shape;       ///< of the positions, broadcast
+    extents shape;       ///< what the shapes of the positions broadcast to
     std::size_t at = 0;  ///< where that shape goes among the dimensions that stay
 };
 template <class = void>
@@ -83,7 +83,7 @@ index_list indices_of(operator_call& c, const tensor& self) {
     list.at = adjacent ? list.dims[0] : 0;
     return list;
 }
-/// The slots of `self` that an index selects, and the shape that they have.
+/// The slots of `self` that an index selects, in row-major order, and the shape that they have.
 template <class = void>
 std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const index_list& list, extents& shape) {
     extents rest, rest_strides;
@@ -104,7 +104,7 @@ std::vector<std::int64_t> slots_of(operator_call& c, const tensor& self, const i
             starts[k] += position * self.strides()[list.dims[i]];
         }
     }
-    // Dimensions before the indexed ones, the shape of the positions, dimensions behind.
+    // First come the dimensions before the indexed ones, then the shape of the positions, then the dimensions after.
     const auto cut = static_cast<std::ptrdiff_t>(list.at);
     shape.assign(rest.begin(), rest.begin() + cut);
     shape.insert(shape.end(), list.shape.begin(), list.shape.end());
@@ -156,7 +156,7 @@ void index_put(operator_call& c) {
     c.give(made);
 }
 
-/// The rows (positions of a dimension) that a list of positions names.
+/// The rows that a list of positions names; a row is everything at one position of dimension `dim`.
 template <class = void>
 tensor rows_at(operator_call& c, const tensor& self, std::size_t dim, const std::vector<std::int64_t>& at) {
     extents shape = self.shape();
@@ -184,7 +184,7 @@ void index_select(operator_call& c) {
     const tensor made = rows_at(c, self, dim, index.values<std::int64_t>());
     if (!c.failed()) c.give(made);
 }
-/// index_add(self, dim, index, source, alpha) adds rows to rows; index_copy(self, dim, index, source) replaces them.
+/// index_add(self, dim, index, source, alpha) adds rows to rows; index_copy(self, dim, index, source) replaces rows.
 template <class = void>
 void rows_put(operator_call& c) {
     const bool adds = c.operation.starts_with("aten.index_add");
@@ -245,8 +245,8 @@ void embedding_dense_backward(operator_call& c) {
     c.give(made_of<double>(grad.element(), {rows, grad.shape().back()}, made));
 }
 
-/// repeat_interleave(repeats): position p as often as repeats[p] says. repeat_interleave(self, repeats, dim): so its
-/// rows.
+/// repeat_interleave(repeats) lists every position p repeats[p] times; repeat_interleave(self, repeats, dim) repeats
+/// the rows of self that way.
 template <class = void>
 void repeat_interleave(operator_call& c) {
     const bool positions = c.operation == "aten.repeat_interleave.Tensor";

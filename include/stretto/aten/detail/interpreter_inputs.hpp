@@ -17,15 +17,17 @@
 
 namespace stretto::aten {
 
+/// How inputs are made.
 struct input_options {
     std::size_t ranks = 1;
     std::uint64_t seed = 1;
     bool whole_numbers = false;       ///< floats are small integers
-    std::int64_t integers_below = 0;  ///< 0, or a bound that every integer keeps whatever its use
+    std::int64_t integers_below = 0;  ///< a bound that every integer keeps, whatever its use; 0 for none
 };
 
 namespace detail {
 
+/// Sorts entries by their vertices; entries of the same vertex keep their order.
 template <class = void>
 void sort_by_vertex(std::vector<interpreted_entry>& entries) {
     std::vector<std::int64_t> order;
@@ -37,7 +39,7 @@ void sort_by_vertex(std::vector<interpreted_entry>& entries) {
     entries = std::move(sorted_entries);
 }
 
-/// Every state differs from all others and looks like nothing (splitmix64).
+/// A hash that looks random and is different for every argument (splitmix64).
 template <class = void>
 std::uint64_t mixed(std::uint64_t x) noexcept {
     x += 0x9e3779b97f4a7c15u;
@@ -46,11 +48,12 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
     return x ^ (x >> 31);
 }
 
-/// What the readers of a value make of it, through views and copies.
+/// What the readers of a value do with it, directly or through views and copies.
 struct input_use {
-    std::int64_t range = 0;  ///< its integers lie below this; 0 if nobody says
-    bool gathered = false;   ///< a collective gathers it: every rank has another part
+    std::int64_t range = 0;  ///< its integers must lie below this; 0 if no reader says
+    bool gathered = false;   ///< a collective gathers it, so every rank has a different part
 };
+/// Finds the uses of values in a program.
 class input_uses {
 public:
     explicit input_uses(const program& p) : program_(p), readers_(p.values), seen_(p.values, 0) {
@@ -75,6 +78,7 @@ public:
     }
 
 private:
+    /// Whether what reads the results of this operation reads its operands.
     static bool passes_on(const program_node& node) {
         constexpr std::string_view copies[] = {"aten.clone.", "aten._to_copy.", "aten.slice.", "aten.cat.", "prims."};
         if (node.kind == op_kind::view || node.kind == op_kind::wait) return true;
@@ -82,7 +86,7 @@ private:
             if (node.operation.starts_with(c)) return true;
         return false;
     }
-    /// The extent of a dimension of an operand, as recorded.
+    /// The recorded extent of a dimension of an operand; 0 if there is none.
     std::int64_t extent(const program_node& node, std::size_t operand, std::int64_t dim) const {
         if (operand >= node.operands.size()) return 0;
         const std::span<const tensor_type> t = recorded_[node.operands[operand]];
@@ -91,6 +95,7 @@ private:
         if (dim < 0) dim += rank;
         return dim >= 0 && dim < rank ? t[0].shape[static_cast<std::size_t>(dim)] : 0;
     }
+    /// Adds what one reader says about value `x`, and follows its results if it passes the value on.
     void look(const program_node& node, std::uint32_t x, input_use& use) {
         const std::string_view op = node.operation;
         const bool first = !node.operands.empty() && node.operands[0] == x;
@@ -122,6 +127,8 @@ private:
     std::uint32_t round_ = 0;
 };
 
+/// A tensor of pseudo-random elements: integers below `range`; complex numbers as in tables of rotations, by position
+/// and frequency; floats that are small multiples of 1/8, or small integers if `whole`.
 template <class = void>
 tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
     tensor made(type.element, extents(type.shape.begin(), type.shape.end()));
@@ -153,6 +160,9 @@ tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t 
     return made;
 }
 
+/// The inputs of a program, by vertex and rank; `bound` exceeds every vertex. Inputs that no collective gathers are the
+/// same on all ranks, except for integers. An integer without dimensions and without a known range counts the tokens of
+/// all ranks.
 template <class = void>
 std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::size_t bound,
                                                         const input_options& options) {

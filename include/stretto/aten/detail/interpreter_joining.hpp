@@ -1,4 +1,4 @@
-// Operators that put tensors behind each other, repeat or reverse them, or replace a part of one.
+// Operators that put tensors one after the other, repeat or reverse them, or replace a part of one.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 
@@ -14,21 +14,21 @@
 
 namespace stretto::aten::detail {
 
-/// Writes one tensor into another of the same shape.
+/// Writes the elements of one tensor into another of the same shape.
 template <class = void>
 void write_elements(const tensor& to, const tensor& from) {
     const element_class wider = to.category() > from.category() ? to.category() : from.category();
     in_class(wider, [&]<class T>(T) { to.assign<T>(from.values<T>()); });
 }
 
-/// The tensors one behind the other along a dimension.
+/// The tensors one after the other along a dimension.
 template <class = void>
 tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
     std::vector<mixed_operand> operands;
     std::vector<tensor> rows;
     for (const tensor& part : parts) {
         operands.push_back({part, false});
-        if (part.rank() != 1 || part.extent(0) != 0) rows.push_back(part);  // [0] goes with everything
+        if (part.rank() != 1 || part.extent(0) != 0) rows.push_back(part);  // a tensor of shape [0] fits every other
     }
     if (rows.empty()) rows.push_back(parts[0]);
     extents shape = rows[0].shape();
@@ -88,7 +88,7 @@ void repeat(operator_call& c) {
     for (const std::int64_t n : often)
         if (n < 0) c.fail("repeats " + text_of(n) + " times");
     if (c.failed()) return;
-    // [r0, e0, r1, e1, ...], then the pairs merge.
+    // The shape becomes [r0, e0, r1, e1, ...], and then the pairs are merged.
     extents pairs, strides, merged;
     for (std::size_t k = 0; k < often.size(); ++k) {
         const std::size_t missing = often.size() - self.rank();
@@ -107,7 +107,7 @@ void flip(operator_call& c) {
     std::vector<bool> reversed(self.rank() + 1, false);
     for (const std::int64_t d : dims) reversed[c.wrapped(d, self.rank())] = true;
     if (c.failed()) return;
-    // Row by row along each dimension: strides cannot be negative.
+    // Rows are copied one by one along each dimension, because strides cannot be negative.
     tensor now = self;
     for (std::size_t d = 0; d < self.rank(); ++d) {
         if (!reversed[d]) continue;
@@ -153,8 +153,8 @@ void select_scatter(operator_call& c) {
     c.give(made);
 }
 
-/// slice_backward(gradient, sizes, dim, start, end, step), select_backward(gradient, sizes, dim, index): zeros but
-/// there.
+/// slice_backward(gradient, sizes, dim, start, end, step) and select_backward(gradient, sizes, dim, index): the
+/// gradient where the part was taken from, and zeros elsewhere.
 template <class = void>
 void part_backward(operator_call& c) {
     const bool selects = c.operation.starts_with("aten.select");

@@ -18,13 +18,13 @@
 
 namespace stretto::aten::detail {
 
-/// Row-major [batch, rows, columns] of doubles.
+/// A stack of matrices of doubles, [batch, rows, columns] in row-major order.
 struct matrices {
     std::size_t batch = 0, rows = 0, columns = 0;
     std::vector<double> x;
 
     matrices(std::size_t n, std::size_t r, std::size_t k) : batch(n), rows(r), columns(k), x(n * r * k) {}
-    /// The last two dimensions of a tensor are the matrices.
+    /// The last two dimensions of a tensor are those of the matrices.
     explicit matrices(const tensor& t)
         : rows(static_cast<std::size_t>(t.shape()[t.rank() - 2])), columns(static_cast<std::size_t>(t.shape().back())) {
         x = t.values<double>();
@@ -49,7 +49,7 @@ struct matrices {
     }
 };
 
-/// [.., rows, e], [.., keys, e], [.., keys, v] of the same leading dimensions.
+/// Whether the shapes are [.., rows, e], [.., keys, e] and [.., keys, v] with the same leading dimensions.
 template <class = void>
 bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
     if (q.rank() < 2 || k.rank() != q.rank() || v.rank() != q.rank()) return false;
@@ -58,7 +58,7 @@ bool is_attention(const tensor& q, const tensor& k, const tensor& v) {
     return k.shape().back() == q.shape().back() && v.shape()[q.rank() - 2] == k.shape()[q.rank() - 2] &&
            q.category() == element_class::real;
 }
-/// q k^T * scale, -inf above the diagonal if causal, plus the bias.
+/// The scores q k^T * scale, plus the bias; -inf above the diagonal if attention is causal.
 template <class = void>
 matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, const tensor* bias, bool causal,
                           double scale) {
@@ -89,7 +89,7 @@ double attention_scale(operator_call& c, std::size_t position, const tensor& q) 
     return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
 }
 
-/// The variants differ in the shape of the log-sum-exp and in what else they return:
+/// Attention. The variants differ in the shape of the log-sum-exp and in what else they return:
 ///   efficient(q, k, v, bias, lse?, dropout, causal, *, scale)          [.., rows]
 ///   cudnn(q, k, v, bias, lse?, dropout, causal, debug?, *, scale)      [.., rows, 1]
 template <class = void>
@@ -117,15 +117,15 @@ void attention(operator_call& c) {
     shape.back() = v.shape().back();
     if (cudnn) rows.back() = 1;
     else rows.pop_back();
-    // Dense as [batch, rows, heads, v], as kernels leave it.
+    // The result is dense as [batch, rows, heads, v], because kernels leave it that way.
     const tensor out = made_of<double>(q.element(), shape, (s * matrices(v)).x);
     c.give(out.rank() == 4 ? transposed(transposed(out, 1, 2).cloned(), 1, 2) : out);
     c.give(made_of<double>(element_type::f32, rows, lse));
-    c.give(tensor(element_type::i64, {}));  // the state of a generator that nobody asks
+    c.give(tensor(element_type::i64, {}));  // the state of a generator, which nobody reads
     c.give(tensor(element_type::i64, {}));
     if (cudnn) c.result.places = {0, 1, 6, 7};
 }
-/// Gradients of q, k and v.
+/// The gradients of q, k and v:
 ///   efficient_backward(g, q, k, v, bias, out, lse, seed, offset, dropout, mask[4], causal, *, scale)
 ///   cudnn_backward(g, q, k, v, out, lse, seed, offset, bias, cum_q, cum_k, max_q, max_k, dropout, causal, *, scale)
 template <class = void>
@@ -168,9 +168,9 @@ void attention_backward(operator_call& c) {
 /// What nll_loss(self, target, weight, reduction, ignore_index) and its gradient have in common.
 struct nll_terms {
     std::vector<std::int64_t> target;
-    std::vector<double> weight;  ///< of each row; 0 for rows that are ignored
-    double total = 0;            ///< of the weights
-    std::int64_t reduction = 1;  ///< 0 none, 1 mean, 2 sum
+    std::vector<double> weight;  ///< by row; 0 for rows that are ignored
+    double total = 0;            ///< the sum of the weights
+    std::int64_t reduction = 1;  ///< 0 is none, 1 mean, 2 sum
 };
 template <class = void>
 nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {

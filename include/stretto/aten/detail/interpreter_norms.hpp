@@ -1,4 +1,4 @@
-// Normalisation over the last dimensions, and its gradients.
+// Normalisation over the last dimensions of a tensor, and its gradients.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 
@@ -14,15 +14,15 @@
 
 namespace stretto::aten::detail {
 
-/// The rows of a tensor that are normalised, one behind the other, and what they are scaled and shifted by.
+/// The rows of a tensor that are normalised, one after the other, and what they are scaled and shifted by.
 struct normalised_rows {
     std::size_t rows = 0, width = 1;
     std::vector<double> x, weight, bias;
-    extents one_a_row;  ///< the shape of a tensor with one element a row
+    extents one_a_row;  ///< the shape of a tensor with one element for each row
     element_type statistics = element_type::f32;
 
-    /// `shape_at`: which argument lists the dimensions; weight (and bias, if there is one) are `weight_at` and the
-    /// next.
+    /// `shape_at` is the argument that lists the dimensions; the weight, and the bias if there is one, are the
+    /// arguments `weight_at` and the next.
     template <class = void>
     normalised_rows(operator_call& c, const tensor& input, std::size_t shape_at, std::size_t weight_at, bool has_bias) {
         const extents last = c.integers(shape_at, "normalized_shape");
@@ -50,7 +50,8 @@ struct normalised_rows {
     }
 };
 
-/// native_layer_norm(input, shape, weight, bias, eps): the result, the mean and the scale of every row.
+/// native_layer_norm(input, shape, weight, bias, eps) returns the normalised tensor, and the mean and the scale of
+/// every row.
 template <class = void>
 void layer_norm(operator_call& c) {
     const tensor input = c.input(0, "input");
@@ -75,7 +76,7 @@ void layer_norm(operator_call& c) {
     c.give(made_of<double>(r.statistics, r.one_a_row, scales));
 }
 
-/// _fused_rms_norm(input, shape, weight, eps): the result and the scale of every row.
+/// _fused_rms_norm(input, shape, weight, eps) returns the normalised tensor and the scale of every row.
 template <class = void>
 void rms_norm(operator_call& c) {
     const tensor input = c.input(0, "input");
@@ -96,8 +97,8 @@ void rms_norm(operator_call& c) {
     c.give(made_of<double>(r.statistics, r.one_a_row, scales));
 }
 
-/// (gradient, input, shape, mean, scale, weight, bias, which), or without mean and bias: gradients of those that
-/// `which` names of input, weight, bias.
+/// The gradients of (gradient, input, shape, mean, scale, weight, bias, which), or of the same without mean and bias;
+/// `which` names those of input, weight and bias that are wanted.
 template <bool Centred>
 void norm_backward(operator_call& c) {
     constexpr std::size_t scale_at = Centred ? 4 : 3;

@@ -1,4 +1,5 @@
-// Operators on the numbers of a program: extents, arithmetic on them, numbers read from tensors, members of tuples.
+// Operators on the numbers of a program: extents, arithmetic, numbers that are read from tensors, and members of
+// tuples.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 
@@ -50,7 +51,7 @@ void assert_scalar(operator_call& c) {
     if (!c.failed() && n.real == 0) c.fail("does not hold: " + std::string(c.text(1, "assert_msg", "an assertion")));
 }
 
-/// f on two numbers: on integers if both are such.
+/// Applies f to two numbers, as integers if both are integers.
 template <class F>
 void on_numbers(operator_call& c, F f) {
     const number a = c.scalar(0, "a"), b = c.scalar(1, "b");
@@ -126,7 +127,7 @@ template <class = void>
 void number_min(operator_call& c) {
     on_numbers(c, []<class T>(T a, T b) { return smaller(a, b); });
 }
-/// The sum of a list.
+/// The sum of a list of numbers.
 template <class = void>
 void number_sum(operator_call& c) {
     std::int64_t total = 0;
@@ -134,7 +135,7 @@ void number_sum(operator_call& c) {
     if (!c.failed()) c.give(number::of(total));
 }
 
-/// A member of a tuple. That of a collective in flight is in flight itself.
+/// A member of a tuple. If the tuple comes from a collective in flight, so does the member.
 template <class = void>
 void getitem(operator_call& c) {
     const tensor_argument* const a = c.find(0, "tuple");

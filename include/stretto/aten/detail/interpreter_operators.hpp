@@ -1,4 +1,4 @@
-// All operators of the interpreter, by name.
+// All operators of the interpreter, found by name.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 
@@ -27,11 +27,13 @@
 
 namespace stretto::aten::detail {
 
+/// An operator that has been found.
 struct operator_match {
     const operator_entry* entry = nullptr;
     bool in_place = false;  ///< the name ends in '_': the first operand becomes the result
 };
 
+/// Whether a word is among words that are separated by blanks.
 template <class = void>
 bool has_word(std::string_view words, std::string_view word) {
     while (!words.empty()) {
@@ -42,7 +44,7 @@ bool has_word(std::string_view words, std::string_view word) {
     return false;
 }
 
-/// The operator of that whole name ("aten.add_.Tensor"), or nothing: an operator is known or it is not.
+/// The operator with this whole name ("aten.add_.Tensor"), or nothing. Names are never guessed.
 template <class = void>
 operator_match find_operator(std::string_view operation) {
     for (const std::string_view prefix : {"_operator.", "operator."})

@@ -18,6 +18,7 @@ void unbind(operator_call& c) {
     if (self.rank() == 0) c.fail("takes a tensor without dimensions apart");
     for (std::int64_t at = 0; !c.failed() && at < self.extent(dim); ++at) c.give(selected(self, dim, at));
 }
+/// Returns parts of the given sizes, which must make up the whole dimension.
 template <class = void>
 void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
     std::int64_t first = 0;
@@ -46,7 +47,7 @@ void split(operator_call& c) {
     }
     split_by(c, self, dim, sizes);
 }
-/// Parts of equal extent but for the last, of which there may be fewer than asked for.
+/// Parts of equal extent, except that the last may be smaller; there may be fewer parts than were asked for.
 template <class = void>
 void chunk(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,4 +1,5 @@
-// Matrix products. Every sum runs over ascending positions of the contracted dimension, from the first product on.
+// Matrix products. Every sum runs over ascending positions of the contracted dimension, beginning with the first
+// product, so the result is always the same.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 
@@ -28,7 +29,7 @@ void multiply(const T* a, const T* b, T* out, std::size_t rows, std::size_t inne
         }
 }
 
-/// The products of two stacks of matrices.
+/// The products of two stacks of matrices of the same length.
 template <class = void>
 tensor batched_product(operator_call& c, const tensor& a, const tensor& b) {
     if (a.rank() != 3 || b.rank() != 3 || a.extent(0) != b.extent(0) || a.extent(2) != b.extent(1) ||
@@ -56,6 +57,7 @@ void bmm(operator_call& c) {
     const tensor made = batched_product(c, a, b);
     if (!c.failed()) c.give(made);
 }
+/// A matrix as a stack of one.
 template <class = void>
 tensor as_batch(const tensor& t) {
     extents shape = t.shape(), strides = t.strides();
@@ -75,7 +77,7 @@ void mm(operator_call& c) {
     const tensor made = product_of(c, a, b);
     if (!c.failed()) c.give(made);
 }
-/// beta * self + alpha * (a b)
+/// addmm(self, a, b, beta, alpha) computes beta * self + alpha * (a b).
 template <class = void>
 void addmm(operator_call& c) {
     const tensor self = c.input(0, "self"), a = c.input(1, "mat1"), b = c.input(2, "mat2");
@@ -87,10 +89,9 @@ void addmm(operator_call& c) {
              [=]<class T>(T x, T y) -> T { return plus(times(as<T>(beta), x), times(as<T>(alpha), y)); });
 }
 
-/// Products of groups that lie behind each other; offsets say where each ends.
-///   a[rows, inner],  b[groups, inner, columns]: rows of group g times b[g]; rows behind the last group are garbage
-///   a[rows, inner],  b[inner, columns]:         positions of group g of the contracted dimension -> [groups, rows,
-///   columns]
+/// The products of groups that are stored one after the other; offsets say where each group ends.
+///   a[rows, inner], b[groups, inner, columns]: the rows of group g times b[g]; rows after the last group are garbage
+///   a[rows, inner], b[inner, columns]: the positions of group g of the contracted dimension make [g, rows, columns]
 template <class = void>
 void grouped_mm(operator_call& c) {
     const tensor a = c.input(0, "self"), b = c.input(1, "mat2"), offs = c.input(2, "offs");

@@ -1,5 +1,5 @@
-// Operators along dimensions: sums and extremes, running sums, softmax. Elements are taken in the
-// order of their positions, so a sum is the same however its operand lies in memory.
+// Operators along dimensions: sums and extremes, running sums, softmax. Elements are taken in the order of their
+// positions, so a sum is the same however its operand lies in memory.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto::aten::detail {
 
-/// The dimensions that an argument names; all if it names none.
+/// The dimensions that an argument names, as flags; all of them if it names none.
 template <class = void>
 std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     std::vector<bool> reduced(rank + 1, all);
@@ -31,8 +31,8 @@ std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     return reduced;
 }
 
-/// Folds elements of the reduced dimensions, computed in the class of `e` and stored as `out`. `count` elements go into
-/// each result.
+/// Folds the elements along the reduced dimensions, computed in the class of `e` and stored as `e`. `first` gives the
+/// value to begin with, `step` adds an element, and `finish` gets the number of elements that went into each result.
 template <class First, class Step, class Finish>
 void fold(operator_call& c, const tensor& self, element_type e, const std::vector<bool>& reduced, bool keep,
           First first, Step step, Finish finish) {
@@ -89,7 +89,7 @@ void mean(operator_call& c) {
             else return a;
         });
 }
-/// The largest element, or the smallest; `any` and `all` are those of truth values.
+/// The largest or the smallest element; `any` and `all` are the largest and smallest truth value.
 template <class = void>
 void extreme(operator_call& c) {
     const tensor given = c.input(0, "self");
@@ -113,7 +113,8 @@ void extreme(operator_call& c) {
         []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// Calls `f(values of one row along the dimension)`, which may change them, and gives all rows as a tensor.
+/// Calls `f(values of one row along the dimension)`, which may change them, for every row, and returns all rows as a
+/// tensor.
 template <class T, class F>
 void along(operator_call& c, const tensor& self, std::size_t dim, element_type out, F f) {
     const tensor rows = self.rank() == 0 ? self.view({1}, {0}, self.offset()) : self;
@@ -131,7 +132,7 @@ void along(operator_call& c, const tensor& self, std::size_t dim, element_type o
     made.storage()->writes = 0;
     c.give(self.rank() == 0 ? made.view({}, {}, 0) : made);
 }
-/// Element k becomes `combine` of all up to it.
+/// Makes each element the `combine` of itself and all elements before it.
 template <class Combine>
 void running(operator_call& c, Combine combine) {
     const tensor self = c.input(0, "self");
@@ -171,7 +172,7 @@ void product_of(operator_call& c) {
         []<class T>(T a, T b) { return times(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// log(exp(a) + exp(b)) without overflow.
+/// log(exp(a) + exp(b)), computed without overflow.
 template <class = void>
 double log_of_sum(double a, double b) {
     const double top = larger(a, b);
@@ -215,7 +216,7 @@ double largest_of(const std::vector<double>& row) {
 template <class = void>
 void softmax(operator_call& c) {
     const bool logarithmic = c.operation.find("log_softmax") != std::string_view::npos;
-    const bool typed = c.operation.ends_with(".int");  // softmax.int(self, dim, dtype): of that type
+    const bool typed = c.operation.ends_with(".int");  // softmax.int(self, dim, dtype) computes in that type
     const tensor given = c.input(0, "self");
     const tensor self = typed ? given.converted(c.element(2, "dtype", given.element())) : given;
     const std::size_t dim = c.wrapped(c.integer(1, "dim"), self.rank());

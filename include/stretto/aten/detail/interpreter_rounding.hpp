@@ -1,4 +1,4 @@
-// Operators on how elements are represented: rounding, signs, bits, and what is no number.
+// Operators on how elements are represented: rounding, signs, bits, and elements that are not a number.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto::aten::detail {
 
-/// f of floats; whole numbers stay as they are.
+/// Applies f to floats; integers stay as they are.
 template <class F>
 void rounded(operator_call& c, F f) {
     of_same_type(c, [&c, f]<class T>(T x) -> T {
@@ -35,7 +35,7 @@ template <class = void>
 void trunc(operator_call& c) {
     rounded(c, [](double x) { return std::trunc(x); });
 }
-/// Halves to the even one.
+/// Rounds to the nearest integer, and halves to the even one.
 template <class = void>
 void round(operator_call& c) {
     rounded(c, [](double x) {

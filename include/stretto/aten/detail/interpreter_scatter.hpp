@@ -14,7 +14,7 @@
 
 namespace stretto::aten::detail {
 
-/// Copies one element. Both are of the same element type.
+/// Copies one element, or adds it. Both tensors must have the same element type.
 template <class = void>
 void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, std::int64_t from_slot, bool add) {
     in_class(to.category(), [&]<class T>(T) {
@@ -28,8 +28,8 @@ std::string no_such_position(std::int64_t at, std::int64_t extent) {
     return "position " + text_of(at) + " of a dimension with " + text_of(extent);
 }
 
-/// Calls `f(slot in t, slot in index-shaped tensor)` for every element of `index`: its own position, but along `dim`
-/// the position that the element says.
+/// Calls `f(slot in t, slot in other)` for every element of `index`. The slots are those at the position of the
+/// element; in t, however, the position along `dim` is what the element says.
 template <class F>
 void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tensor& index, const tensor& other, F f) {
     const tensor base = t.rank() == 0 ? t.view({1}, {0}, t.offset()) : t;
@@ -67,7 +67,7 @@ void gather(operator_call& c) {
                  [&](std::int64_t slot, std::int64_t to) { move_element(made, to, self, slot, false); });
     if (!c.failed()) c.give(made);
 }
-/// scatter(self, dim, index, src or value), scatter_add
+/// scatter(self, dim, index, src or value) and scatter_add.
 template <class = void>
 void scatter(operator_call& c) {
     const bool add = c.operation.starts_with("aten.scatter_add");
@@ -85,7 +85,7 @@ void scatter(operator_call& c) {
     made.storage()->writes = 0;
     if (!c.failed()) c.give(made);
 }
-/// out.scatter_add(0, index, src)
+/// deterministic_scatter_add(out, index, src), which is out.scatter_add(0, index, src).
 template <class = void>
 void scatter_add_rows(operator_call& c) {
     const tensor self = c.input(0, "out"), index = c.input(1, "index"), source = c.input(2, "src");

@@ -1,4 +1,4 @@
-// What operators share: broadcasting, the element type of a result, rounding.
+// What operators share: broadcasting, the element type of a result, and rounding.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 
@@ -18,7 +18,7 @@
 
 namespace stretto::aten::detail {
 
-/// The shape that both fit, aligned at the last dimension.
+/// The shape that both shapes broadcast to, aligned at the last dimension. The call fails if there is none.
 template <class = void>
 extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<const std::int64_t> b) {
     extents shape(a.size() > b.size() ? a.size() : b.size(), 1);
@@ -32,7 +32,8 @@ extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<c
     return shape;
 }
 
-/// t seen with that shape; what it does not have is repeated. The shape must come from broadcast().
+/// A view of t with that shape, in which dimensions that t does not have are repeated. The shape must come from
+/// broadcast().
 template <class = void>
 tensor expanded(const tensor& t, extents shape) {
     extents strides(shape.size(), 0);
@@ -41,7 +42,7 @@ tensor expanded(const tensor& t, extents shape) {
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
 
-/// The element type that arithmetic on two types gives.
+/// The element type that arithmetic on two element types has.
 template <class = void>
 element_type promoted(element_type a, element_type b) noexcept {
     if (a == b) return a;
@@ -59,13 +60,13 @@ element_type promoted(element_type a, element_type b) noexcept {
     return size_of(a) > size_of(b) ? a : b;
 }
 
-/// The element type of a result: tensors with dimensions decide among each other, those without, and numbers, only
-/// where they are of a higher class.
+/// The element type of a result. Tensors with dimensions decide among themselves; tensors without dimensions, and then
+/// numbers, count only if they are of a higher class.
 template <class = void>
 element_type result_type(std::span<const mixed_operand> operands) noexcept {
     element_type best = element_type::boolean;
     bool decided = false;
-    for (int priority = 0; priority < 3; ++priority) {  // with dimensions, without, numbers
+    for (int priority = 0; priority < 3; ++priority) {  // tensors with dimensions, tensors without, numbers
         element_type here = element_type::boolean;
         bool any = false;
         for (const mixed_operand& o : operands) {
@@ -82,7 +83,7 @@ element_type result_type(std::span<const mixed_operand> operands) noexcept {
     return best;
 }
 
-/// The nearest number that an element type can hold, ties to even. Doubles stay as they are.
+/// The nearest number that an element type can hold, ties to even. An f64 stays as it is.
 template <class = void>
 double rounded(double x, element_type e) noexcept {
     if (e == element_type::f64 || e == element_type::c128) return x;
@@ -106,7 +107,7 @@ double rounded(double x, element_type e) noexcept {
     return std::fabs(r) >= above_all ? std::copysign(std::numeric_limits<double>::infinity(), x) : r;
 }
 
-/// Rounds every element in place to what its type can hold.
+/// Rounds every element in place to what its type can hold. This does not count as a write.
 template <class = void>
 void round_elements(const tensor& t) {
     if (t.integral() || t.element() == element_type::f64 || t.element() == element_type::c128) return;
@@ -122,7 +123,7 @@ void round_elements(const tensor& t) {
     t.storage()->writes = before;
 }
 
-/// A tensor of these elements, in row-major order.
+/// A tensor of these elements in row-major order.
 template <class T>
 tensor made_of(element_type element, extents shape, std::span<const T> values) {
     tensor made(element, std::move(shape));
@@ -131,13 +132,14 @@ tensor made_of(element_type element, extents shape, std::span<const T> values) {
     return made;
 }
 
-/// A float type for the result of a function of floats: integers become f32.
+/// The float type of a function of floats: integers become f32.
 template <class = void>
 element_type float_type(element_type e) noexcept {
     return class_of(e) <= element_class::integer ? element_type::f32 : e;
 }
 
-/// What memory holds before anybody writes it: no number, and no position either.
+/// What memory holds before anybody writes it: neither a number nor a valid position, so that whoever reads it is found
+/// out.
 template <class = void>
 tensor garbage(element_type element, extents shape) {
     tensor made(element, std::move(shape));
@@ -148,7 +150,7 @@ tensor garbage(element_type element, extents shape) {
     return made;
 }
 
-/// Extents of a shape argument must not be negative.
+/// Lets the call fail if an extent is negative.
 template <class = void>
 void check_shape(operator_call& c, extents& shape) {
     for (std::int64_t& e : shape) {

@@ -16,7 +16,7 @@
 
 namespace stretto::aten::detail {
 
-/// Sorts positions by merging, stably: a position goes before another if `before` says so.
+/// Sorts positions by merging. The sort is stable; a position goes before another if `before` says so.
 template <class Before>
 void sort_stably(std::vector<std::int64_t>& positions, Before before) {
     std::vector<std::int64_t> merged(positions.size());
@@ -33,8 +33,8 @@ void sort_stably(std::vector<std::int64_t>& positions, Before before) {
         positions.swap(merged);
     }
 }
-/// Sorts rows, and gives the sorted values and their positions, `count` of each row; all if it is negative. What is not
-/// a number counts as the largest; equal elements stay in the order of their positions.
+/// Sorts rows, and returns the sorted values and their positions: the first `count` of each row, or all if `count` is
+/// negative. What is not a number counts as the largest; equal elements stay in the order of their positions.
 template <class = void>
 void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
     in_class(self.category(), [&]<class T>(T) {
@@ -67,7 +67,7 @@ template <class = void>
 void sort(operator_call& c) {
     const bool stable = c.operation == "aten.sort.stable";
     const tensor self = c.input(0, "self");
-    // sort.stable(self, *, stable, dim, descending); sort(self, dim, descending)
+    // The arguments are sort.stable(self, *, stable, dim, descending) and sort(self, dim, descending).
     const std::size_t k = stable ? 2 : 1;
     const std::size_t dim = c.wrapped(c.integer(k, "dim", -1), self.rank());
     const bool descending = c.truth(k + 1, "descending", false);
@@ -84,7 +84,7 @@ void topk(operator_call& c) {
         c.fail("takes " + text_of(count) + " elements of a row of " + text_of(self));
     if (!c.failed()) sorted(c, self, dim, largest, count);
     if (c.failed() || !c.balanced_routing || self.rank() == 0) return;
-    // Row r takes the next `count` positions behind those of row r - 1, around and around.
+    // Balanced routing: row r takes the `count` positions after those of row r - 1, around and around.
     const std::int64_t extent = self.extent(dim);
     std::int64_t next = 0;
     std::vector<std::int64_t> at(static_cast<std::size_t>(c.result.tensors[1].elements()));
@@ -92,7 +92,8 @@ void topk(operator_call& c) {
     transposed(c.result.tensors[1], dim, self.rank() - 1).assign<std::int64_t>(at);
 }
 
-/// The largest or smallest element of every row, and where it is first; argmax and argmin give only that.
+/// The largest or smallest element of every row, and the first place where it is; argmax and argmin return only the
+/// place.
 template <class = void>
 void extreme_of_rows(operator_call& c) {
     const bool only_where = c.operation.starts_with("aten.arg");
@@ -135,7 +136,7 @@ void extreme_of_rows(operator_call& c) {
     give(positions);
 }
 
-/// Elements per interval of equal width; the last interval has both of its ends.
+/// The number of elements in each of several intervals of equal width; the last interval includes both of its ends.
 template <class = void>
 void histc(operator_call& c) {
     const tensor self = c.input(0, "self");

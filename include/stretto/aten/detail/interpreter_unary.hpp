@@ -15,7 +15,7 @@
 
 namespace stretto::aten::detail {
 
-/// A function of floats.
+/// Applies a function of floats to every element.
 template <class F>
 void of_float(operator_call& c, F f) {
     const tensor self = c.input(0, "self");
@@ -87,6 +87,7 @@ template <class = void>
 void log2(operator_call& c) {
     of_float(c, [](double x) { return std::log2(x); });
 }
+/// Applies f to every element, in the type of the tensor.
 template <class F>
 void of_same_type(operator_call& c, F f) {
     const tensor self = c.input(0, "self");
@@ -99,7 +100,7 @@ void of_same_type(operator_call& c, F f) {
 }
 template <class = void>
 void neg(operator_call& c) {
-    // Not 0 - x: the negative of 0 is -0.
+    // This is not 0 - x, because the negative of 0 is -0.
     of_same_type(c, []<class T>(T x) -> T {
         if constexpr (std::is_same_v<T, std::int64_t>) return minus<T>(0, x);
         else if constexpr (std::is_same_v<T, double>) return -x;
@@ -130,7 +131,7 @@ void logical_not(operator_call& c) {
     c.give(made_of<std::int64_t>(element_type::boolean, self.shape(), truths));
 }
 
-/// A gradient: f of the gradient of the result, and of what the forward operator kept.
+/// A gradient: f of the gradient of the result and of what the forward operator has kept.
 template <class F>
 void gradient(operator_call& c, F f) {
     const mixed_operand operands[] = {c.input_or_number(0, "grad_output"), c.input_or_number(1, "self")};
@@ -163,7 +164,7 @@ void threshold_backward(operator_call& c) {
     gradient(c, [threshold](double g, double x) { return x <= threshold ? 0.0 : g; });
 }
 
-/// A copy, as another type if one is named. Where it lives is no matter here.
+/// A copy, with another element type if one is named. Where the copy lives makes no difference here.
 template <class = void>
 void copied(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -171,7 +172,7 @@ void copied(operator_call& c) {
     const element_type e = c.element(positional ? 1 : c.positional.size(), "dtype", self.element());
     if (!c.failed()) c.give(self.converted(e));
 }
-/// Writes the second operand into the first.
+/// The second operand in the shape and type of the first, into which it is written.
 template <class = void>
 void copy_into(operator_call& c) {
     const tensor self = c.input(0, "self");

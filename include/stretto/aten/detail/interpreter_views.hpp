@@ -1,5 +1,5 @@
-// Operators that only look at storage otherwise. Their results share the storage of their operand; reshaping what no
-// strides can express copies, as the framework does.
+// Operators that only look at storage differently. Their results share the storage of their operand; only a new shape
+// that no strides can express makes a copy, as in the framework.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::aten::detail {
 
-/// The strides with which t has another shape without a copy; false if there are none. Runs of dimensions of t that lie
-/// behind each other without a gap are cut anew.
+/// Finds the strides with which t has another shape without a copy; returns false if there are none. Runs of dimensions
+/// of t that follow each other in memory without a gap are cut anew.
 template <class = void>
 bool strides_for(const tensor& t, const extents& shape, extents& strides) {
     strides.assign(shape.size(), t.is_complex() ? 2 : 1);
@@ -37,7 +37,7 @@ bool strides_for(const tensor& t, const extents& shape, extents& strides) {
     return true;
 }
 
-/// t with that shape, which has as many elements.
+/// t with another shape that has as many elements.
 template <class = void>
 tensor reshaped(const tensor& t, extents shape) {
     extents strides;
@@ -47,7 +47,7 @@ tensor reshaped(const tensor& t, extents shape) {
     return copy.view(std::move(shape), std::move(strides), 0);
 }
 
-/// One extent of a shape argument may be -1: what remains.
+/// A shape argument in which one extent may be -1, which stands for what remains.
 template <class = void>
 extents completed(operator_call& c, extents shape, std::int64_t elements) {
     std::int64_t known = 1, open = 0;
@@ -84,6 +84,7 @@ void expand(operator_call& c) {
     if (!c.failed()) c.give(expanded(self, std::move(shape)));
 }
 
+/// t with its dimensions in another order.
 template <class = void>
 tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     extents shape, strides;
@@ -126,7 +127,7 @@ void t(operator_call& c) {
     if (!c.failed()) c.give(self.rank() < 2 ? self : transposed(self, 0, 1));
 }
 
-/// All dimensions in reverse.
+/// Reverses the order of all dimensions.
 template <class = void>
 void reversed_dims(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -159,7 +160,7 @@ void unsqueeze(operator_call& c) {
     if (!c.failed()) c.give(self.view(std::move(shape), std::move(strides), self.offset()));
 }
 
-/// `count` positions of a dimension from `first` on, `step` apart.
+/// `count` positions of a dimension, beginning with `first` and `step` apart.
 template <class = void>
 tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64_t count, std::int64_t step = 1) {
     extents shape = t.shape(), strides = t.strides();
@@ -168,7 +169,8 @@ tensor narrowed(const tensor& t, std::size_t dim, std::int64_t first, std::int64
     strides[dim] *= step;
     return t.view(std::move(shape), std::move(strides), offset);
 }
-/// Where a slice begins and how many positions it has: ends are cut to the extent, and count from the end if negative.
+/// Where a slice begins, and how many positions it has. Bounds are cut to the extent, and count from the end if
+/// negative.
 struct slice_bounds {
     std::int64_t first = 0, count = 0, step = 1;
 };
@@ -212,6 +214,7 @@ void narrow(operator_call& c) {
                       text_of(self));
     c.give(narrowed(self, dim, first, count));
 }
+/// One position of a dimension, which the result does not have any more.
 template <class = void>
 tensor selected(const tensor& t, std::size_t dim, std::int64_t at) {
     extents shape = t.shape(), strides = t.strides();

@@ -12,7 +12,8 @@
 
 namespace stretto::aten {
 
-/// What arithmetic on an element is. Ascending: an operation on two of them is done in the later one.
+/// The kind of arithmetic that an element takes part in. The classes ascend: an operation on two is done in the later
+/// one.
 enum class element_class : std::uint8_t {
     truth,
     integer,
@@ -39,7 +40,7 @@ enum class element_class : std::uint8_t {
     }
 }
 
-/// A complex number, without the streams that <complex> brings along.
+/// A complex number; <complex> would bring streams along.
 struct complex_number {
     double re = 0;
     double im = 0;
@@ -52,14 +53,15 @@ struct complex_number {
     friend constexpr bool operator==(complex_number, complex_number) = default;
 };
 
-/// Memory that views share. One of the two lists is in use.
+/// Memory that views share. Only one of the two lists is in use.
 struct tensor_storage {
-    std::vector<double> reals;           ///< of real elements; of complex ones in pairs
-    std::vector<std::int64_t> integers;  ///< of integers and truth values
-    std::uint64_t writes = 0;            ///< how often it was written in place
+    std::vector<double> reals;           ///< for real elements, and for complex ones in pairs
+    std::vector<std::int64_t> integers;  ///< for integers and truth values
+    std::uint64_t writes = 0;            ///< how often it has been written in place
 };
 
-/// Owns storage together with all its copies. Not for several threads; <memory> would cost more than the whole header.
+/// Owns storage together with all its copies, by counting them. It must not be shared between threads; <memory> would
+/// cost more to include than this whole header.
 class storage_handle {
 public:
     storage_handle() : held_(new counted) {}
@@ -91,6 +93,7 @@ namespace detail {
 
 using extents = std::vector<std::int64_t>;
 
+/// The number of elements of a shape.
 inline std::int64_t product(std::span<const std::int64_t> shape) noexcept {
     std::int64_t n = 1;
     for (std::int64_t e : shape) n *= e;
@@ -119,7 +122,7 @@ void for_each_slot(std::span<const std::int64_t> shape, std::span<const std::int
     }
 }
 
-/// As arithmetic does it: a float becomes the integer towards zero, and what no integer can hold the least of all.
+/// A float as an integer, rounded towards zero; a float that no integer can hold becomes the smallest integer.
 inline std::int64_t truncated(double x) noexcept {
     constexpr double bound = 9223372036854775808.0;  // 2^63
     return x >= -bound && x < bound ? static_cast<std::int64_t>(x) : std::numeric_limits<std::int64_t>::min();
