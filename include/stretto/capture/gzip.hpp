@@ -1,4 +1,4 @@
-// Whole files in and out of memory, compressed or not, within limits. Needs zlib.
+// Reads and writes whole files, compressed or not, within limits. Needs zlib.
 #ifndef STRETTO_CAPTURE_GZIP_HPP
 #define STRETTO_CAPTURE_GZIP_HPP
 
@@ -22,8 +22,8 @@ namespace stretto {
 
 /// How much a file may ask of this machine before it is refused.
 struct file_limits {
-    std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< of the text, decompressed
-    /// Decompressed to compressed size, counted beyond the first 64 MiB: captures reach 15, a bomb 1,000.
+    std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< size of the text, decompressed
+    /// The ratio of decompressed to compressed size, beyond the first 64 MiB. Captures reach 15, a bomb 1,000.
     std::uint64_t max_expansion = 50;
 };
 
@@ -48,7 +48,7 @@ inline unexpected<diagnostic> too_large(std::string_view file, std::uint64_t lim
     return file_fault(file, "is larger than " + std::to_string(limit) + " bytes", hint);
 }
 
-/// The decompressor of a gzip stream, released at the end of its scope.
+/// The decompressor of a gzip stream; it is released at the end of its scope.
 struct inflater {
     z_stream stream = {};
     bool ready = inflateInit2(&stream, 15 + 16) == Z_OK;  // 16: expect a gzip header
@@ -62,13 +62,14 @@ struct inflater {
 
 }  // namespace detail
 
-/// True if the bytes begin like a gzip file.
+/// Whether the bytes begin as a gzip file does.
 inline bool is_gzip(std::string_view bytes_read) noexcept {
     return bytes_read.size() >= 2 && bytes_read[0] == '\x1f' && bytes_read[1] == '\x8b';
 }
 
-/// Decompresses a gzip file of one or several members. Fails if it is damaged, cut short, followed by something else,
-/// or larger than the limits. Memory: the result, at most twice over, and never more than the limits allow.
+/// Decompresses a gzip file of one or several members. It fails if the file is damaged, cut short, followed by
+/// something else, or larger than the limits. At most twice the size of the result is allocated, and never more than
+/// the limits allow.
 inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std::string_view file,
                                                 const file_limits& limits = {}) {
     constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
@@ -92,7 +93,7 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
         if (made == text.size()) {
             if (made > limit)
                 return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
-            // One byte more than allowed tells "exactly the limit" from "more".
+            // One byte more than is allowed tells a file of exactly the limit from a larger one.
             const std::uint64_t wanted = std::max<std::uint64_t>({made * 2, compressed.size() * 4, 1 << 16});
             text.resize(static_cast<std::size_t>(std::min(wanted, limit + 1)));
         }
@@ -116,7 +117,8 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
     return text;
 }
 
-/// Compresses to one gzip member without a name or a time stamp: the same text and zlib give the same bytes.
+/// Compresses a text to one gzip member without a name or a time stamp, so that the same text and zlib give the same
+/// bytes.
 inline expected<std::string, diagnostic> gzip(std::string_view text, std::string_view file) {
     z_stream z = {};
     if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
@@ -142,7 +144,7 @@ inline expected<std::string, diagnostic> gzip(std::string_view text, std::string
     return compressed;
 }
 
-/// The text of a file ("-": standard input), decompressed if it begins like a gzip file.
+/// The text of a file ("-" is standard input), decompressed if it begins as a gzip file does.
 inline expected<std::string, diagnostic> read_text(const std::string& path, const file_limits& limits = {}) {
     errno = 0;
     const detail::file_handle f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
@@ -167,8 +169,8 @@ inline expected<std::string, diagnostic> read_text(const std::string& path, cons
     return text;
 }
 
-/// Writes a file ("-": standard output) and gives its size; compressed if its name ends in ".gz". What is there
-/// already is overwritten; after a failure the file may be incomplete.
+/// Writes a file ("-" is standard output), compressed if its name ends in ".gz", and returns the number of bytes
+/// written. An existing file is overwritten; after a failure the file may be incomplete.
 inline expected<std::uint64_t, diagnostic> write_text(const std::string& path, std::string_view text) {
     std::string compressed;
     if (path.ends_with(".gz")) {

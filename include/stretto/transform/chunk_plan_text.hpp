@@ -10,11 +10,11 @@
 //     refused "r"
 //     end
 //
-// One item a line, words separated by blanks. `region TOKENS ROWS...`, in the order in which the other lines number
-// them; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`; `split VALUE REGION DIM`; `join
-// VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`; `refused VERTEX`, without the reason. A
-// state is its kind, `@DIM` where it has one, and what else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names
-// are quoted, with \" \\ and \xHH.
+// There is one item on a line, and words are separated by blanks. The items are `region TOKENS ROWS...`, in the order
+// in which the other lines number regions; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes
+// STATE...`; `split VALUE REGION DIM`; `join VALUE REGION concat DIM | slices DIM | sum | first [late] readers
+// VERTEX...`; and `refused VERTEX`, without the reason. A state is its kind, `@DIM` where it has one, and whatever else
+// is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -33,8 +33,8 @@
 
 namespace stretto {
 
-/// The plan as above, the same for the same plan. `vertex_name(v)` and `value_name(x)` give texts, by which a reader
-/// must be able to tell vertices, and values, apart. O(size of the plan).
+/// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
+/// a reader must be able to tell vertices apart, and values. O(size of the plan).
 template <handle V, handle X, class VertexName, class ValueName>
     requires requires(VertexName& vertex_name, ValueName& value_name, V v, X x) {
         { vertex_name(v) } -> std::convertible_to<std::string_view>;
@@ -89,16 +89,16 @@ template <handle V, handle X, class VertexName, class ValueName>
     return text + "end\n";
 }
 
-/// Why a text is no plan.
+/// Why a text is not a plan.
 struct chunk_text_error {
-    std::size_t line = 0;  ///< from 1
+    std::size_t line = 0;  ///< counted from 1
     std::string cause;
     friend bool operator==(const chunk_text_error&, const chunk_text_error&) = default;
 };
 
-/// Reads what write_chunk_plan has written, whatever else stands there: malformed text is refused at its first fault.
-/// `find_vertex(name)` and `find_value(name)` give a handle or nothing. The plan need not fit the program: that is for
-/// verify_chunks to say. O(size of the text) beside the finding.
+/// Reads what write_chunk_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
+/// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_chunks checks that. O(size
+/// of the text), apart from what finding takes.
 template <handle V, handle X, class FindVertex, class FindValue>
     requires requires(FindVertex& find_vertex, FindValue& find_value, std::string_view name) {
         { find_vertex(name) } -> std::convertible_to<std::optional<V>>;

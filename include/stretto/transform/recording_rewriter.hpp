@@ -1,5 +1,5 @@
-// Applies a chunk plan and remembers what was made of what, so that verify_applied can be asked about an IR that is
-// rewritten in place, whose operations from before no longer exist:
+// Applies a chunk plan and remembers what was made of what. That lets verify_applied check an IR that is rewritten in
+// place, whose operations from before no longer exist:
 //
 //     stretto::chunk_recording recording(view, plan);       // copies the program before, by number
 //     auto recorder = recording.rewriter(my_rewriter);
@@ -41,7 +41,8 @@ public:
     /// `g` must list the program that the plan was made for, not yet rewritten.
     chunk_recording(G g, const chunk_plan<V, X>& plan) : g_(g), before_(g), plan_(before_.numbered(g, plan)) {}
 
-    /// The same verbs as `rewriter`, which must outlive the result and is told every call; this recording takes notes.
+    /// A rewriter with the same verbs as `rewriter`, which it calls and which must outlive it; this recording takes
+    /// notes.
     template <chunking_rewriter<G> R>
     [[nodiscard]] recording_rewriter<R, G> rewriter(R& rewriter) {
         return recording_rewriter<R, G>(rewriter, *this);
@@ -49,8 +50,8 @@ public:
 
     /// Asks verify_applied whether `after`, the view of the rewritten program, is what the plan says. A violation names
     /// operations of the program before by their position in it, UINT32_MAX for none. An operation that no verb has
-    /// made or left is reported as out of step. O(V + E) of the two programs; where something is wrong, one more look
-    /// through the program before per operation concerned.
+    /// made or left is reported as out of step. It takes O(V + E) of the two programs, and where something is wrong,
+    /// one more look through the program before for each operation concerned.
     [[nodiscard]] expected<applied_counts, std::vector<applied_violation<V, std::uint32_t>>> verify(G after) const {
         const detail::applied_origins<G> origins(before_, made_, resultless_, after);
         return verify_applied(plan_, before_.view(), after, [&](V v) { return origins.of(v); });
@@ -64,12 +65,12 @@ private:
     detail::recorded_program<G> before_;
     chunk_plan<std::uint32_t, std::uint32_t> plan_;
     std::size_t splits_ = 0;                             // calls of split so far
-    std::vector<detail::recorded_result<X>> made_;       // what the verbs gave, in the order of the calls
-    std::vector<detail::recorded_clone<X>> resultless_;  // clones that gave nothing
+    std::vector<detail::recorded_result<X>> made_;       // what the verbs have returned, in the order of the calls
+    std::vector<detail::recorded_clone<X>> resultless_;  // clones that have returned nothing
 };
 
-/// A rewriter that passes every verb on and notes in a chunk_recording what came of it. Made by
-/// chunk_recording::rewriter. It has the verbs that R has of those that apply_chunks may use.
+/// A rewriter that passes every verb on, and notes in a chunk_recording what came of it. chunk_recording::rewriter
+/// makes it. Of the verbs that apply_chunks may use, it has those that R has.
 template <class R, class G>
 class recording_rewriter {
 public:

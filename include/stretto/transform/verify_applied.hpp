@@ -1,5 +1,5 @@
-// Has a chunk plan been carried out? Compares the program after with the program before, operation by operation. Which
-// operation of the one comes from which of the other is told by the caller; that it reads what it should is checked.
+// Has a chunk plan been applied? The program after is compared with the program before, operation by operation. The
+// caller says which operation of the one comes from which of the other; whether it reads what it should is checked.
 #ifndef STRETTO_TRANSFORM_VERIFY_APPLIED_HPP
 #define STRETTO_TRANSFORM_VERIFY_APPLIED_HPP
 
@@ -19,7 +19,7 @@
 namespace stretto {
 namespace detail {
 
-/// All that it needs to know of models: nothing.
+/// The verification needs to know nothing of models; these say just that.
 template <class G>
 struct no_op_model {
     op_kind kind(vertex_t<G>) const { return op_kind::compute; }
@@ -31,23 +31,23 @@ struct one_component {
 
 }  // namespace detail
 
-/// How many operations of which kind the program after has.
+/// The number of operations of each kind in the program after.
 struct applied_counts {
     std::size_t kept = 0, clones = 0, splits = 0, joins = 0, empties = 0, slices = 0;
     friend bool operator==(const applied_counts&, const applied_counts&) = default;
 };
 
-/// What the program after is made of, or everything that is wrong with it, in its program order. Kept operations and
-/// clones must stand as apply_chunks puts them; they must read what the plan says: outside of a region nobody reads a
-/// part, within it every clone reads the parts of its own chunk; parts come from the whole value, recombined values
-/// from all parts in their order; memory that is written slice by slice is read when all slices are there. A split,
-/// join or write of a slice may take several operations.
+/// What the program after is made of, or, as the error, everything that is wrong with it, in its program order. Kept
+/// operations and clones must stand where apply_chunks puts them, and they must read what the plan says. Nobody outside
+/// a region reads a part; within it every clone reads the parts of its own chunk. Parts come from the whole value, and
+/// recombined values from all parts in their order. Memory that is written slice by slice is read when all slices are
+/// there. A split, a join or the writing of a slice may take several operations.
 ///
-/// `before` is a view of the program as it was, say of a copy, and the plan one that verify_chunks finds right for it.
-/// `origin(v)`, of an operation v of `after`, says where it comes from. It is believed about which rows a split takes
-/// or a slice takes and how a join recombines: what operations compute is not looked at. Both views list their vertices
-/// in a topological order. Deterministic. O(V + E); finding a value among the results of its producer is linear in
-/// their number.
+/// `before` is a view of the program as it was (of a copy, say), and the plan is one that verify_chunks finds right for
+/// it. `origin(v)` says where an operation v of `after` comes from. It is believed about which rows a split or a slice
+/// takes and how a join recombines, because what operations compute is not looked at. Precondition: both views list
+/// their vertices in a topological order. The result is deterministic. It takes O(V + E) time, plus a search among the
+/// results of the producer for each use of a value.
 template <dependence_graph G, dependence_graph H, class Origin>
     requires dataflow_graph<G> && dataflow_graph<H> && requires(const Origin& origin, vertex_t<H> v) {
         { origin(v) } -> std::convertible_to<applied_origin<vertex_t<G>, value_t<G>>>;

@@ -1,5 +1,6 @@
-// Is a chunk plan right? Checks a plan, as a value, against the program that it is for and the models of it. Shares no
-// code with the planner, so it is a second opinion on its plans, and the first on those that others make or edit.
+// Is a chunk plan right? The plan, as a value, is checked against the program that it is for and the models of it. No
+// code is shared with the planner, so this is a second opinion on its plans, and the first on plans that others make or
+// edit.
 #ifndef STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
 #define STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
 
@@ -23,17 +24,17 @@ namespace stretto {
 /// What a right plan does.
 struct verified_chunks {
     chunk_counts counts;
-    std::size_t collectives = 0;  ///< clones of starts
+    std::size_t collectives = 0;  ///< the number of clones of starts
 
-    /// A fingerprint of the order in which clones of starts are made, with group and chunk. Ranks that run one program
-    /// launch alike if theirs are equal.
+    /// A fingerprint of the order in which clones of starts are made, with their groups and chunks. Ranks that run the
+    /// same program launch alike if theirs are equal.
     std::uint64_t collective_order = 0;
     friend bool operator==(const verified_chunks&, const verified_chunks&) = default;
 };
 
 namespace detail {
 
-/// FNV-1a over 32-bit words.
+/// The FNV-1a hash over 32-bit words.
 class order_fingerprint {
 public:
     void add(std::uint32_t word) {
@@ -47,15 +48,19 @@ private:
 
 }  // namespace detail
 
-/// What the plan does, or everything that is wrong with it: at least one violation, in order of the plan within each of
-/// three passes. A plan that does not hang together (regions, operations, splits and joins matched with the program) is
-/// not looked at any further. Handles in the plan are compared, never followed, so any plan may be given. `g` lists its
-/// vertices in a topological order, and with an operation the producers of its operands.
+/// What the plan does, or, as the error, everything that is wrong with it: at least one violation, in the order of the
+/// plan within each of three passes. A plan that does not hang together (regions, operations, splits and joins that
+/// match the program) is not looked at any further. Handles in the plan are compared and never followed, so any plan
+/// may be given. Precondition: `g` lists its vertices in a topological order, and with an operation the producers of
+/// its operands.
 ///
-/// Trusted: the models; that the rewriter's parts are views of what it splits, and its concats and sums copies; that it
-/// puts the clones of an operation where the operation was, chunk after chunk, as apply_chunks does.
+/// The verifier trusts the models. It trusts that the rewriter's parts are views of what it splits, and that its
+/// concats and sums are copies; and that it puts the clones of an operation where the operation was, chunk after chunk,
+/// as apply_chunks does.
 ///
-/// Deterministic. O(V + E) and one question to the chunk model per chunked operation; O(n log n) in the states that
+/// The result is deterministic. It takes O(V + E) time and one question to the chunk model for each chunked operation,
+/// and O(n log n) in the states that name orders of rows; a memory that several regions write is looked at once for
+/// each of them.
 /// name orders of rows; a memory that several regions write is looked at once for each of them.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>

@@ -18,16 +18,17 @@
 
 namespace stretto::detail {
 
-/// Fills one capture_node after the other; its text points into the document that the walk is on.
+/// Fills one capture_node after the other. The text of a node points into the document that the walk is on.
 class capture_node_reader {
 public:
     using value = od::value;
 
     capture_node_reader(json_walk& json, std::size_t max_fields) : json_(json), max_fields_(max_fields) {}
 
-    /// The node that was read last.
+    /// The node that was read last; it is overwritten by the next.
     [[nodiscard]] const capture_node& node() const noexcept { return node_; }
 
+    /// Reads one node. Returns false if it is malformed; the failure is in the walk.
     bool read(value v) {
         node_.inputs.clear();
         node_.aliases.clear();
@@ -91,6 +92,7 @@ private:
         }
     }
 
+    /// Fails if a member is missing, or if one is there that only a start may have.
     bool check_members(const seen_keys& seen) {
         static constexpr std::array<unsigned, 7> always = {at("name"),    at("op"),    at("kind"), at("inputs"),
                                                            at("outputs"), at("bytes"), at("ns")};
@@ -107,6 +109,7 @@ private:
         }
         return true;
     }
+    /// Fails if an argument names an operand that the node does not have.
     bool check_references() {
         if (largest_reference_ < static_cast<std::int64_t>(node_.inputs.size())) return true;
         json_.field = "args";
@@ -115,6 +118,7 @@ private:
                           "%k is the node in place k of inputs, counted from 0");
     }
 
+    /// Keeps a member that the library does not interpret as the text that it is.
     bool read_note(std::string_view key, value v) {
         std::string_view raw;
         if (!json_.any(v, raw)) return false;
@@ -189,7 +193,7 @@ private:
     json_walk& json_;
     std::size_t max_fields_;
     capture_node node_;
-    std::int64_t largest_reference_ = -1;  // of the "%k" in the arguments of node_
+    std::int64_t largest_reference_ = -1;  // k of the largest "%k" in the arguments of node_
 };
 
 }  // namespace stretto::detail

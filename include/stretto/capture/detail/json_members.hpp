@@ -1,4 +1,4 @@
-// The members of JSON objects whose keys are known beforehand: each at most once, some of them always.
+// The members of JSON objects whose keys are known in advance: each occurs at most once, and some always.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 
@@ -12,7 +12,8 @@
 
 namespace stretto::detail {
 
-/// The place of a name, or N. Objects of one kind list their members in one order, so the search begins at a guess.
+/// The place of a name among `names`, or N if it is not there. Objects of one kind list their members in the same
+/// order, so the search begins at a guess.
 template <std::size_t N>
 constexpr unsigned position_in(const std::array<std::string_view, N>& names, std::string_view name,
                                unsigned guess = 0) noexcept {
@@ -23,10 +24,10 @@ constexpr unsigned position_in(const std::array<std::string_view, N>& names, std
     return N;
 }
 
-/// Which of up to 32 keys an object has.
+/// The keys that an object has, out of up to 32.
 class seen_keys {
 public:
-    /// Notes a key; fails if it was there before.
+    /// Adds a key; fails if it was there before.
     bool add(json_walk& json, unsigned key) {
         const std::uint32_t bit = std::uint32_t{1} << key;
         if ((seen_ & bit) != 0) return repeated(json);

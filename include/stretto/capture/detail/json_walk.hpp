@@ -1,5 +1,5 @@
-// Reads JSON values in the order of the text, strictly, and remembers the first thing that is wrong with them.
-// simdjson finds the structure; every value is looked at, also those that are only kept as text.
+// Reads JSON values strictly, in the order of the text, and remembers the first thing that is wrong with them. simdjson
+// finds the structure; every value is looked at, even those that are only kept as text.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 
@@ -25,7 +25,7 @@ inline std::string_view without_space_behind(std::string_view s) noexcept {
     return s;
 }
 
-/// -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+/// Whether a text matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 inline bool is_json_number(std::string_view s) noexcept {
     const auto digits = [&s] {
         std::size_t n = 0;
@@ -49,20 +49,20 @@ inline bool is_json_number(std::string_view s) noexcept {
     return s.empty();
 }
 
-/// One pass over one document. Every function gives false when something is wrong; the first failure is kept, with
-/// the place where it happened, and the pass must end there.
+/// One pass over one document. Every function returns false if something is wrong. The first failure is kept, with the
+/// place where it happened, and the pass must end there.
 class json_walk {
 public:
-    static constexpr int deepest = 100;  ///< arrays and objects within each other, below a value kept as text
+    static constexpr int deepest = 100;  ///< how deep arrays and objects may be nested in a value that is kept as text
 
     diagnostic failure;      ///< valid after the first false
-    std::string_view outer;  ///< where we are, for messages: "costs.",
+    std::string_view outer;  ///< the place, for messages: "costs.",
     std::string_view field;  ///< "launch_ns"
     std::optional<std::uint32_t> node;
     std::string_view node_name;
-    std::int64_t largest_reference = -1;  ///< k of the texts "%k" since the caller set it
+    std::int64_t largest_reference = -1;  ///< largest k of the texts "%k" since the caller has set it
 
-    /// Starts on a text of `length` bytes with simdjson::SIMDJSON_PADDING readable bytes behind it.
+    /// Starts on a text of `length` bytes, which simdjson::SIMDJSON_PADDING readable bytes must follow.
     bool open(std::string_view padded_text, std::size_t length) {
         text_ = padded_text.substr(0, length);
         opened_ = false;
@@ -70,7 +70,7 @@ public:
         opened_ = !e;
         return opened_ || fail(e);
     }
-    /// The members of the object that is the whole document, and nothing behind it.
+    /// Calls `each(key, value)` for the members of the object that is the whole document; nothing may follow it.
     template <class F>
     bool root(F each) {
         od::object o;
@@ -85,7 +85,7 @@ public:
         return fail("has something behind its JSON object", "was it appended to?");
     }
 
-    /// The elements of the array that is the whole document.
+    /// Calls `each(value)` for the elements of the array that is the whole document.
     template <class F>
     bool root_array(F each) {
         od::array a;
@@ -93,6 +93,7 @@ public:
         return walk_array(a, each);
     }
 
+    /// Calls `each(key, value)` for the members of an object.
     template <class F>
     bool object(od::value v, F each) {
         od::object o;
@@ -101,6 +102,7 @@ public:
         if (const auto e = v.get_object().get(o)) return fail(e);
         return walk_object(o, each);
     }
+    /// Calls `each(value)` for the elements of an array.
     template <class F>
     bool array(od::value v, F each) {
         od::array a;
@@ -111,7 +113,7 @@ public:
     }
 
     [[nodiscard]] static bool is_text(od::value v) noexcept { return v.raw_json_token().starts_with('"'); }
-    /// A string, unescaped. It lives as long as the text and this object.
+    /// A string, unescaped. It lives as long as the text and this object do.
     bool text(od::value v, std::string_view& out) {
         const std::string_view token = without_space_behind(v.raw_json_token());
         if (!token.starts_with('"')) return wrong_type(token, "a string");
@@ -122,6 +124,7 @@ public:
         return !e || fail(e);
     }
 
+    /// An integer that fits in 64 bits.
     bool whole_number(od::value v, std::int64_t& out) {
         std::string_view token = v.raw_json_token();
         if (!v.get_int64().get(out)) return true;
@@ -131,7 +134,7 @@ public:
             return fail("is " + printable(token, 40) + ", which is no whole number", "round it, and write all digits");
         return fail("is " + printable(token, 40) + ", which does not fit in 64 bits", "the largest is 2^63-1");
     }
-    /// A whole number from 0 up.
+    /// An integer that is not negative.
     bool amount(od::value v, std::int64_t& out) {
         if (!whole_number(v, out)) return false;
         return out >= 0 || fail("is " + std::to_string(out) + ", which is negative", "0 is the least");
@@ -143,7 +146,7 @@ public:
         return fail("is " + printable(token, 40) + ", which is too large", "the largest is about 1.8e308");
     }
 
-    /// The text of a value of any kind, once it is known to be JSON.
+    /// The text of a value of any kind, after it has been checked to be JSON.
     bool any(od::value v, std::string_view& out) {
         return kept(v, out, [this](od::value w) { return check(w, 0); });
     }
@@ -163,6 +166,7 @@ public:
         return true;
     }
 
+    /// Records a failure at the present place, and returns false.
     bool fail(std::string cause, std::string hint) {
         failure = {};
         failure.node = node;
@@ -199,6 +203,7 @@ private:
         return true;
     }
 
+    /// Checks that a value is JSON, down to `deepest` levels.
     bool check(od::value v, int depth) {
         const std::string_view token = v.raw_json_token();
         const char first = token.empty() ? '\0' : token[0];
@@ -220,6 +225,7 @@ private:
         return fail("has \"" + printable(scalar, 20) + "\", which is not JSON", "NaN and Infinity must be strings");
     }
 
+    /// Notes a text "%k", which names an operand.
     void note_reference(std::string_view digits) noexcept {
         if (digits.empty() || digits.size() > 10) return;
         std::int64_t k = 0;
@@ -245,6 +251,7 @@ private:
         return fail(std::string("is ") + found + " where " + due + " is due", "");
     }
 
+    /// Records what simdjson has found wrong.
     bool fail(simdjson::error_code e) {
         const char* const hint = "was the file written completely?";
         switch (e) {
@@ -271,7 +278,7 @@ private:
     od::parser parser_;
     od::document document_;
     std::string_view text_;
-    bool opened_ = false;  // document_ may be asked where it is
+    bool opened_ = false;  // whether document_ may be asked where it is
 };
 
 }  // namespace stretto::detail

@@ -1,5 +1,5 @@
-// Does memory hold what it held? Uses of a storage keep their order where one of them writes, and nothing touches
-// what a collective has in flight. Both are said of storages, because aliases are many.
+// Does memory still hold what it held? Uses of a storage must keep their order where one of them writes, and nothing
+// may touch what a collective has in flight. Both rules are about storages, because several values may be in one.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 
@@ -14,13 +14,13 @@
 
 namespace stretto::detail {
 
-/// Uses of one storage, in the order of the step, against their places in the plan. What two uses did to each other
-/// they still do if neither has overtaken the other, where one of them writes.
+/// Compares the uses of each storage, in the order of the step, with their places in the plan. Two uses, of which one
+/// writes, still do to each other what they did if neither has overtaken the other.
 class plan_storage_order {
 public:
     explicit plan_storage_order(plan_match& match) : m_(match) {}
 
-    /// Time: linear in the uses of storages that anyone writes, times the number of chunks.
+    /// Checks all storages. The time is linear in the uses of storages that anyone writes, times the number of chunks.
     void check() {
         std::vector<std::vector<use>> uses(m_.step.size());
         std::vector<bool> written(m_.step.size(), false);
@@ -47,7 +47,7 @@ private:
         old_id node;
         bool writes;
     };
-    /// The use that stands last in the plan, of those seen so far.
+    /// Of the uses seen so far, the one that is last in the plan.
     struct last_place {
         std::int64_t place = -1;
         old_id node = nobody;
@@ -55,6 +55,7 @@ private:
             if (p > place) place = p, node = u;
         }
     };
+    /// The last use of any kind, and the last write.
     struct history {
         last_place any, writer;
         void see(std::int64_t place, const use& u) {
@@ -66,25 +67,25 @@ private:
     void check(old_id s, const std::vector<use>& uses) {
         std::size_t chunks = 1;
         for (const use& u : uses) chunks = std::max(chunks, m_.clones[u.node].size());
-        history all;                                  // all uses, all their chunks
-        std::vector<history> whole_or_chunk(chunks);  // whole uses, and of chunked uses that chunk
+        history all;                                  // all uses, with all their chunks
+        std::vector<history> whole_or_chunk(chunks);  // by chunk: the whole uses, and that chunk of the chunked uses
         for (const use& u : uses) {
             if (m_.chunked(u.node)) {
                 check_chunks(s, u, all, whole_or_chunk);
                 continue;
             }
-            if (m_.chunked(s)) continue;  // sees a recombination, which has a storage of its own
+            if (m_.chunked(s)) continue;  // it sees a recombination, which has a storage of its own
             std::int64_t first = -1, last = -1;
             if (m_.new_of[u.node] != nobody) {
                 first = last = m_.new_of[u.node];
-            } else if (m_.bucket_of[u.node] != nobody) {  // reads when it is packed, and until it is launched
+            } else if (m_.bucket_of[u.node] != nobody) {  // it reads when it is packed, and until it is launched
                 const plan_bucket& b = m_.buckets[m_.bucket_of[u.node]];
                 first = last = b.start;
                 if (b.pack != nobody) first = b.pack;
             } else if (m_.absorbed_by[u.node] != nobody) {
                 first = last = m_.absorbed_by[u.node];
             } else {
-                continue;  // lost, as said elsewhere
+                continue;  // it is lost, which is reported elsewhere
             }
             compare(s, u, first, u.writes ? all.any : all.writer);
             all.see(last, u);
@@ -92,12 +93,12 @@ private:
         }
     }
 
-    /// Chunk k follows chunk k of what was chunked as it was, and all of everything else.
+    /// Chunk k must follow chunk k of what was chunked in the same way, and all of everything else.
     void check_chunks(old_id s, const use& u, history& all, std::vector<history>& whole_or_chunk) {
         const std::vector<new_id>& parts = m_.clones[u.node];
         std::vector<std::pair<std::size_t, std::int64_t>> seen;
         for (std::size_t k = 0; k < parts.size(); ++k) {
-            if (!m_.chunked(s) && !touches(parts[k], m_.new_of[s])) continue;  // works on a copy
+            if (!m_.chunked(s) && !touches(parts[k], m_.new_of[s])) continue;  // it works on a copy
             const history& h = whole_or_chunk[k];
             compare(s, u, parts[k], u.writes ? h.any : h.writer);
             seen.emplace_back(k, parts[k]);
@@ -107,12 +108,14 @@ private:
             whole_or_chunk[k].see(place, u);
         }
     }
+    /// Whether a node of the plan reads or writes a storage.
     [[nodiscard]] bool touches(new_id v, new_id storage) const {
         const auto in = [&](new_id x) { return contains(m_.plan_storages[x], storage); };
         const auto reads = m_.plan.inputs(v), writes = m_.plan.writes(v);
         return std::any_of(reads.begin(), reads.end(), in) || std::any_of(writes.begin(), writes.end(), in);
     }
 
+    /// Reports a use that stands before one that it must follow.
     void compare(old_id s, const use& u, std::int64_t place, const last_place& before) {
         if (before.place <= place) return;
         const std::string name = m_.quoted(m_.step, u.node), other = m_.quoted(m_.step, before.node);
@@ -124,8 +127,8 @@ private:
     plan_match& m_;
 };
 
-/// Replays the plan and asks of every kernel and launch whether it touches what a collective has in flight.
-/// Time: linear in the storages that nodes use, times the collectives in flight on one storage.
+/// Replays the plan, and checks for every kernel and launch whether it touches what a collective has in flight. The
+/// time is linear in the storages that nodes use, times the collectives in flight on one storage.
 class plan_flights {
 public:
     explicit plan_flights(plan_match& match)
@@ -141,6 +144,7 @@ public:
     }
 
 private:
+    /// Reports a node that touches what is in flight.
     void touch(new_id v) {
         new_id conflict = nobody;
         const auto look = [&](const std::vector<new_id>& flying) {
@@ -159,6 +163,7 @@ private:
                          "what a collective writes is not touched, and what it reads not written, before its wait");
     }
 
+    /// Calls f(list) for the lists of every storage that a collective fills or reads.
     template <class F>
     void each_storage(new_id start, F f) {
         for (new_id s : m_.plan_storages[start]) f(filling_[s]);
@@ -177,8 +182,8 @@ private:
     }
 
     plan_match& m_;
-    std::vector<std::vector<new_id>> filling_;  // per storage: collectives in flight that write it
-    std::vector<std::vector<new_id>> reading_;  // and that read it
+    std::vector<std::vector<new_id>> filling_;  // by storage: the collectives in flight that write it
+    std::vector<std::vector<new_id>> reading_;  // by storage: the collectives in flight that read it
     std::vector<bool> landed_;
 };
 

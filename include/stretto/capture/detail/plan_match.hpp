@@ -1,4 +1,4 @@
-// Which node of a plan is what: an operation of the step under its old name, a clone of one, part of a bucket, or
+// What each node of a plan is: an operation of the step under its old name, a clone of one, part of a bucket, or
 // something that splits and recombines chunks. Every check of a plan starts from this.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
@@ -24,19 +24,20 @@ using old_id = std::uint32_t;  ///< a node of the step
 using new_id = std::uint32_t;  ///< a node of the plan
 inline constexpr std::uint32_t nobody = UINT32_MAX;
 
-/// What a node of the plan is.
+/// What a node of the plan is in relation to the step.
 enum class plan_role : std::uint8_t {
-    survivor,       ///< has the name of an operation of the step
-    clone,          ///< one chunk of an operation of the step
-    bucket_start,   ///< launches several collectives of the step at once
-    bucket_wait,    ///< waits for one
-    pack,           ///< copies the inputs of a bucket's members together
-    unpack,         ///< copies their results apart
-    bucket_view,    ///< a view of what a bucket brought
-    recombination,  ///< splits or recombines chunks
+    survivor,       ///< it has the name of an operation of the step
+    clone,          ///< it is one chunk of an operation of the step
+    bucket_start,   ///< it launches several collectives of the step at once
+    bucket_wait,    ///< it waits for such a bucket
+    pack,           ///< it copies the inputs of the members of a bucket together
+    unpack,         ///< it copies their results apart
+    bucket_view,    ///< it is a view of what a bucket has brought
+    recombination,  ///< it splits or recombines chunks
     unexplained
 };
 
+/// Several collectives of the step that the plan launches as one.
 struct plan_bucket {
     new_id start = nobody;
     new_id pack = nobody;
@@ -44,11 +45,12 @@ struct plan_bucket {
     std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
 };
 
-/// storages[v]: the nodes whose allocations v's results live in, each once. Program order makes one pass enough.
+/// Row v of the result lists the nodes in whose allocations v's results live, each once. One pass is enough, because
+/// aliases refer to earlier nodes.
 inline index_lists storages_of(const capture& c) {
     index_lists storages;
     storages.reserve(c.size(), c.size());
-    std::vector<std::uint32_t> row_of(c.size(), nobody);  // the last row that a storage was added to
+    std::vector<std::uint32_t> row_of(c.size(), nobody);  // by storage: the last row that it was added to
     for (std::uint32_t v = 0; v < c.size(); ++v) {
         const auto add = [&](std::uint32_t s) {
             if (std::exchange(row_of[s], v) != v) storages.push(s);
@@ -61,6 +63,7 @@ inline index_lists storages_of(const capture& c) {
     return storages;
 }
 
+/// How messages spell amounts.
 inline std::string count(bytes b) { return std::to_string(b.count) + " bytes"; }
 inline std::string count(nanoseconds d) { return std::to_string(d.count) + " ns"; }
 
@@ -68,6 +71,7 @@ inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) no
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+/// The match, computed by the constructor. Faults that only the match can find are reported there.
 class plan_match {
 public:
     plan_match(const capture& before, const capture& after, plan_findings& findings)
@@ -101,7 +105,7 @@ public:
         return std::ranges::any_of(step_storages[x], [&](old_id s) { return contains(step_storages[y], s); });
     }
 
-    /// All storage that the results of a node of the plan live in.
+    /// The size of all storages in which the results of a node of the plan live.
     [[nodiscard]] bytes room_of(new_id v) const {
         bytes total;
         for (new_id s : plan_storages[v]) total += plan.allocation(s);
@@ -115,20 +119,21 @@ public:
     index_lists step_storages;
     index_lists plan_storages;
 
-    std::vector<new_id> new_of;               ///< old node -> node of that name, or nobody
-    std::vector<std::uint32_t> bucket_of;     ///< old start -> position of its bucket, or nobody
-    std::vector<new_id> absorbed_by;          ///< old cast -> the pack that does its work, or nobody
-    std::vector<std::vector<new_id>> clones;  ///< old node -> its clones by chunk
-    std::vector<old_id> old_of;               ///< new node -> node of that name in the step, or nobody
-    std::vector<old_id> origin;               ///< new node -> what it is a clone of, or nobody
-    std::vector<std::int64_t> chunk;          ///< of a clone
-    std::vector<std::uint32_t> bucket_at;     ///< new start, wait, pack -> position of its bucket, or nobody
+    std::vector<new_id> new_of;               ///< by old node: the node with its name, or nobody
+    std::vector<std::uint32_t> bucket_of;     ///< by old start: the position of its bucket, or nobody
+    std::vector<new_id> absorbed_by;          ///< by old cast: the pack that does its work, or nobody
+    std::vector<std::vector<new_id>> clones;  ///< by old node: its clones, in the order of their chunks
+    std::vector<old_id> old_of;               ///< by new node: the node of the step with its name, or nobody
+    std::vector<old_id> origin;               ///< by new node: the original of which it is a clone, or nobody
+    std::vector<std::int64_t> chunk;          ///< by new node, for clones
+    std::vector<std::uint32_t> bucket_at;     ///< by new start, wait and pack: the position of its bucket, or nobody
     std::vector<plan_role> role;
     std::vector<plan_bucket> buckets;
     bool has_clones = false;
     plan_findings& found;
 
 private:
+    /// Finds survivors by their names, and clones by the origin that they state.
     void match_names() {
         for (new_id v = 0; v < plan.size(); ++v) {
             if (const auto u = step.find(plan.name(v))) {
@@ -152,6 +157,7 @@ private:
                       [this](new_id a, new_id b) { return chunk[a] != chunk[b] ? chunk[a] < chunk[b] : a < b; });
     }
 
+    /// Reads the members of a new collective, and finds its pack.
     void read_bucket(new_id v) {
         const auto position = static_cast<std::uint32_t>(buckets.size());
         plan_bucket bucket;
@@ -196,6 +202,7 @@ private:
         bucket.members.push_back(*m);
     }
 
+    /// Finds the role of a node that has none yet, or reports it.
     void explain(new_id v) {
         const auto is_of_bucket = [&](new_id x) {
             return role[x] == plan_role::bucket_wait || role[x] == plan_role::unpack ||

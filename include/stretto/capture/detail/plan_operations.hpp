@@ -1,5 +1,5 @@
-// Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, clones
-// with their originals. Longer than 300 lines: it is all that is asked of one operation.
+// Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, and
+// clones with their originals. Longer than 300 lines: it is everything that is asked of one operation.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 
@@ -17,7 +17,7 @@
 
 namespace stretto::detail {
 
-/// The text of a JSON value without the space between its tokens: writers differ in it, and in nothing else.
+/// The text of a JSON value without the space between its tokens. Writers differ in that space, and in nothing else.
 inline std::string without_space(std::string_view json) {
     std::string dense;
     bool quoted = false;
@@ -34,22 +34,23 @@ inline bool same_json(std::optional<std::string_view> a, std::optional<std::stri
     return a == b || (a && b && without_space(*a) == without_space(*b));
 }
 
+/// Checks operations, one by one.
 class plan_operations {
 public:
     plan_operations(plan_match& match, const plan_stand_ins& stand_ins) : m_(match), stand_ins_(stand_ins) {}
 
-    /// Is every operation of the step there once, in one form?
+    /// Every operation of the step must be there once, in one form.
     void check_presence() {
         for (old_id u = 0; u < m_.step.size(); ++u) check_presence(u);
     }
-    /// Node v of the plan; `stand_ins` has passed everything before it.
+    /// Checks node v of the plan. Precondition: `stand_ins` has passed everything before it.
     void check(new_id v) {
         if (m_.role[v] == plan_role::survivor) check_survivor(m_.old_of[v], v);
         if (m_.role[v] == plan_role::clone) check_clone(m_.origin[v], v);
         if (m_.role[v] == plan_role::recombination) check_recombination(v);
         if (m_.role[v] != plan_role::survivor && m_.role[v] != plan_role::clone) check_new_writes(v);
     }
-    /// All clones of each chunked operation together.
+    /// Checks all clones of each chunked operation together.
     void check_chunks() {
         for (old_id u = 0; u < m_.step.size(); ++u)
             if (m_.chunked(u)) check_chunks(u);
@@ -82,7 +83,7 @@ private:
         const capture &a = m_.step, &b = m_.plan;
         const std::string_view name = b.name(v);
         const std::optional<old_id> start = a.launch_of(u);
-        if (start && m_.bucket_of[*start] != nobody) {  // its waiting is looked at with the bucket
+        if (start && m_.bucket_of[*start] != nobody) {  // its wait is checked with the bucket
             check_results(u, v);
             return;
         }
@@ -126,7 +127,8 @@ private:
                 "shape or type of its results differ from the step's", "operations keep their results");
     }
 
-    /// Place by place; where chunks are involved, two places may have become one, and extents may have become numbers.
+    /// Inputs are compared place by place. Where chunks are involved, two places may have become one, and extents may
+    /// have become numbers.
     void check_inputs(old_id u, new_id v) {
         const auto was = m_.step.inputs(u);
         const auto is = m_.plan.inputs(v);
@@ -163,16 +165,18 @@ private:
         }
     }
 
+    /// Whether node v may read `is` where its original reads `was`.
     [[nodiscard]] plan_stand_ins::answer fits(new_id v, old_id was, new_id is) const {
         if (m_.role[v] != plan_role::clone) return stand_ins_.outside(was, is);
-        // A wait needs the launch itself, and the storage rules need waits: nothing may stand in between.
+        // A wait needs the launch itself, and the rules of storages need waits, so nothing may stand in between.
         if (m_.step.kind(was) == op_kind::start && m_.step.kind(m_.origin[v]) == op_kind::wait &&
             m_.plan.kind(is) != op_kind::start)
             return plan_stand_ins::answer::no;
         return stand_ins_.inside(v, was, is) ? plan_stand_ins::answer::yes : plan_stand_ins::answer::no;
     }
 
-    /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other.
+    /// What is written may be named by the node that allocates it or by a view of it, and in a clone by the other of
+    /// the two.
     void check_writes(old_id u, new_id v) {
         const auto was = m_.step.writes(u), operands = m_.step.inputs(u), is = m_.plan.writes(v);
         const auto stands_for = [&](old_id y, new_id x) { return fits(v, y, x) == plan_stand_ins::answer::yes; };
@@ -187,7 +191,7 @@ private:
                 "mutates names the same nodes");
     }
 
-    /// Results must live at least where they lived: everything that keeps order and memory right hangs on it.
+    /// Results must live at least where they lived before, because every rule about order and memory relies on that.
     void check_storages(old_id u, new_id v) {
         for (old_id s : m_.step_storages[u]) {
             if (s == u || m_.absorbed_by[s] != nobody) continue;
@@ -266,7 +270,7 @@ private:
                 "the parts of a payload are as large as the whole");
     }
 
-    /// What a plan adds may fill what a plan adds, and sum up in the parts; the rest is not its to write.
+    /// What a plan adds may fill what a plan adds, and may sum up in the parts. It must not write anything else.
     void check_new_writes(new_id v) {
         for (new_id x : m_.plan.writes(v))
             for (new_id s : m_.plan_storages[x])

@@ -16,7 +16,8 @@
 
 namespace stretto::detail {
 
-/// Notes what packs absorb when it is made: everything else that is checked builds on it.
+/// Checks packs and the inputs of buckets. The constructor notes what packs absorb, because every other check builds on
+/// that.
 class plan_packs {
 public:
     plan_packs(plan_match& match, const plan_stand_ins& stand_ins) : m_(match), stand_ins_(stand_ins) {
@@ -24,7 +25,7 @@ public:
             if (m_.plan.field(v, "absorbs")) absorb(v);
     }
 
-    /// Node v of the plan; `stand_ins` has passed everything before it.
+    /// Checks node v of the plan. Precondition: `stand_ins` has passed everything before it.
     void check(new_id v) {
         if (m_.bucket_at[v] == nobody || m_.buckets[m_.bucket_at[v]].members.empty()) return;
         if (m_.role[v] == plan_role::pack) check_pack(m_.buckets[m_.bucket_at[v]]);
@@ -36,6 +37,7 @@ private:
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
     }
 
+    /// Notes the casts that a pack absorbs, and reports those that it may not.
     void absorb(new_id v) {
         const auto names = m_.plan_fields.texts(v, "absorbs");
         if (!names) return;
@@ -66,7 +68,7 @@ private:
                op.find("_to_copy") != std::string_view::npos;
     }
 
-    /// The pack, or else the bucket itself, reads what the members read: all of it, and nothing else.
+    /// The pack, or the bucket itself if there is none, must read everything that the members read, and nothing else.
     void check_inputs(const plan_bucket& b) {
         if (b.pack != nobody) {
             if (m_.plan.inputs(b.start).size() > 1)
@@ -77,6 +79,7 @@ private:
         check_reads(b, b.start);
     }
 
+    /// A pack must read what it packs, cost what moving that costs, and have room for the payload.
     void check_pack(const plan_bucket& b) {
         const capture& step = m_.step;
         const new_id v = b.pack;
@@ -115,7 +118,7 @@ private:
             }
         std::sort(due.begin(), due.end());
         due.erase(std::unique(due.begin(), due.end()), due.end());
-        std::vector<old_id> open;  // not read under its own name
+        std::vector<old_id> open;  // what is not read under its own name
         std::vector<bool> read(due.size(), false);
         std::vector<new_id> strange;
         for (new_id x : m_.plan.inputs(reader)) {

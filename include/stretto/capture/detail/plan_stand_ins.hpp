@@ -1,5 +1,5 @@
 // What a node of a plan may read where its original reads u: u itself, a chunk of u, or something that splits or
-// recombines u. Follows data through recombinations, and through buffers that they fill in place.
+// recombines u. Data is followed through recombinations, and through buffers that they fill in place.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 
@@ -14,8 +14,8 @@
 
 namespace stretto::detail {
 
-/// Walks along with a scan of the plan in program order: pass() takes the next node, stands_for() answers for the
-/// node about to pass. Time: linear, but for recombinations of many values at once.
+/// Accompanies a scan of the plan in program order. pass() takes the next node; questions are about the node that is
+/// about to pass. The time is linear, except where many values are recombined at once.
 class plan_stand_ins {
 public:
     explicit plan_stand_ins(const plan_match& match) : m_(match), reach_(match.plan.size()), filled_(m_.plan.size()) {}
@@ -26,7 +26,7 @@ public:
         no
     };
 
-    /// May `reader`, which is no clone, read x where its original reads u?
+    /// Whether `reader`, which is no clone, may read x where its original reads u.
     [[nodiscard]] answer outside(old_id u, new_id x) const {
         if (m_.old_of[x] == u) return answer::yes;
         if (!m_.chunked(u)) return answer::no;
@@ -39,12 +39,12 @@ public:
         return static_cast<std::size_t>(here) == parts.size() ? answer::yes : answer::partly;
     }
 
-    /// May the clone v read x where its original reads u?
+    /// Whether the clone v may read x where its original reads u.
     [[nodiscard]] bool inside(new_id v, old_id u, new_id x) const {
         if (m_.old_of[x] == u) return true;
         const old_id o = m_.origin[v];
         if (m_.origin[x] == u) return m_.chunk[x] == m_.chunk[v] || m_.clones[u].size() != m_.clones[o].size();
-        // A buffer written in place goes from chunk to chunk.
+        // A buffer that is written in place is handed on from chunk to chunk.
         if (m_.origin[x] == o) return m_.chunk[x] + 1 == m_.chunk[v] && contains(m_.step.writes(o), u);
         if (m_.role[x] != plan_role::recombination) return false;
         const std::vector<new_id> sources = sources_of(x);
@@ -52,6 +52,7 @@ public:
                            [&](new_id s) { return m_.old_of[s] == u || m_.origin[s] == u; });
     }
 
+    /// Takes the next node of the plan.
     void pass(new_id v) {
         const bool recombines = m_.role[v] == plan_role::recombination;
         if (recombines)
@@ -66,7 +67,7 @@ public:
     }
 
 private:
-    /// The nodes that are no recombinations and whose data is in x by now, ascending.
+    /// The nodes, ascending, whose data is in x by now, and which are no recombinations themselves.
     [[nodiscard]] std::vector<new_id> sources_of(new_id x) const {
         if (m_.role[x] != plan_role::recombination) return {x};
         std::vector<new_id> sources = reach_[x];
@@ -82,8 +83,9 @@ private:
     }
 
     const plan_match& m_;
-    std::vector<std::vector<new_id>> reach_;   // of a recombination: where its data comes from, by its inputs
-    std::vector<std::vector<new_id>> filled_;  // of a storage: where data written into it in place comes from
+    std::vector<std::vector<new_id>> reach_;  // by recombination: where its data comes from, through its inputs
+    std::vector<std::vector<new_id>>
+        filled_;  // by storage: where the data comes from that has been written into it in place
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// Arguments in which operands are called differently.
+// Arguments in which operands get other names.
 #ifndef STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 #define STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 
@@ -9,8 +9,8 @@
 
 namespace stretto::detail {
 
-/// Well-formed JSON in which every string "%k" with k below names.size(), however deep, is replaced by the text
-/// names[k]. Keys stay.
+/// The text of well-formed JSON in which every string "%k" with k below names.size(), however deep it is, is replaced
+/// by the text names[k]. Keys are kept.
 [[nodiscard]] inline std::string rename_operands(std::string_view json, std::span<const std::string> names) {
     std::string now;
     for (std::size_t i = 0; i < json.size();) {

@@ -1,4 +1,4 @@
-// Finds out of which call of which verb every operation of a rewritten program has come.
+// Finds out which call of which verb every operation of a rewritten program has come from.
 #ifndef STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 #define STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 
@@ -14,7 +14,7 @@ namespace stretto::detail {
 
 using recorded_origin = applied_origin<std::uint32_t, std::uint32_t>;
 
-/// A value that a verb gave. `part` is the part that it was made of, of verbs that take parts.
+/// A value that a verb has returned. For verbs that take parts, `part` is the one that it was made from.
 template <class X>
 struct recorded_result {
     X made;
@@ -29,8 +29,8 @@ struct recorded_clone {
     std::vector<X> operands;
 };
 
-/// A verb may take several operations. Those whose results it gave are known at once; the others read, or are read by,
-/// what is known, and by nothing else.
+/// The origins of all operations. A verb may make several operations. Those whose results it has returned are known at
+/// once; the others read, or are read by, what is known, and nothing else.
 template <class G>
 class applied_origins {
 public:
@@ -38,7 +38,7 @@ public:
     using X = value_t<G>;
     using what = recorded_origin::kind;
 
-    /// O(V + E).
+    /// Finds all origins. O(V + E).
     applied_origins(const recorded_program<G>& before, const std::vector<recorded_result<X>>& made,
                     const std::vector<recorded_clone<X>>& resultless, const G& after)
         : before_(before), after_(after), from_(after.index_bound()), known_(after.index_bound(), false) {
@@ -46,8 +46,8 @@ public:
             if (!before.is_erased(v)) set(before.vertices()[v], {what::kept, v, 0, 0, 0});
         for (const recorded_result<X>& r : made) take(r);
         for (const recorded_clone<X>& r : resultless) take(r);
-        // What writes a slice may have no result that the verb gave; then it is the only reader of the part that is
-        // nothing else.
+        // What writes a slice may have no result that the verb has returned. Then it is the only reader of the part
+        // that is nothing else.
         for (const recorded_result<X>& r : made)
             if (r.from.what == what::slice)
                 for (V reader : after.consumers(r.part))
@@ -55,10 +55,11 @@ public:
         take_helpers();
     }
 
+    /// The origin of an operation of the program after.
     [[nodiscard]] recorded_origin of(const V& v) const {
         const std::size_t i = after_.index(v);
         if (known_[i]) return from_[i];
-        // No verb has made it. Is it one that should be gone?
+        // No verb has made it. It may be one that should be gone.
         for (std::uint32_t u = 0; u < before_.vertices().size(); ++u)
             if (before_.vertices()[u] == v) return {what::kept, u, not_recorded, 0, 0};
         return {what::kept, not_recorded, not_recorded, 0, 0};
@@ -72,11 +73,12 @@ private:
         known_[i] = true;
     }
 
+    /// The producer of a value that a verb has returned comes from that verb.
     void take(const recorded_result<X>& r) {
         const V v = after_.producer(r.made);
         recorded_origin from = r.from;
         if (from.what == what::split) {
-            // An operation that makes several parts is for all of them.
+            // An operation that makes several parts stands for all of them.
             std::size_t results = 0;
             for ([[maybe_unused]] X x : after_.results(v)) ++results;
             if (results > 1) from.chunk = recorded_origin::all_parts;
@@ -85,6 +87,7 @@ private:
         if (from.what == what::join || from.what == what::empty) from.value = value_of_part(r.part);
         if (!is_known(v)) set(v, from);
     }
+    /// The clone of an operation without results is found by what it reads.
     void take(const recorded_clone<X>& r) {
         if (r.operands.empty()) return;
         for (V reader : after_.consumers(r.operands[0])) {
@@ -98,7 +101,7 @@ private:
             if (same && k == r.operands.size()) return set(reader, r.from);
         }
     }
-    /// The value before that a result of a clone is a part of.
+    /// The value before of which a result of a clone is a part.
     [[nodiscard]] std::uint32_t value_of_part(const X& part) const {
         const V v = after_.producer(part);
         const recorded_origin& from = from_[after_.index(v)];
@@ -112,7 +115,8 @@ private:
         return not_recorded;
     }
 
-    /// Backwards: what makes up a verb's result is part of that verb, unless it is known to be something else.
+    /// Goes backwards: whatever makes up the result of a verb is part of that verb, unless it is known to be something
+    /// else.
     void take_helpers() {
         std::vector<V> order;
         for (V v : after_.vertices()) order.push_back(v);
@@ -131,7 +135,7 @@ private:
 
     const recorded_program<G>& before_;
     G after_;
-    std::vector<recorded_origin> from_;  // by index after
+    std::vector<recorded_origin> from_;  // by index in the program after
     std::vector<char> known_;
 };
 

@@ -1,4 +1,4 @@
-// The words of the text form of a chunk plan.
+// The words of the text form of a chunk plan, written and read.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
 
@@ -18,7 +18,7 @@ namespace stretto::detail {
 inline constexpr std::array<std::string_view, 5> chunk_state_words = {"whole", "sliced", "permuted", "addend",
                                                                       "opaque"};
 
-/// Behind a blank.
+/// Appends a blank and a quoted name.
 inline void append_chunk_name(std::string& text, std::string_view name) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += " \"";
@@ -31,7 +31,7 @@ inline void append_chunk_name(std::string& text, std::string_view name) {
     text += '"';
 }
 
-/// Behind a blank.
+/// Appends a blank and a state.
 inline void append_chunk_state(std::string& text, const chunk_state& s) {
     text += ' ';
     text += chunk_state_words[static_cast<std::size_t>(s.what)];
@@ -42,7 +42,7 @@ inline void append_chunk_state(std::string& text, const chunk_state& s) {
 }
 
 /// Takes a text apart, line by line and word by word, until something is not as demanded. From then on `good()` is
-/// false and nothing is taken any more.
+/// false, and nothing more is taken.
 class chunk_text_words {
 public:
     explicit chunk_text_words(std::string_view text) : rest_(text) {}
@@ -50,12 +50,12 @@ public:
     [[nodiscard]] bool good() const { return cause_.empty(); }
     [[nodiscard]] std::size_t line() const { return line_; }
     [[nodiscard]] const std::string& cause() const { return cause_; }
-    /// The first failure counts.
+    /// Records a failure; only the first counts.
     void fail(std::string cause) {
         if (good()) cause_ = std::move(cause);
     }
 
-    /// That there is none is a failure.
+    /// Goes on to the next line. It is a failure if there is none.
     bool next_line() {
         if (!good()) return false;
         ++line_;
@@ -68,6 +68,7 @@ public:
         rest_.remove_prefix(end + 1);
         return true;
     }
+    /// Demands that the text ends here.
     void end_text() {
         end_line();
         if (!rest_.empty()) {
@@ -75,13 +76,14 @@ public:
             fail("nothing may follow the end");
         }
     }
+    /// Demands that the line ends here.
     void end_line() {
         if (more()) fail("nothing more is expected in this line");
     }
     [[nodiscard]] bool more() const { return !now_.empty(); }
     [[nodiscard]] bool next_is(std::string_view word) const { return now_.substr(0, now_.find(' ')) == word; }
 
-    /// Up to the next blank.
+    /// The next word, up to a blank.
     std::string_view word() {
         const std::string_view taken = good() ? now_.substr(0, now_.find(' ')) : std::string_view();
         if (taken.empty()) fail("a word is missing");
@@ -89,18 +91,22 @@ public:
         drop_blank();
         return taken;
     }
+    /// Takes the next word if it is `wanted`.
     bool skip(std::string_view wanted) {
         if (!good() || !next_is(wanted)) return false;
         (void)word();
         return true;
     }
+    /// Takes the next word, which must be `wanted`.
     void expect(std::string_view wanted) {
         if (!skip(wanted)) fail("\"" + std::string(wanted) + "\" is expected");
     }
+    /// A number from `least` to `most`.
     std::int64_t number(std::int64_t least, std::int64_t most) {
         const std::string_view digits = word();
         return good() ? number_of(digits, least, most) : least;
     }
+    /// A quoted name, with its escapes resolved.
     std::string name() {
         std::string taken;
         std::size_t k = 1;
@@ -126,6 +132,7 @@ public:
         drop_blank();
         return taken;
     }
+    /// A state.
     chunk_state state() {
         chunk_state s;
         std::string_view text = word();

@@ -1,4 +1,5 @@
-// A dataflow program copied into numbers, so that it can be asked about when the IR that it is from is something else.
+// A dataflow program copied into numbers, so that it can be asked about when the IR that it comes from has become
+// something else.
 #ifndef STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 
@@ -15,16 +16,17 @@ namespace stretto::detail {
 
 inline constexpr std::uint32_t not_recorded = UINT32_MAX;
 
-/// What does not depend on handles. Vertices and values are numbered in program order.
+/// The part of the copy that does not depend on handles. Vertices and values are numbered in program order.
 struct numbered_program {
-    index_lists operands;                  // vertex -> values
-    index_lists results;                   // vertex -> values
-    index_lists readers;                   // value -> vertices, once per use
-    index_lists successors, predecessors;  // vertex -> vertices, along operands
+    index_lists operands;                  // by vertex: values
+    index_lists results;                   // by vertex: values
+    index_lists readers;                   // by value: vertices, once per use
+    index_lists successors, predecessors;  // by vertex: vertices, along operands
     std::vector<std::uint32_t> order;      // 0, 1, ...
-    std::vector<std::uint32_t> producer;   // value -> vertex
+    std::vector<std::uint32_t> producer;   // by value: its vertex
 };
 
+/// A dataflow graph over the copy.
 struct numbered_program_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -41,7 +43,7 @@ struct numbered_program_view {
     [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return p->readers[x]; }
 };
 
-/// The copy, and the way from handles to numbers while the operations are there.
+/// The copy, and the way from handles to numbers as long as the operations are there.
 template <dataflow_graph G>
 class recorded_program {
 public:
@@ -80,12 +82,14 @@ public:
     [[nodiscard]] const std::vector<V>& vertices() const { return vertices_; }
     [[nodiscard]] bool is_erased(std::uint32_t v) const { return erased_[v]; }
 
+    /// The number of a vertex; not_recorded if it is not of this program.
     [[nodiscard]] std::uint32_t number(const G& g, const V& v) const {
         const std::size_t i = g.index(v);
         return i < number_.size() && number_[i] != not_recorded && vertices_[number_[i]] == v ? number_[i]
                                                                                               : not_recorded;
     }
-    /// Finding a value among the results of its producer is linear in their number.
+    /// The number of a value; not_recorded if it is not of this program. The time is linear in the results of its
+    /// producer.
     [[nodiscard]] std::uint32_t value(const G& g, const X& x) const {
         const std::uint32_t v = number(g, g.producer(x));
         if (v == not_recorded) return not_recorded;
@@ -97,7 +101,7 @@ public:
         if (v != not_recorded) erased_[v] = true;
     }
 
-    /// The plan about numbers. Handles that are none of the program's become not_recorded.
+    /// The plan with numbers for handles. Handles that are not of this program become not_recorded.
     [[nodiscard]] chunk_plan<std::uint32_t, std::uint32_t> numbered(const G& g, const chunk_plan<V, X>& plan) const {
         chunk_plan<std::uint32_t, std::uint32_t> made;
         for (const auto& r : plan.regions) made.regions.push_back({r.tokens, r.sizes});

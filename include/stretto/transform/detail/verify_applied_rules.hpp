@@ -14,23 +14,24 @@ template <handle V, handle X>
 struct applied_origin {
     enum class kind : std::uint8_t {
         kept,   ///< it was there before
-        clone,  ///< for one chunk
-        split,  ///< makes parts, or helps to
-        join,   ///< recombines parts, or some of them
-        empty,  ///< makes memory for a value that is written slice by slice, whatever it reads
-        slice   ///< writes a part in place to where it belongs in such memory, or only finds the place
+        clone,  ///< it is the copy of an operation for one chunk
+        split,  ///< it makes parts, or helps to
+        join,   ///< it recombines parts, or some of them
+        empty,  ///< it makes memory for a value that is written slice by slice, whatever it reads
+        slice   ///< it writes a part in place to where it belongs in such memory, or only finds the place
     };
-    /// Of a split that is not for one part: result k is part k, or, if there are fewer results, only other splits of
-    /// the value read it.
+    /// The chunk of a split that is not for one part. Its result k is part k; or, if it has fewer results, only other
+    /// splits of the value read it.
     static constexpr std::uint32_t all_parts = UINT32_MAX;
 
     kind what = kind::kept;
-    V vertex{};                ///< of kept and clone: the operation before
-    X value{};                 ///< of split, join and empty: the value before
-    std::uint32_t region = 0;  ///< of split
-    std::uint32_t chunk = 0;   ///< of clone; of split: which part its results are; of slice: whose place it is
+    V vertex{};                ///< for kept and clone: the operation before
+    X value{};                 ///< for split, join and empty: the value before
+    std::uint32_t region = 0;  ///< for split
+    std::uint32_t chunk = 0;   ///< for clone; for split: which part its results are; for slice: whose place it is
 };
 
+/// The rules for a program to which a plan has been applied; `hint` says what each demands.
 enum class applied_rule : std::uint8_t {
     plan_unfit,
     out_of_step,
@@ -99,8 +100,9 @@ enum class applied_rule : std::uint8_t {
 template <handle W, handle V>
 struct applied_violation {
     applied_rule broken;
-    W vertex{};  ///< in the program after; W{} of plan_unfit and unfinished
-    V other{};   ///< in the program before: its original, or the operation expected, or whose result is wrongly read
+    W vertex{};  ///< in the program after; W{} for plan_unfit and unfinished
+    V other{};   ///< in the program before: the original, or the operation expected, or the one whose result is wrongly
+                 ///< read
 };
 
 }  // namespace stretto

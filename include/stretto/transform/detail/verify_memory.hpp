@@ -1,4 +1,4 @@
-// What leaves the regions of a chunk plan, and what happens to the memory it lives in.
+// Checks what leaves the regions of a chunk plan, and what happens to the memory that it lives in.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 
@@ -11,6 +11,7 @@
 
 namespace stretto::detail {
 
+/// One of the passes of verify_chunks; it needs matched structure and checked states.
 template <class G, class C>
 class verify_memory {
 public:
@@ -30,7 +31,7 @@ public:
     }
 
 private:
-    /// The last write of a memory by one region, or by all that is in none.
+    /// The last write of a memory by one region, or by everything that is in none.
     struct last_write {
         std::uint32_t region, vertex, next;
     };
@@ -55,6 +56,7 @@ private:
             }
     }
 
+    /// Checks result x of operation k of the plan: who writes its memory, who reads it outside, and its join.
     void check_result(std::size_t k, std::uint32_t v, std::uint32_t x) {
         const auto& o = s_.plan().operations[k];
         std::uint32_t last_inside = v;
@@ -82,6 +84,7 @@ private:
             s_.report(chunk_rule::join_too_early, join, o.vertex, f_.vertices[last_inside]);
     }
 
+    /// The readers that a join names must be those that read the value outside the region, in program order.
     void check_readers(std::uint32_t join, V vertex) {
         const std::vector<V>& said = s_.plan().joins[join].readers;
         bool same = said.size() == outside_.size();
@@ -103,13 +106,14 @@ private:
         if (!other) s_.report(chunk_rule::readers_out_of_order, join, vertex);
     }
 
+    /// The join must recombine the value as its state demands.
     void check_way(std::uint32_t join, V vertex, std::uint32_t x) {
         const auto& j = s_.plan().joins[join];
         const chunk_state& s = states_.state(f_.first_component[x]);
         bool whole = true;
         for (std::uint32_t c = f_.first_component[x]; c < f_.first_component[x + 1]; ++c)
             whole = whole && states_.state(c).what == kind::whole;
-        // Integers that count rows from the first of the chunk do not become those that count from the first of all.
+        // Integers that count rows from the first of the chunk do not become integers that count from the first of all.
         const bool rows = s.what == kind::sliced && s.positions == 0 && s.into == 0;
         if (whole) {
             if (j.how != recombination::first) s_.report(chunk_rule::join_way, join, vertex);
@@ -125,9 +129,9 @@ private:
         }
     }
 
-    /// Waits that are chunked with their starts, and joins that do not touch what has not arrived.
+    /// Waits must be chunked with their starts, and joins must not touch what has not arrived.
     void check_flights() {
-        std::vector<std::uint32_t> last_wait(f_.size(), verify_none);  // of a start
+        std::vector<std::uint32_t> last_wait(f_.size(), verify_none);  // by start: the last wait for it
         for (std::uint32_t w = 0; w < f_.size(); ++w) {
             const std::uint32_t start = f_.launch[w];
             if (start == w) continue;
@@ -146,7 +150,7 @@ private:
                 late[reader] = j;
             }
         }
-        // Memory arrives with the last wait for the collective that fills it; never if nothing waits.
+        // Memory arrives with the last wait for the collective that fills it, and never if nothing waits.
         std::vector<std::uint32_t> arrives(f_.values.size(), 0);
         const auto check_join = [&](std::uint32_t j, std::uint32_t x, bool arrived) {
             if (!arrived && s_.plan().joins[j].how != recombination::first)
@@ -177,9 +181,9 @@ private:
     verify_structure<G>& s_;
     const verify_facts<G>& f_;
     const verify_states<G, C>& states_;
-    std::vector<std::uint32_t> first_write_;  // memory -> entries of writes_
+    std::vector<std::uint32_t> first_write_;  // by memory: an entry of writes_
     std::vector<last_write> writes_;
-    std::vector<std::uint32_t> outside_;  // who reads a result outside of its region, ascending
+    std::vector<std::uint32_t> outside_;  // who reads a result outside its region, ascending
 };
 
 }  // namespace stretto::detail

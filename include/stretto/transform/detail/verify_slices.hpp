@@ -10,6 +10,7 @@
 
 namespace stretto::detail {
 
+/// The record of memory made and slices written, by join.
 template <class G>
 class written_slices {
 public:
@@ -27,8 +28,8 @@ public:
         }
     }
 
-    /// The join of a value that is in slices, or verify_none. Asked in the order of the plan, each answer takes one
-    /// step.
+    /// The join of a value that is in slices, or verify_none. If values are asked for in the order of the plan, each
+    /// answer takes one step.
     [[nodiscard]] std::uint32_t find(const value_t<G>& value) {
         for (std::size_t k = 0; k < of_.size(); ++k) {
             if (of_[at_].value != verify_none && s_.plan().joins[at_].value == value) return at_;
@@ -37,18 +38,19 @@ public:
         return verify_none;
     }
     [[nodiscard]] std::uint32_t value(std::uint32_t join) const { return of_[join].value; }
+    /// The number of slices that the value of a join has.
     [[nodiscard]] std::uint32_t count(std::uint32_t join) const {
         return static_cast<std::uint32_t>(of_[join].written.size());
     }
     [[nodiscard]] bool complete(std::uint32_t join) const { return of_[join].missing == 0; }
 
-    /// Whether its memory had not been made before.
+    /// Records that the memory of a value is made. Returns whether it had not been made before.
     bool make(std::uint32_t join) {
         const bool first = !of_[join].made;
         of_[join].made = true;
         return first;
     }
-    /// Whether that slice had not been written before.
+    /// Records that a slice is written. Returns whether it had not been written before.
     bool write(std::uint32_t join, std::uint32_t slice) {
         if (of_[join].written[slice]) return false;
         of_[join].written[slice] = true;
@@ -56,7 +58,7 @@ public:
         return true;
     }
 
-    /// `f(value)` for all of which a slice has not been written.
+    /// Calls `f(value)` for every value of which a slice has not been written.
     template <class F>
     void for_each_incomplete(F f) const {
         for (const memory& m : of_)
@@ -65,14 +67,14 @@ public:
 
 private:
     struct memory {
-        std::uint32_t value = verify_none;  // none of other joins
+        std::uint32_t value = verify_none;  // verify_none for joins that are not by slices
         std::uint32_t missing = 0;
         bool made = false;
         std::vector<char> written = {};
     };
     const verify_structure<G>& s_;
     std::vector<memory> of_;  // by join
-    std::uint32_t at_ = 0;    // the join found last
+    std::uint32_t at_ = 0;    // the join that was found last
 };
 
 }  // namespace stretto::detail
