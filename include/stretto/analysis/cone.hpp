@@ -98,8 +98,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t found_before =
-        std::uint32_t{1} << 31;  // the bit that marks the position of a vertex that the running query has found
+    static constexpr std::uint32_t found_before = std::uint32_t{1} << 31;  // marks what a running query has found
 
     [[nodiscard]] bool is_numbered_in_order() const {
         for (std::size_t p = 0; p < order_->size(); ++p)

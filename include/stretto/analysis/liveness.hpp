@@ -29,8 +29,7 @@ struct storage_life {
     value_t<G> value;     ///< the value that allocates it
     bytes size;           ///< 0 if the model does not say
     std::uint32_t first;  ///< position of the operation that allocates it
-    std::uint32_t
-        last;    ///< position of the last operation that reads, writes or aliases it, or waits for one that reads it
+    std::uint32_t last;   ///< position of the last that reads, writes or aliases it, or waits for a reader
     bool input;  ///< whether an input allocates it: it exists before `first`, is never freed, and is not counted
     bool kept;   ///< whether it is never freed: an input's, or read by the output
     friend bool operator==(const storage_life&, const storage_life&) = default;

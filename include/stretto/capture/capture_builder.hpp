@@ -1,4 +1,4 @@
-// Makes captures, node by node, and is the only place where one is checked: the reader, the writer of plans and
+// Makes captures, node by node. This is the only place where a capture is checked: the reader, the writer of plans, and
 // transforms that add buckets or chunks all end in build(), so no capture exists that a reader would refuse.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
@@ -21,24 +21,24 @@
 
 namespace stretto {
 
-/// What append() needs to know of a node. Text is referred to, not owned.
+/// What append() needs to know about a node. The text is referred to and not owned.
 struct capture_node {
     std::string_view name;  ///< unique in its capture
-    std::string_view op;    ///< operator, as the framework calls it
+    std::string_view op;    ///< the operator, as the framework calls it
     op_kind kind = op_kind::compute;
-    std::vector<std::uint32_t> inputs;   ///< positions of the distinct nodes it reads, all before its own
+    std::vector<std::uint32_t> inputs;   ///< positions of the different nodes that it reads, all before its own
     std::vector<std::uint32_t> aliases;  ///< nodes whose storage it shares
     std::vector<std::uint32_t> writes;   ///< nodes whose storage it writes
     bytes allocation;
     nanoseconds duration;
-    collective_kind collective = collective_kind::other;  ///< of a start; `other` for every other node
+    collective_kind collective = collective_kind::other;  ///< for a start; `other` for every other node
     group_id group = 0;
     bytes payload;
     std::string_view outputs = "[]";  ///< JSON: a list of {"shape":[...],"dtype":"..."}
-    std::vector<json_field> fields;   ///< everything else, by keys that are not among the above; each text is JSON
+    std::vector<json_field> fields;   ///< everything else, under keys that are not among the above; each text is JSON
 };
 
-/// Node v of a capture, to be changed and appended elsewhere. The text it refers to lives as long as the capture.
+/// Node v of a capture, to be changed and appended elsewhere. The text that it refers to lives as long as the capture.
 inline capture_node node_of(const capture& c, std::uint32_t v) {
     capture_node n;
     n.name = c.name(v);
@@ -57,15 +57,15 @@ inline capture_node node_of(const capture& c, std::uint32_t v) {
     return n;
 }
 
-/// Collects nodes in program order. Deterministic; time and space linear in what is appended, and O(V log V) once in
-/// build() for the names.
+/// Collects nodes in program order. The result is deterministic. Time and space are linear in what is appended, plus
+/// O(V log V) time once in build() for the names.
 class capture_builder {
 public:
     using node_id = capture::node_id;
 
     explicit capture_builder(std::string step_name) { made_.name_ = std::move(step_name); }
 
-    /// Same name, groups, costs, symbols and further members as another capture, and no nodes yet.
+    /// A builder with the name, groups, costs, symbols and further members of another capture, and no nodes yet.
     static capture_builder like(const capture& c) {
         capture_builder b(c.name_);
         b.made_.groups_ = c.groups_;
@@ -75,7 +75,7 @@ public:
         return b;
     }
 
-    /// Takes over a text; what is appended later and lies inside of it is not copied.
+    /// A builder that takes over a text. What is appended later and lies inside that text is not copied.
     static capture_builder over(std::string text) {
         capture_builder b{std::string()};
         b.made_.text_ = std::move(text);
@@ -92,7 +92,7 @@ public:
         return static_cast<group_id>(made_.groups_.size() - 1);
     }
 
-    /// Makes room for that many nodes, inputs and uninterpreted fields in all. Never needed.
+    /// Makes room for that many nodes, inputs and uninterpreted fields in all. It is never needed, but saves time.
     void reserve(std::size_t nodes, std::size_t inputs, std::size_t fields) {
         made_.records_.reserve(nodes);
         made_.inputs_.reserve(nodes, inputs);
@@ -103,7 +103,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return made_.records_.size(); }
 
-    /// Adds the next node in program order and gives its position. Whether it is legal is told by build().
+    /// Adds the next node in program order and returns its position. build() says whether it is legal.
     node_id append(const capture_node& n) {
         detail::capture_record r;
         r.name = slice(n.name);
@@ -125,7 +125,8 @@ public:
         return static_cast<node_id>(size() - 1);
     }
 
-    /// The capture, or the first thing that is wrong with it: nodes in program order, then names, groups and costs.
+    /// The capture, or, as the error, the first thing that is wrong with it: nodes in program order first, then names,
+    /// groups and costs.
     [[nodiscard]] expected<capture, diagnostic> build() && {
         if (overflowed_)
             return unexpected(detail::fault_of_step("", "more than 4 GiB of text", "split the step in several"));
@@ -146,9 +147,10 @@ private:
         lists.close_row();
     }
 
+    /// Where a text stands in the text of the capture, to which it is added if it is not there.
     detail::text_slice slice(std::string_view s) {
         const std::string& text = made_.text_;
-        const std::less<const char*> before;  // unlike <, defined for pointers into different objects
+        const std::less<const char*> before;  // unlike <, this is defined for pointers into different objects
         const bool inside = !before(s.data(), text.data()) && !before(text.data() + text.size(), s.data() + s.size());
         std::size_t offset = text.size() + added_.size();
         if (inside) offset = static_cast<std::size_t>(s.data() - text.data());
@@ -160,7 +162,7 @@ private:
         return {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(s.size())};
     }
 
-    /// Fills the table behind find(); fails with the first node in program order whose name is taken.
+    /// Fills the table behind find(). Fails with the first node, in program order, whose name is taken.
     std::optional<diagnostic> index_names() {
         const capture& c = made_;
         std::vector<detail::hashed_name>& order = made_.by_name_;
@@ -169,7 +171,7 @@ private:
             const auto v = static_cast<node_id>(i);
             order[i] = {detail::hash_of(c.name(v)), v};
         }
-        // Names decide between equal hashes, so that no choice of names makes this slower than O(V log V).
+        // Names decide between equal hashes, so no choice of names makes this slower than O(V log V).
         std::sort(order.begin(), order.end(), [&c](detail::hashed_name a, detail::hashed_name b) {
             if (a.hash != b.hash) return a.hash < b.hash;
             const int order_of_names = c.name(a.node).compare(c.name(b.node));
@@ -188,7 +190,7 @@ private:
     }
 
     capture made_;
-    std::string added_;  // text from elsewhere; it goes behind the text of the capture when that is complete
+    std::string added_;  // text from elsewhere; it follows the text of the capture when that is complete
     bool overflowed_ = false;
 };
 

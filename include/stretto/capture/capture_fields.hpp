@@ -20,17 +20,18 @@ namespace stretto {
 struct capture_tensor {
     std::vector<std::int64_t> shape;
     std::string dtype;                  ///< "f32", "bf16", "i64", ...
-    std::vector<std::string> symbolic;  ///< an extent each, such as "64*u0" or "2048"; empty if all are numbers
+    std::vector<std::string> symbolic;  ///< one for each extent, such as "64*u0"; empty if all are numbers
     friend bool operator==(const capture_tensor&, const capture_tensor&) = default;
 };
 
-/// Reads fields of one capture, which must outlive it. Keeps its buffers between calls, so use one for many nodes.
-/// A field that is absent, or of another type than asked for, gives nothing. Time of each call: the length of the text.
+/// Reads fields of one capture, which must outlive it. It keeps its buffers between calls, so use one object for many
+/// nodes. A field that is absent, or of another type than asked for, gives nothing. Every call takes time linear in the
+/// text of the field.
 class capture_fields {
 public:
     explicit capture_fields(const capture& step) : step_(&step) {}
 
-    /// A string: fqn, direction, origin, region, role.
+    /// A field that is a string: fqn, direction, origin, region, role.
     std::optional<std::string> text(std::uint32_t v, std::string_view key) {
         std::optional<std::string> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -41,7 +42,7 @@ public:
         });
         return found;
     }
-    /// A whole number: chunk.
+    /// A field that is an integer: chunk.
     std::optional<std::int64_t> whole_number(std::uint32_t v, std::string_view key) {
         std::optional<std::int64_t> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -52,14 +53,14 @@ public:
         });
         return found;
     }
-    /// A list of strings: members, absorbs, binds.
+    /// A field that is a list of strings: members, absorbs, binds.
     std::optional<std::vector<std::string>> texts(std::uint32_t v, std::string_view key) {
         std::vector<std::string> found;
         const bool whole = read(step_->field(v, key), [&](detail::od::value list) { return read_texts(list, found); });
         if (!whole) return std::nullopt;
         return found;
     }
-    /// What v produces. Empty for a node that was built with something else than a list of tensors.
+    /// The tensors that v produces; empty for a node that was built with something else than a list of tensors.
     std::vector<capture_tensor> outputs(std::uint32_t v) {
         std::vector<capture_tensor> found;
         const bool whole = read(step_->outputs(v), [&](detail::od::value list) {
@@ -93,7 +94,7 @@ private:
             });
         });
     }
-    /// Strings as they are, other elements (extents that are numbers) as they are written.
+    /// Reads strings as they are, and other elements (extents that are numbers) as they are written.
     bool read_texts(detail::od::value list, std::vector<std::string>& texts) {
         return json_.array(list, [&](detail::od::value x) {
             std::string_view s;

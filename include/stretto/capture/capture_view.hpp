@@ -15,9 +15,9 @@
 
 namespace stretto {
 
-/// Nodes as vertices, numbered by position; value x is all that node x produces, so values have the numbers of their
-/// producers. Edges are `inputs` and nothing else: what `alias` and `mutates` order is told by capture_op_model.
-/// Everything is O(1) and program order is topological. The capture must outlive the view.
+/// The nodes of a capture as vertices, numbered by position. Value x is everything that node x produces, so values have
+/// the numbers of their producers. Edges are `inputs` and nothing else; capture_op_model says what `alias` and
+/// `mutates` order. Everything takes O(1), and program order is topological. The capture must outlive the view.
 struct capture_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -36,7 +36,7 @@ struct capture_view {
     [[nodiscard]] std::span<const vertex_type> consumers(value_type x) const noexcept { return step->readers(x); }
 };
 
-/// Kinds, durations and memory as the file gives them. The capture must outlive the model.
+/// Kinds, durations and memory as the file states them. The capture must outlive the model.
 struct capture_op_model {
     const capture* step;
 

@@ -1,10 +1,12 @@
-// Is a plan a legal rewriting of the step it was made from, and what is it worth? Compares two captures by name, by the
-// conventions of stretto-graph, version 1, for orders, buckets and chunks. It knows no scheduler, so it can judge one.
+// Is a plan a legal rewriting of the step that it was made from, and what is it worth? Two captures are compared by
+// name, following the conventions of stretto-graph, version 1, for orders, buckets and chunks. No scheduler is
+// involved, so the check can judge one.
 //
-// What it checks: every operation of the step is there unchanged, or was merged, absorbed or chunked by the rules;
-// what was added is explained and paid for, in time and in memory; uses of one storage keep their order; nothing
-// touches data in flight; peak memory is within a limit. What it cannot check: that the operators which split and
-// recombine chunks compute the right thing, and that extents in the arguments of clones are right. An interpreter can.
+// It checks that every operation of the step is there unchanged, or was merged, absorbed or chunked by the rules; that
+// what was added is explained and paid for, in time and in memory; that uses of one storage keep their order; that
+// nothing touches data in flight; and that peak memory is within a limit. It cannot check that the operators which
+// split and recombine chunks compute the right thing, or that extents in the arguments of clones are right. An
+// interpreter can.
 #ifndef STRETTO_CAPTURE_CHECK_PLAN_HPP
 #define STRETTO_CAPTURE_CHECK_PLAN_HPP
 
@@ -30,6 +32,7 @@
 namespace stretto {
 namespace detail {
 
+/// The figures of a capture by the exact clock and the memory rule, in program order.
 inline plan_figures figures_of(const capture& c, plan_findings& found) {
     plan_figures figures;
     figures.nodes = c.size();
@@ -54,11 +57,11 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
 
 }  // namespace detail
 
-/// Every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without violations is
-/// legal. `limit` is compared with the peak memory of the plan by the memory rule of the format.
-/// Order of violations: presence of operations, then nodes of the plan in program order, chunks, unpacks, storages,
-/// data in flight, the limit. Deterministic. Time O(V log V + E + text of new nodes), where chains of recombinations
-/// and storages with very many aliases add to it; space O(V + E).
+/// Finds every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without
+/// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format.
+/// Violations are listed in this order: presence of operations, nodes of the plan in program order, chunks, unpacks,
+/// storages, data in flight, the limit. The result is deterministic. It takes O(V log V + E + text of new nodes) time,
+/// to which chains of recombinations and storages with very many aliases add, and O(V + E) space.
 [[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes) {
     detail::plan_findings found;
     detail::plan_match match(step, plan, found);

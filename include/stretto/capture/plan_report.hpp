@@ -1,4 +1,5 @@
-// What check_plan() finds: which rule of the format a plan breaks, where, why, and what it costs before and after.
+// What check_plan() finds: which rules of the format a plan breaks, where and why, and what the step costs before and
+// after.
 #ifndef STRETTO_CAPTURE_PLAN_REPORT_HPP
 #define STRETTO_CAPTURE_PLAN_REPORT_HPP
 
@@ -13,49 +14,49 @@
 
 namespace stretto {
 
-/// The rules of a plan written back. "Step" is what the plan was made from.
+/// The rules for a plan that is written back. "Step" is what the plan was made from.
 enum class plan_rule : std::uint8_t {
     operation_lost,          ///< an operation of the step is neither there nor replaced by the rules
-    operation_still_there,   ///< it was replaced (launched in a bucket, absorbed, chunked), and is there as well
+    operation_still_there,   ///< it was replaced (launched in a bucket, absorbed or chunked), and is there as well
     operation_changed,       ///< kind, operator, arguments, results or collective differ
     cost_changed,            ///< duration, allocation or payload differ
-    group_changed,           ///< a collective moved to a group of other ranks
-    inputs_changed,          ///< it reads something else than in the step
+    group_changed,           ///< a collective has moved to a group of other ranks
+    inputs_changed,          ///< it reads something other than in the step
     writes_changed,          ///< it writes something else in place
-    storage_lost,            ///< its results no longer live in the storage they shared in the step
-    node_unexplained,        ///< a new node that is part of no bucket and no chunking
-    members_invalid,         ///< a new collective without members, or with members that are no starts of the step
-    members_differ,          ///< members of one bucket that cannot be one collective
+    storage_lost,            ///< its results no longer live in the storage that they shared in the step
+    node_unexplained,        ///< a new node belongs to no bucket and no chunking
+    members_invalid,         ///< a new collective has no members, or members that are no starts of the step
+    members_differ,          ///< the members of a bucket cannot be one collective
     launched_twice,          ///< a start is in two buckets, or twice in one
-    payload_wrong,           ///< of a bucket: not the sum; of chunks: less than the whole
-    collective_underpaid,    ///< a new collective takes less than its cost table says
+    payload_wrong,           ///< for a bucket: not the sum of its members; for chunks: less than the whole
+    collective_underpaid,    ///< a new collective takes less time than its cost table says
     inputs_of_members,       ///< a bucket does not read exactly what its members read
     absorbed_wrongly,        ///< what a pack absorbs is no cast, or others read it too
-    pack_missing,            ///< parts that are not adjacent in memory, no pack, and not coalesced
-    pack_underpaid,          ///< a pack takes less than its copy does
+    pack_missing,            ///< parts are not adjacent in memory, and the bucket has no pack and is not coalesced
+    pack_underpaid,          ///< a pack takes less time than its copy does
     unpack_missing,          ///< results of a bucket are used without the unpack that they need
-    unpack_underpaid,        ///< an unpack takes less than its copy does
+    unpack_underpaid,        ///< an unpack takes less time than its copy does
     wait_lost,               ///< the wait of a member does not wait for the bucket that launched the member
-    chunks_incomplete,       ///< clones of one operation are not numbered 0, 1, 2, ... once each
-    chunks_underpaid,        ///< clones together take less than the whole and their launches
+    chunks_incomplete,       ///< the clones of an operation are not numbered 0, 1, 2, ... once each
+    chunks_underpaid,        ///< clones together take less time than the whole and their launches
     recombination_partial,   ///< an operation outside reads only some of the chunks
-    copy_underpaid,          ///< an operator that splits or recombines takes less than its copy does
+    copy_underpaid,          ///< an operator that splits or recombines takes less time than its copy does
     memory_unaccounted,      ///< a new node allocates less than it must hold
     overtakes_a_write,       ///< two uses of one storage, one of which writes it, have changed places
-    touches_data_in_flight,  ///< reads what a collective still writes, or writes what it still reads or writes
+    touches_data_in_flight,  ///< a node reads what a collective still writes, or writes what it still reads or writes
     exceeds_memory_limit,    ///< peak memory of the plan is above the limit
     figures_too_large,       ///< times or bytes add up to more than 2^62
 };
 
-/// One broken rule. Names are those of the files.
+/// One broken rule. Names are those in the files.
 struct plan_violation {
     plan_rule rule;
-    std::string node;   ///< the node at fault: of the plan if it is there, of the step if it is missing
-    std::string other;  ///< the second party, or empty
+    std::string node;   ///< the node at fault: a node of the plan if it is there, of the step if it is missing
+    std::string other;  ///< the second party; empty if there is none
     std::string cause;
     std::string hint;
 
-    /// One line, without a newline, whatever the names contain.
+    /// The violation on one line, without a newline, whatever the names contain.
     [[nodiscard]] std::string message() const {
         std::string line = node.empty() ? "plan" : printable(node);
         line += ": " + cause;
@@ -65,7 +66,7 @@ struct plan_violation {
     friend bool operator==(const plan_violation&, const plan_violation&) = default;
 };
 
-/// A step by the exact clock and the memory rule, executed in program order.
+/// What a step costs by the exact clock and the memory rule, executed in program order.
 struct plan_figures {
     nanoseconds step;
     nanoseconds exposed;
@@ -76,6 +77,7 @@ struct plan_figures {
     friend bool operator==(const plan_figures&, const plan_figures&) = default;
 };
 
+/// The result of check_plan: all violations, and the figures before and after.
 struct plan_report {
     std::vector<plan_violation> violations;
     plan_figures before;
@@ -86,7 +88,7 @@ struct plan_report {
 
 namespace detail {
 
-/// Where the checks put what they find.
+/// Collects what the checks find.
 class plan_findings {
 public:
     void add(plan_rule rule, std::string_view node, std::string_view other, std::string cause, std::string hint) {

@@ -1,5 +1,5 @@
-// boost_graph: one of our views as a graph of the Boost Graph Library, which Boost's algorithms accept. Descriptors
-// are your vertices, so results are in your terms. For the other direction see boost_view.hpp.
+// boost_graph: one of our views as a graph that the algorithms of the Boost Graph Library accept. Its descriptors are
+// your vertices, so results are in your terms. For the other direction see boost_view.hpp.
 //
 //     const stretto::boost_graph g(my_view{&ir});
 //     std::vector<op*> order;
@@ -25,13 +25,13 @@
 namespace stretto {
 namespace detail {
 
-/// An edge by its number. Parallel edges are different edges.
+/// An edge, named by its number. Parallel edges are different edges.
 struct boost_edge {
     std::uint32_t id = UINT32_MAX;
     friend constexpr auto operator<=>(const boost_edge&, const boost_edge&) = default;
 };
 
-/// Walks over consecutive slots of a graph; `read` says what stands in one.
+/// Walks over consecutive slots of a graph; `read` says what a slot holds.
 template <class Graph, class Item, Item (Graph::*read)(std::uint32_t) const>
 class boost_slot_iterator {
 public:
@@ -39,7 +39,7 @@ public:
     using difference_type = std::ptrdiff_t;
     using reference = Item;
     using pointer = void;
-    using iterator_category = std::input_iterator_tag;  // items are computed, not stored
+    using iterator_category = std::input_iterator_tag;  // items are computed and not stored
     using iterator_concept = std::forward_iterator_tag;
 
     boost_slot_iterator() = default;
@@ -64,14 +64,15 @@ private:
 
 }  // namespace detail
 
-/// Models VertexListGraph, BidirectionalGraph (so IncidenceGraph), AdjacencyGraph and EdgeListGraph of Boost, with
-/// the readable property maps vertex_index (position in program order, whatever the numbers of the view) and
-/// edge_index. Vertices come in program order, the edges of a vertex in program order of their other ends; parallel
-/// edges and self-loops are kept.
+/// Models VertexListGraph, BidirectionalGraph (and so IncidenceGraph), AdjacencyGraph and EdgeListGraph of Boost, with
+/// the readable property maps vertex_index (the position in program order, whatever the numbers of the view) and
+/// edge_index. Vertices come in program order, and the edges of a vertex in the program order of their other ends;
+/// parallel edges and self-loops are kept.
 ///
-/// It is a value that owns a snapshot of the adjacency: Boost's algorithms hold iterators for long, and a view may
-/// return rows that it makes on the spot. O(V + E) to build; 16 bytes per edge, 12 and a handle per vertex, 4 per
-/// index; does not follow changes of the IR. Everything Boost asks for is O(1).
+/// It is a value that owns a snapshot of the adjacency, because Boost's algorithms hold iterators for long, while a
+/// view may return rows that it makes on the spot. It does not follow changes of the IR. Building takes O(V + E) time,
+/// 16 bytes per edge, 12 bytes and a handle per vertex, and 4 bytes per index. Everything that Boost asks for takes
+/// O(1).
 template <vertex_list_graph G>
     requires adjacency_graph<G> && indexed_graph<G>
 class boost_graph {
@@ -99,7 +100,7 @@ public:
     using edge_parallel_category = boost::allow_parallel_edge_tag;
     using traversal_category = traversal;
 
-    /// vertex_index or edge_index: a readable property map.
+    /// The readable property maps vertex_index and edge_index.
     template <class Key>
     class index_map {
     public:
@@ -120,7 +121,7 @@ public:
         const snapshot_view rows = snapshot_.view();
         sources_.reserve(rows.edge_count());
         in_edges_.resize(rows.edge_count());
-        // Both rows ascend, so meeting the edges by source fills every row of predecessors from its front.
+        // Both kinds of rows ascend, so meeting the edges by source fills every row of predecessors from its front.
         std::vector<std::uint32_t> filled(rows.index_bound(), 0);
         for (const std::uint32_t u : rows.vertices())
             for (const std::uint32_t v : rows.successors(u)) {
@@ -130,8 +131,8 @@ public:
             }
     }
 
-    /// No vertex: the greatest number, or a value-initialised handle. Those few of Boost's algorithms that use it
-    /// (dominator trees) need it to be different from all vertices.
+    /// The handle that stands for "no vertex": the greatest number, or a value-initialised handle. The few algorithms
+    /// of Boost that use it (dominator trees) need it to be different from all vertices.
     static constexpr vertex_descriptor null_vertex() {
         if constexpr (std::is_enum_v<vertex_descriptor>)
             return vertex_descriptor{std::numeric_limits<std::underlying_type_t<vertex_descriptor>>::max()};
@@ -198,7 +199,7 @@ private:
     row predecessors(const vertex_descriptor& v) const { return rows().predecessors(snapshot_.id(v)); }
     const std::uint32_t* first_out() const { return rows().successors(0).data(); }
 
-    /// Rows lie one behind the other: where `r` begins, counted from `first`.
+    /// Where row `r` begins, counted from `first`; the rows lie one after the other.
     static std::size_t slot_of(row r, row first) { return static_cast<std::size_t>(r.data() - first.data()); }
     template <class Iterator>
     std::pair<Iterator, Iterator> slots(row r, row first) const {

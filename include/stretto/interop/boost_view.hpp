@@ -1,5 +1,5 @@
-// boost_view: a Boost graph, where it is, as one of our views. Nothing is copied and nothing stored but a pointer, so
-// it is as fresh as the graph. For the other direction see boost_graph.hpp.
+// boost_view: a Boost graph, in its place, as one of our views. Nothing is copied, and only a pointer is stored, so the
+// view follows every change of the graph. For the other direction see boost_graph.hpp.
 //
 //     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS> ir = ...;
 //     const auto order = stretto::topological_sort(stretto::boost_view(ir));
@@ -19,12 +19,12 @@
 #include "stretto/core/concepts.hpp"
 
 namespace boost {
-struct adj_list_tag;  // Boost's own, whose header would bring all of adjacency_list
+struct adj_list_tag;  // Boost's own, declared here because its header would include all of adjacency_list
 }
 
 namespace stretto {
 
-/// A Boost graph that says how its vertices hang together: VertexListGraph and IncidenceGraph, directed.
+/// A Boost graph whose vertices and out-edges can be listed: a directed VertexListGraph and IncidenceGraph.
 template <class Graph>
 concept directed_boost_graph =
     std::convertible_to<typename boost::graph_traits<Graph>::traversal_category, boost::vertex_list_graph_tag> &&
@@ -39,24 +39,26 @@ struct own_vertex_index {};
 template <class Graph>
 using boost_vertex_t = typename boost::graph_traits<Graph>::vertex_descriptor;
 
-/// An adjacency_list whose vertices are no numbers, and which stores none either. Asking it for vertex_index is not a
-/// substitution failure but an error inside Boost, so it must be recognised.
+/// An adjacency_list whose vertices are not numbers, and which stores no numbers either. Asking it for vertex_index is
+/// no substitution failure but an error inside Boost, so such a graph must be recognised.
 template <class Graph>
 concept unnumbered_adjacency_list =
     requires { typename Graph::graph_tag; } && std::same_as<typename Graph::graph_tag, boost::adj_list_tag> &&
     !boost::lookup_one_property<typename boost::vertex_property_type<Graph>::type, boost::vertex_index_t>::found;
 
+/// A graph that has a vertex_index property map.
 template <class Graph>
 concept has_vertex_index =
     !unnumbered_adjacency_list<Graph> && requires(const Graph& g, const boost_vertex_t<Graph> v) {
         { get(get(boost::vertex_index, g), v) } -> std::convertible_to<std::size_t>;
     };
 
+/// A graph that can list the edges that enter a vertex.
 template <class Graph>
 concept has_in_edges =
     std::convertible_to<typename boost::graph_traits<Graph>::traversal_category, boost::bidirectional_graph_tag>;
 
-/// What Boost returns as a pair of iterators.
+/// A pair of iterators, as Boost returns it, as a range.
 template <class Iterator>
 struct boost_range {
     std::pair<Iterator, Iterator> ends;
@@ -64,7 +66,7 @@ struct boost_range {
     [[nodiscard]] Iterator end() const { return ends.second; }
 };
 
-/// The other ends of edges that leave (`forward`) or enter a vertex.
+/// The other ends of the edges that leave a vertex (`forward`) or enter it.
 template <class Graph, bool forward>
 struct boost_neighbours {
     using traits = boost::graph_traits<Graph>;
@@ -77,7 +79,7 @@ struct boost_neighbours {
         using difference_type = std::ptrdiff_t;
         using reference = value_type;
         using pointer = void;
-        using iterator_category = std::input_iterator_tag;  // a vertex is computed, not stored
+        using iterator_category = std::input_iterator_tag;  // a vertex is computed and not stored
         using iterator_concept = std::forward_iterator_tag;
 
         iterator() = default;
@@ -108,7 +110,7 @@ struct boost_neighbours {
     [[nodiscard]] iterator end() const { return {graph, edges.second}; }
 };
 
-/// Inside the view its member would hide Boost's function.
+/// Calls Boost's function, which a member of the same name would hide inside the view.
 template <class Graph>
 boost_range<typename boost::graph_traits<Graph>::vertex_iterator> vertices_of_boost(const Graph& g) {
     return {vertices(g)};
@@ -116,13 +118,14 @@ boost_range<typename boost::graph_traits<Graph>::vertex_iterator> vertices_of_bo
 
 }  // namespace detail
 
-/// A view of `Graph`: adjacency_list, compressed_sparse_row_graph, an adaptor of Boost's, or a type of your own that
-/// Boost's algorithms accept. Program order is that of vertices(g); parallel edges and self-loops are kept.
+/// A view of `Graph`, which may be an adjacency_list, a compressed_sparse_row_graph, an adaptor of Boost's, or a type
+/// of your own that Boost's algorithms accept. Program order is the order of vertices(g); parallel edges and self-loops
+/// are kept.
 ///
-/// Numbers are those of the vertex_index property map: its own, or any map from vertices to numbers below
-/// num_vertices(g) that is trivially copyable. A graph without (an adjacency_list with listS vertices) gives a view
-/// without `index`, which views::numbered completes. A graph without in-edges (directedS) gives a view without
-/// `predecessors`; its snapshot has them. Every member is O(1) where Boost's is.
+/// Numbers come from the vertex_index property map of the graph, or from any trivially copyable map from vertices to
+/// numbers below num_vertices(g). A graph without such a map (an adjacency_list with listS vertices) has a view without
+/// `index`, which views::numbered completes. A graph without in-edges (directedS) has a view without `predecessors`;
+/// its snapshot has them. Every member takes O(1) where Boost's does.
 template <directed_boost_graph Graph, class IndexMap = detail::own_vertex_index>
 class boost_view {
     static_assert(std::is_trivially_copyable_v<IndexMap>,

@@ -1,11 +1,12 @@
-// Our ranges in range-v3 pipelines. Most flow as they are: rows of a snapshot and of a capture are std::span, orders
-// and lists are named vectors. What this header adds: the vertices of a snapshot, of a Boost graph and their
-// neighbours may be piped without a name, and as_range makes a range of whatever works in a range-for.
+// Our ranges in range-v3 pipelines. Most of them can be piped as they are: rows of a snapshot and of a capture are
+// std::span, orders and lists are named vectors. This header adds two things. The vertices of a snapshot or of a Boost
+// graph, and their neighbours, may be piped without a name; and as_range makes a range of whatever works in a
+// range-for.
 //
 //     const std::size_t leaves = ranges::distance(
 //         copy.view().vertices() | ranges::views::filter([&](auto v) { return copy.view().successors(v).empty(); }));
 //
-// Not for .cu files: nvcc 13.0 cannot compile range-v3.
+// It is not for .cu files, because nvcc 13.0 cannot compile range-v3.
 #ifndef STRETTO_INTEROP_RANGE_V3_HPP
 #define STRETTO_INTEROP_RANGE_V3_HPP
 
@@ -25,18 +26,18 @@
 namespace stretto {
 namespace detail {
 
-// Defined in boost_view.hpp; their iterators, too, refer to the graph and not to the range.
+// These are defined in boost_view.hpp. Their iterators, too, refer to the graph and not to the range.
 template <class Iterator>
 struct boost_range;
 template <class Graph, bool forward>
 struct boost_neighbours;
 
-/// An input view over `R`, which it keeps (a range returned by value) or refers to.
+/// An input view over `R`, which it keeps if it was returned by value, and otherwise refers to.
 template <class R>
 class weak_range : public ranges::view_facade<weak_range<R>, ranges::unknown> {
     friend ranges::range_access;
     using range = std::remove_reference_t<R>;
-    // Shared, because a view is copied in constant time and iterators may point into the range.
+    // The range is shared, because a view must be copied in constant time and iterators may point into the range.
     using holder = std::conditional_t<std::is_reference_v<R>, range*, std::shared_ptr<range>>;
     using element = decltype(*std::declval<begin_t<R>&>());
 
@@ -52,7 +53,8 @@ class weak_range : public ranges::view_facade<weak_range<R>, ranges::unknown> {
         bool equal(ranges::default_sentinel_t) const { return !(*at_ != *end_); }
 
     private:
-        // Iterators need not be default constructible, and some are read by members that are not const.
+        // These are optional because iterators need not be default constructible, and mutable because some can only be
+        // read by members that are not const.
         mutable std::optional<begin_t<R>> at_;
         mutable std::optional<end_t<R>> end_;
     };
@@ -68,9 +70,9 @@ public:
 
 }  // namespace detail
 
-/// Whatever a view returns, as an input view of range-v3: `as_range(g.successors(v)) | ranges::views::filter(...)`.
-/// Needed for ranges that merely work in a range-for, and for containers returned by value, which are kept alive
-/// (one allocation). A range returned by reference must outlive the view. Iterators must be copyable.
+/// Whatever a view returns, as an input view of range-v3: `as_range(g.successors(v)) | ranges::views::filter(...)`. It
+/// is needed for ranges that merely work in a range-for, and for containers that are returned by value, which are kept
+/// alive (one allocation). A range that is returned by reference must outlive the view. Iterators must be copyable.
 template <class R>
     requires std::copyable<detail::begin_t<R>> && std::copyable<detail::end_t<R>>
 [[nodiscard]] detail::weak_range<R> as_range(R&& r) {

@@ -8,7 +8,7 @@
 
 namespace stretto {
 
-/// A broken rule. Vertices are named by their position in vertices(), since their numbers may be what is wrong.
+/// A broken rule. Vertices are named by their positions in vertices(), because their numbers may be what is wrong.
 struct finding {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
@@ -16,10 +16,11 @@ struct finding {
     const char* hint = "";                ///< one sentence: what is wrong, and what usually causes it
     std::size_t vertex = none;            ///< where
     std::size_t other = none;             ///< the second vertex concerned, if there is one
-    std::vector<std::size_t> cycle = {};  ///< of rule "acyclic": each depends on the one before, the first on the last
-    const char* verb = "";                ///< of a rewriter: the verb behind which the rule no longer holds
-    std::string detail = {};              ///< on what the rule was tried, if the vertex alone does not say it
+    std::vector<std::size_t> cycle = {};  ///< for "acyclic": each depends on the one before, the first on the last
+    const char* verb = "";                ///< for a rewriter: the verb after which the rule no longer holds
+    std::string detail = {};              ///< what the rule was tried on, if the vertex alone does not say it
 
+    /// The finding on one line, without a newline.
     [[nodiscard]] std::string message() const {
         std::string text = rule;
         if (*verb) text += std::string(" after ") + verb;

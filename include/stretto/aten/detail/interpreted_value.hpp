@@ -28,8 +28,7 @@ struct number {
 /// which no tensors are made.
 struct interpreted_value {
     std::vector<tensor> tensors;
-    std::vector<std::size_t>
-        places;  ///< where some members of a tuple are no tensors: the places of the tensors among the members
+    std::vector<std::size_t> places;  ///< of the tensors in a tuple, where some members are not tensors
     bool is_number = false;
     number scalar;
     /// Whether the collective that makes the value is under way: its shape may be read, but its data may not.

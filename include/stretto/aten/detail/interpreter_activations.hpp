@@ -18,8 +18,7 @@ void softplus(operator_call& c) {
 /// GELU is x times the share of the normal distribution below x, exact or as approximated by tanh.
 struct gelu_forms {
     bool by_tanh;
-    static constexpr double slope = 0.7978845608028654,
-                            cubic = 0.044715;  // sqrt(2 / pi), and the factor of the cubic term
+    static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi), cubic factor
 
     /// The factor of x.
     [[nodiscard]] double share(double x) const {

@@ -83,9 +83,8 @@ private:
     }
 
     const plan_match& m_;
-    std::vector<std::vector<new_id>> reach_;  // by recombination: where its data comes from, through its inputs
-    std::vector<std::vector<new_id>>
-        filled_;  // by storage: where the data comes from that has been written into it in place
+    std::vector<std::vector<new_id>> reach_;   // by recombination: where its data comes from, through its inputs
+    std::vector<std::vector<new_id>> filled_;  // by storage: where what was written into it comes from
 };
 
 }  // namespace stretto::detail

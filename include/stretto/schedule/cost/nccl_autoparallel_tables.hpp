@@ -84,12 +84,10 @@ inline constexpr std::array<measured_point, 5> all_to_all_latency = {{{2, 37}, {
 inline constexpr double copy_engine_latency = 50;
 inline constexpr double copy_engine_bandwidth_hopper = 380;
 inline constexpr double copy_engine_bandwidth_blackwell = 675;
-inline constexpr double all_to_all_kernel_share =
-    0.7;  ///< share of the link that is reached where copy engines cannot be used
-inline constexpr double network_card_overhead =
-    0.44;  ///< twice the share of a network card that the traffic between two nodes loses
-inline constexpr double ring_synchronisation = 4.7;  ///< per node
-inline constexpr double blackwell_scale = 2;         ///< Blackwell has no table: it gets H100's bandwidths times this
+inline constexpr double all_to_all_kernel_share = 0.7;  ///< share of the link without copy engines
+inline constexpr double network_card_overhead = 0.44;   ///< twice the share of a card that two nodes lose
+inline constexpr double ring_synchronisation = 4.7;     ///< per node
+inline constexpr double blackwell_scale = 2;  ///< Blackwell has no table: it gets H100's bandwidths times this
 
 /// The value at `at`: piecewise linear between the points, constant outside.
 [[nodiscard]] constexpr double interpolate(std::span<const measured_point> points, double at) noexcept {

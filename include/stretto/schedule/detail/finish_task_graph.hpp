@@ -40,11 +40,10 @@ void make_room(raw_task_graph& raw, std::size_t tasks) {
 /// What has to be known about a value and about the storage that it allocates, as bits. A storage has the id of its
 /// value.
 struct value_facts {
-    static constexpr std::uint8_t in_flight =
-        1;                                   ///< of a value: a collective may still be writing the memory that it names
-    static constexpr std::uint8_t kept = 2;  ///< of a storage: it is never freed
-    static constexpr std::uint8_t written = 4;  ///< of a storage: some task writes it in place
-    static constexpr std::uint8_t sized = 8;    ///< of a storage: it has more than 0 bytes
+    static constexpr std::uint8_t in_flight = 1;  ///< of a value: a collective may still be writing its memory
+    static constexpr std::uint8_t kept = 2;       ///< of a storage: it is never freed
+    static constexpr std::uint8_t written = 4;    ///< of a storage: some task writes it in place
+    static constexpr std::uint8_t sized = 8;      ///< of a storage: it has more than 0 bytes
 };
 
 /// Calls f(storage) for everything that t writes: the declared effects, and what a start, and therefore its wait, fills

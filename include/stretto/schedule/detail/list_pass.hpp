@@ -16,10 +16,9 @@ namespace stretto::detail {
 
 /// The order that a pass has found.
 struct pass_result {
-    std::vector<std::uint32_t> nodes;  ///< in the order in which they are issued
-    std::int64_t step = 0;             // the makespan in nanoseconds
-    std::vector<std::uint32_t>
-        starved;  ///< waits in which the lane stalled although only memory kept a kernel from running
+    std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
+    std::int64_t step = 0;               // the makespan in nanoseconds
+    std::vector<std::uint32_t> starved;  ///< waits in which only memory kept a kernel from running
 };
 
 /// Event-driven list scheduling with the clock of the lane. Before a kernel begins, every allowed collective is issued

@@ -147,9 +147,8 @@ private:
         };
 
         const spine_bound& s_;
-        std::vector<origin>
-            origins_;  // by position; up to twice as many as the window holds, so that they are moved rarely
-        std::vector<on_path> path_;  // those before the position that is asked about
+        std::vector<origin> origins_;  // by position; up to two windows of them, so that they are moved rarely
+        std::vector<on_path> path_;    // those before the position that is asked about
         bool changed_ = false;
     };
 
