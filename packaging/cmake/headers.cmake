@@ -163,6 +163,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/chunk_request.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
     include/stretto/transform/detail/chunk_text_words.hpp
+    include/stretto/transform/detail/text_order.hpp
     include/stretto/transform/detail/recorded_program.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp
@@ -172,6 +173,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_slices.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
+    include/stretto/transform/extent_expression.hpp
     include/stretto/transform/module_regions.hpp
     include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/recording_rewriter.hpp
@@ -216,7 +218,6 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/chunk_reasons.hpp
     include/stretto/capture/detail/chunk_symbols.hpp
     include/stretto/capture/detail/concrete_numbers.hpp
-    include/stretto/capture/detail/extent_expression.hpp
     include/stretto/capture/detail/json_members.hpp
     include/stretto/capture/detail/json_walk.hpp
     include/stretto/capture/detail/open_parts.hpp
@@ -229,6 +230,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/plan_prices.hpp
     include/stretto/capture/detail/plan_stand_ins.hpp
     include/stretto/capture/detail/rename_operands.hpp
+    include/stretto/capture/detail/stable_arrays.hpp
+    include/stretto/capture/element_names.hpp
     include/stretto/capture/gzip.hpp
 )
 

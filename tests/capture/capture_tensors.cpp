@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,8 +92,37 @@ TEST_CASE("a node of more elements than anybody can have") {
     CHECK(complaint(more).find("have more than 2^57 elements") != std::string::npos);
 }
 
-TEST_CASE("an element type that nobody has heard of is `other`") {
-    CHECK(element_type_of("bf16") == element_type::bf16);
-    CHECK(element_type_of("c128") == element_type::c128);
-    CHECK(element_type_of("f8_e4m3") == element_type::other);
+TEST_CASE("extents that are expressions, by component") {
+    const capture step = parsed(
+        step_with(R"({"name":"b","op":"aten.x","kind":"compute","inputs":[0],"outputs":[{"shape":[7],"dtype":"i64"},)"
+                  R"({"symbolic":["2*u0",3,"4","Max(u0, 1)*2"],"shape":[2,3,4,2],"dtype":"f32"},)"
+                  R"({"shape":[5],"dtype":"f8_e4m3","symbolic":["5"]}],"bytes":48,"ns":1})"));
+    const auto read = capture_tensors::read(step);
+    REQUIRE(read);
+    const capture_tensor_model m{&step, &*read};
+    const auto extent = [&](std::uint32_t x, std::size_t component, std::size_t dim) {
+        return symbolic_extent_of<capture_view>(m, x, component, dim);
+    };
+    CHECK(extent(0, 0, 0).empty());
+    CHECK(extent(1, 0, 0).empty());
+    CHECK(extent(1, 1, 0) == "2*u0");
+    CHECK(extent(1, 1, 1).empty());
+    CHECK(extent(1, 1, 2).empty());
+    CHECK(extent(1, 1, 3) == "Max(u0, 1)*2");
+    CHECK(extent(1, 2, 0).empty());
+    CHECK(!read->is_symbolic(1, 0));
+    CHECK(read->is_symbolic(1, 1));
+    CHECK(!read->is_symbolic(1, 2));
+    CHECK(read->element_name(1, 1) == "f32");
+    CHECK(read->element_name(1, 2) == "f8_e4m3");
+}
+
+TEST_CASE("every extent has its place among the symbolic ones") {
+    const capture step =
+        parsed(step_with(R"({"name":"b","op":"aten.x","kind":"compute","inputs":[0],)"
+                         R"("outputs":[{"shape":[7,2],"dtype":"i64","symbolic":["u0"]}],"bytes":48,"ns":1})"));
+    const auto read = capture_tensors::read(step);
+    REQUIRE(!read);
+    CHECK(read.error().node_name == "b");
+    CHECK(read.error().cause == "has a tensor of 2 extents, and symbolic ones for 1");
 }

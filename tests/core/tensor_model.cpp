@@ -18,7 +18,7 @@ namespace {
 
 using namespace stretto::archetypes;
 
-struct tensors {
+struct silent_tensors {
     std::string_view operation(vertex) const { return "aten.relu.default"; }
     std::span<const stretto::tensor_argument> arguments(vertex) const { return {}; }
     std::span<const stretto::named_tensor_argument> named_arguments(vertex) const { return {}; }
@@ -32,10 +32,16 @@ struct without_arguments {
 }  // namespace
 
 TEST_CASE("a tensor model names operations, their arguments and the tensors they make, of a graph with values") {
-    static_assert(stretto::tensor_model<tensors, program>);
+    static_assert(stretto::tensor_model<silent_tensors, program>);
     static_assert(!stretto::tensor_model<without_arguments, program>);
     static_assert(!stretto::tensor_model<kinds, program>);
-    static_assert(!stretto::tensor_model<tensors, dependence>);
+    static_assert(!stretto::tensor_model<silent_tensors, dependence>);
+}
+
+TEST_CASE("extents are numbers unless the model has an expression") {
+    const value x(detail::at(0), 0);
+    CHECK(stretto::symbolic_extent_of<program>(stretto::archetypes::tensors(0), x, 0, 0).empty());
+    CHECK(stretto::symbolic_extent_of<program>(symbolic_tensors(0), x, 0, 0) == "n");
 }
 
 TEST_CASE("bytes of a tensor") {

@@ -12,7 +12,7 @@
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_fields.hpp"
 #include "stretto/capture/detail/argument_text.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto::detail {
 

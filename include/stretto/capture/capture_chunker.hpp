@@ -183,9 +183,8 @@ private:
             return id;
         };
     }
-    [[nodiscard]] std::string_view recorded_extent(node_id v, std::size_t dim) {
-        const std::vector<capture_tensor>& outputs = symbols_.recall(v).outputs;
-        return outputs.empty() ? std::string_view() : std::string_view(outputs[0].symbolic[dim]);
+    [[nodiscard]] std::string_view recorded_extent(node_id v, std::size_t dim) const {
+        return tensors_->symbolic_extent(v, 0, dim);
     }
     /// An extent of node x of the step as an argument of n.
     std::string whole_extent(capture_node& n, node_id x, std::size_t dim) {
@@ -217,7 +216,7 @@ private:
                 if (symbolic[d].empty()) symbolic[d] = std::to_string(shape[d]);
         }
         std::string outputs = "[";
-        detail::append_tensor(outputs, shape, name_of(type.element), symbolic);
+        detail::append_tensor(outputs, shape, tensors_->element_name(like, 0), symbolic);
         n.outputs = keep(outputs + "]");
         n.fields.push_back({"args", keep("[\"%0\"," + std::to_string(dim) + "," + bounds + "]")});
         return id;
@@ -240,7 +239,6 @@ private:
 
     std::string outputs_of_part(node_id v, const chunk_part& part) {
         const std::span<const tensor_type> types = tensors_->components(v);
-        const std::vector<capture_tensor>& recorded = symbols_.recall(v).outputs;
         std::string text = "[";
         for (std::size_t c = 0; c < types.size(); ++c) {
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
@@ -248,16 +246,15 @@ private:
             const std::size_t cut = s.dim >= 0 && detail::has_rows(s) ? static_cast<std::size_t>(s.dim) : SIZE_MAX;
             if (cut != SIZE_MAX) shape[cut] = part.share(shape[cut]);
             std::vector<std::string> symbolic;
-            const bool spelt = c < recorded.size() && recorded[c].symbolic.size() == shape.size();
-            for (std::size_t d = 0; d < shape.size() && (spelt || open_); ++d) {
-                const std::string_view extent = spelt ? std::string_view(recorded[c].symbolic[d]) : std::string_view();
+            for (std::size_t d = 0; d < shape.size() && (open_ || tensors_->is_symbolic(v, c)); ++d) {
+                const std::string_view extent = tensors_->symbolic_extent(v, c, d);
                 symbolic.push_back(open_ ? open_->extent(v, part, extent, types[c].shape[d], d == cut ? &s : nullptr,
                                                          symbols_, number_maker())
                                          : symbols_.in_symbols_of(part, extent));
                 if (symbolic.back().empty()) symbolic.back() = std::to_string(shape[d]);
             }
             if (c != 0) text += ',';
-            detail::append_tensor(text, shape, name_of(types[c].element), symbolic);
+            detail::append_tensor(text, shape, tensors_->element_name(v, c), symbolic);
         }
         return text + "]";
     }
@@ -269,8 +266,8 @@ private:
             spelt ? model_.local_arguments(v, part.tokens, part.rows, part.operands, part.results, store)
                   : chunk_arguments{};
         if (open_) {
-            open_->name_extents(v, part, store.extents(), symbols_.recall(v).outputs, n, number_maker());
-            open_->require_even(v, part, symbols_.recall(v).outputs, number_maker());
+            open_->name_extents(v, part, store.extents(), n, number_maker());
+            open_->require_even(v, part, number_maker());
         }
         for (std::size_t k = 0; k < step_->field_count(v); ++k) {
             const json_field f = step_->field(v, k);
@@ -280,7 +277,7 @@ private:
             } else if (f.key == "kwargs") {
                 detail::append_arguments(text, own.named);
             } else if (f.key == "binds" && part.chunks > 1) {
-                for (const std::string& symbol : symbols_.recall(v).binds) {
+                for (const std::string& symbol : symbols_.bound_by(v)) {
                     text += text.empty() ? '[' : ',';
                     detail::append_quoted(text, symbols_.name_in(symbol, part.chunk));
                 }

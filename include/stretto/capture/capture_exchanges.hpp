@@ -20,9 +20,9 @@
 #include "stretto/capture/capture_fields.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto {
 

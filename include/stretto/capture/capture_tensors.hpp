@@ -3,10 +3,8 @@
 #ifndef STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 #define STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,64 +14,24 @@
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/detail/json_walk.hpp"
+#include "stretto/capture/detail/stable_arrays.hpp"
+#include "stretto/capture/element_names.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto {
-
-namespace detail {
-
-/// Arrays that stay where they are.
-template <class T>
-class stable_arrays {
-public:
-    [[nodiscard]] std::span<T> make(std::size_t count) {
-        if (count > room_) {
-            room_ = count > block ? count : block;
-            blocks_.push_back(std::make_unique<T[]>(room_));
-            next_ = blocks_.back().get();
-        }
-        const std::span<T> made(next_, count);
-        next_ += count;
-        room_ -= count;
-        return made;
-    }
-
-private:
-    static constexpr std::size_t block = 4096;
-
-    std::vector<std::unique_ptr<T[]>> blocks_;
-    T* next_ = nullptr;
-    std::size_t room_ = 0;
-};
-
-/// As files spell them, in the order of the enumerators.
-inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16", "f32", "f64",  "i8",  "u8",
-                                                                   "i16", "i32",  "i64", "bool", "c64", "c128"};
-
-}  // namespace detail
-
-/// The element type that stretto-graph calls so; `other` for a name it does not know.
-[[nodiscard]] inline element_type element_type_of(std::string_view name) noexcept {
-    std::size_t k = 0;
-    while (k < detail::element_names.size() && detail::element_names[k] != name) ++k;
-    return static_cast<element_type>(k);
-}
-/// What stretto-graph calls it.
-[[nodiscard]] inline std::string_view name_of(element_type e) noexcept {
-    const std::size_t k = static_cast<std::size_t>(e);
-    return k < detail::element_names.size() ? detail::element_names[k] : "other";
-}
 
 /// Owns what a tensor_model of one capture refers to. O(length of the text) time and space.
 class capture_tensors {
 public:
-    /// Fails on arguments or outputs that are not what the format says: a shape with a negative extent, "%7" of a node
-    /// that reads six; and on nodes with more than 2^57 elements, so that no size in bytes overflows.
+    /// Fails on arguments or outputs that are not what the format says: a shape with a negative extent or with more
+    /// symbolic extents than extents, "%7" of a node that reads six; and on nodes with more than 2^57 elements, so that
+    /// no size in bytes overflows.
     [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
         capture_tensors all;
         all.nodes_.resize(step.size());
-        reader r{all, step, {}, {}, {}};
+        reader r{all, step, {}, {}};
         for (std::uint32_t v = 0; v < step.size(); ++v)
             if (!r.read(v)) return unexpected(std::move(r.json.failure));
         return all;
@@ -85,13 +43,32 @@ public:
     }
     [[nodiscard]] std::span<const tensor_type> components(std::uint32_t v) const { return nodes_[v].outputs; }
 
+    /// Whether component c of what v produces has an extent that is an expression.
+    [[nodiscard]] bool is_symbolic(std::uint32_t v, std::size_t c) const {
+        return c < nodes_[v].symbolic.size() && !nodes_[v].symbolic[c].empty();
+    }
+    /// An extent as an expression such as "64*u0"; empty if it is a number, as "2048" is.
+    [[nodiscard]] std::string_view symbolic_extent(std::uint32_t v, std::size_t c, std::size_t dim) const {
+        return is_symbolic(v, c) ? nodes_[v].symbolic[c][dim] : std::string_view();
+    }
+    /// What the file calls the type of the elements, known or not.
+    [[nodiscard]] std::string_view element_name(std::uint32_t v, std::size_t c) const {
+        const node& n = nodes_[v];
+        return c < n.unknown.size() && !n.unknown[c].empty() ? n.unknown[c] : name_of(n.outputs[c].element);
+    }
+
 private:
     capture_tensors() = default;
+
+    using expressions = std::span<const std::string_view>;  // by dimension, empty for a number; none: all are numbers
 
     struct node {
         std::span<const tensor_argument> positional;
         std::span<const named_tensor_argument> named;
         std::span<const tensor_type> outputs;
+        std::span<const expressions> symbolic;  // by component; none if all extents are numbers
+        std::span<const std::string_view>
+            unknown;  // by component: what an element type is called; none if all are known
     };
 
     struct reader {
@@ -99,15 +76,22 @@ private:
         const capture& step;
         detail::json_walk json;
         std::string buffer;
-        std::size_t operands = 0;                                         // of the node at hand
         static constexpr double most_elements = 144'115'188'075'855'872;  // 2^57, of up to 16 bytes each
+        std::size_t operands = 0;                                         // of the node at hand
+        std::vector<tensor_type> outputs = {};
+        std::vector<expressions> symbolic = {};
+        std::vector<std::string_view> unknown = {};
+        std::vector<std::int64_t> shape = {};  // of the tensor at hand
+        std::vector<std::string_view> extents = {};
 
         bool read(std::uint32_t v) {
             node& n = all.nodes_[v];
             operands = step.inputs(v).size();
             json.node = v;
             json.node_name = step.name(v);
-            std::vector<tensor_type> outputs;
+            outputs.clear();
+            symbolic.clear();
+            unknown.clear();
             double elements = 0;
             json.field = "outputs";
             if (!open(step.outputs(v), [&](detail::od::value x) {
@@ -118,6 +102,10 @@ private:
                 }))
                 return false;
             n.outputs = keep(all.types_, outputs);
+            if (!symbolic.empty()) symbolic.resize(outputs.size());
+            if (!unknown.empty()) unknown.resize(outputs.size());
+            n.symbolic = keep(all.symbolic_, symbolic);
+            n.unknown = keep(all.names_, unknown);
 
             json.field = "args";
             if (const auto text = step.field(v, "args"); text && *text != "null") {
@@ -166,18 +154,43 @@ private:
         }
 
         bool read_type(detail::od::value v, tensor_type& type) {
-            std::vector<std::int64_t> shape;
+            shape.clear();
+            extents.clear();
+            bool has_symbols = false;
             const bool whole = json.object(v, [&](std::string_view key, detail::od::value member) {
                 std::string_view s;
-                if (key == "dtype") return json.text(member, s) && (type.element = element_type_of(s), true);
+                if (key == "dtype") return json.text(member, s) && (read_element(s, type), true);
+                if (key == "symbolic")
+                    return json.array(member, [&](detail::od::value extent) {
+                        extents.emplace_back();
+                        if (!json.is_text(extent)) return json.any(extent, s);
+                        if (!json.text(extent, s)) return false;
+                        if (extent_expression::has_symbols(s)) extents.back() = copy(s), has_symbols = true;
+                        return true;
+                    });
                 if (key != "shape") return json.any(member, s);
                 return json.array(member, [&](detail::od::value n) {
                     shape.push_back(0);
                     return json.amount(n, shape.back());
                 });
             });
+            if (!whole) return false;
+            if (!extents.empty() && extents.size() != shape.size())
+                return json.fail("has a tensor of " + std::to_string(shape.size()) +
+                                     " extents, and symbolic ones for " + std::to_string(extents.size()),
+                                 "symbolic has every extent of shape, as an expression or a number");
             type.shape = keep(all.extents_, shape);
-            return whole;
+            if (has_symbols) {
+                symbolic.resize(outputs.size());
+                symbolic.back() = keep(all.names_, extents);
+            }
+            return true;
+        }
+        void read_element(std::string_view name, tensor_type& type) {
+            type.element = element_type_of(name);
+            if (type.element != element_type::other) return;
+            unknown.resize(outputs.size());
+            unknown.back() = copy(name);
         }
 
         /// Keeps products of extents, in any order and of whatever size an element has, far from what 64 bits hold.
@@ -250,6 +263,8 @@ private:
     detail::stable_arrays<tensor_argument> arguments_;
     detail::stable_arrays<named_tensor_argument> named_;
     detail::stable_arrays<char> texts_;
+    detail::stable_arrays<std::string_view> names_;
+    detail::stable_arrays<expressions> symbolic_;
 };
 
 /// Operators, arguments and shapes of a capture, for `capture_view`. Both must outlive the model.
@@ -263,6 +278,9 @@ struct capture_tensor_model {
         return tensors->named_arguments(v);
     }
     [[nodiscard]] std::span<const tensor_type> components(std::uint32_t x) const { return tensors->components(x); }
+    [[nodiscard]] std::string_view symbolic_extent(std::uint32_t x, std::size_t component, std::size_t dim) const {
+        return tensors->symbolic_extent(x, component, dim);
+    }
 };
 
 static_assert(tensor_model<capture_tensor_model, capture_view>);

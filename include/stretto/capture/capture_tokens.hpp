@@ -12,8 +12,8 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_fields.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto {
 
@@ -36,7 +36,7 @@ struct token_symbol {
         for (const capture_tensor& t : outputs[v])
             for (const std::string& extent : t.symbolic)
                 for (const capture_symbol& s : step.symbols())
-                    if (detail::extent_expression::mentions(extent, s.name) && s.value > 0 &&
+                    if (extent_expression::mentions(extent, s.name) && s.value > 0 &&
                         std::none_of(found.begin(), found.end(),
                                      [&](const token_symbol& f) { return f.name == s.name; }))
                         found.push_back({s.name, s.value, {}});
@@ -46,7 +46,7 @@ struct token_symbol {
             if (outputs[v].size() != 1) continue;
             const capture_tensor& t = outputs[v][0];
             for (std::size_t d = 0; d < t.symbolic.size() && d < t.shape.size(); ++d)
-                if (detail::extent_expression::mentions(t.symbolic[d], s.name) && t.shape[d] % s.value == 0) {
+                if (extent_expression::mentions(t.symbolic[d], s.name) && t.shape[d] % s.value == 0) {
                     s.dimensions.push_back({v, d});
                     break;
                 }

@@ -19,7 +19,6 @@
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/detail/argument_text.hpp"
 #include "stretto/capture/detail/concrete_numbers.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
 #include "stretto/capture/detail/rename_operands.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
@@ -27,6 +26,7 @@
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/cost/table.hpp"
 #include "stretto/schedule/json_quote.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto {
 
@@ -87,32 +87,33 @@ private:
         node& n = nodes_[v];
         const std::span<const tensor_type> types = tensors_.components(v);
         const bool symbolic = step_.outputs(v).find("\"symbolic\"") != std::string_view::npos;
-        std::vector<capture_tensor> tensors;
-        if (symbolic) tensors = fields_.outputs(v);
         std::string text;
         for (std::size_t c = 0; c < types.size(); ++c) {
             concrete_numbers::extents known(types[c].shape.begin(), types[c].shape.end());
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
             const std::int64_t before = size_of(types[c].element, shape);
-            if (symbolic && tensors[c].symbolic.size() == shape.size())
+            std::vector<std::string> extents;
+            if (tensors_.is_symbolic(v, c))
                 for (std::size_t d = 0; d < shape.size(); ++d) {
-                    std::string& extent = tensors[c].symbolic[d];
+                    const std::string_view extent = tensors_.symbolic_extent(v, c, d);
+                    extents.push_back(std::to_string(shape[d]));
+                    if (extent.empty()) continue;
                     const std::optional<std::int64_t> value = value_of(extent, shape[d]);
                     if (!value || *value < 0)
                         return fault_of_node(step_, v, "outputs",
                                              "with these values there is no extent " + printable(extent),
                                              "extents are whole numbers that are not negative");
                     shape[d] = *value;
-                    extent = extent_expression::substituted(extent, now_);
-                    const bool open = extent_expression::has_symbols(extent);
-                    if (!open) extent = std::to_string(*value);
+                    std::string rest = extent_expression::substituted(extent, now_);
+                    const bool open = extent_expression::has_symbols(rest);
+                    extents.back() = open ? std::move(rest) : std::to_string(*value);
                     known[d] = open ? std::nullopt : value;
                 }
             const std::int64_t after = size_of(types[c].element, shape);
             if (before == after) n.same += before;
             else n.before += before, n.after += after;
             text += c == 0 ? "[" : ",";
-            if (symbolic) append_tensor(text, shape, tensors[c].dtype, tensors[c].symbolic);
+            if (symbolic) append_tensor(text, shape, tensors_.element_name(v, c), extents);
             if (types.size() == 1) numbers_.set_extents(v, std::move(known));
         }
         if (symbolic) n.outputs = text + "]";

@@ -5,6 +5,7 @@
 #define STRETTO_CORE_TENSOR_MODEL_HPP
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -61,6 +62,7 @@ struct named_tensor_argument {
 /// `operation(v)`: the name of the operator, as its dialect calls it. `arguments(v)`: its positional arguments; an
 /// operation whose program does not spell them has its operands, in order. `named_arguments(v)`: the others.
 /// `components(x)`: the tensors that value x consists of: one as a rule, several for a tuple, none for a number.
+/// Optionally `symbolic_extent(x, component, dim)`: see symbolic_extent_of.
 template <class M, class G>
 concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
     { m.operation(v) } -> std::convertible_to<std::string_view>;
@@ -68,6 +70,20 @@ concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<
     { m.named_arguments(v) } -> std::convertible_to<std::span<const named_tensor_argument>>;
     { m.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
 };
+
+/// What the extent of dimension `dim` of component `component` of x is as an expression in symbols, such as "64*u0", if
+/// the program was traced for more than one value of it; empty if it is a number and nothing else. The extent in
+/// components(x) is its value for the values that were recorded. Symbols are words of letters, digits and underscores.
+/// From `symbolic_extent(x, component, dim)` of a model that has it; the text lives as long as the program. Without
+/// one, every extent is a number.
+template <dataflow_graph G, tensor_model<G> M>
+constexpr std::string_view symbolic_extent_of(const M& model, value_t<G> x, std::size_t component, std::size_t dim) {
+    if constexpr (requires {
+                      { model.symbolic_extent(x, component, dim) } -> std::convertible_to<std::string_view>;
+                  })
+        return model.symbolic_extent(x, component, dim);
+    else return {};
+}
 
 }  // namespace stretto
 

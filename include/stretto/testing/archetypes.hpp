@@ -7,6 +7,8 @@
 //
 //     0 input ─→ 1 start ─→ 2 wait ──→ 4 compute ─→ 5 start ─→ 6 wait ─→ 7 output
 //       └──────→ 3 compute ────────────┘ (reads both results of 3)
+//
+// Longer than 300 lines: one small type after the other.
 #ifndef STRETTO_TESTING_ARCHETYPES_HPP
 #define STRETTO_TESTING_ARCHETYPES_HPP
 
@@ -21,6 +23,7 @@
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/process_group.hpp"
+#include "stretto/core/tensor_model.hpp"
 
 namespace stretto::archetypes {
 
@@ -311,6 +314,27 @@ public:
     }
 };
 
+/// tensor_model, and no more: every value is a tensor of four numbers.
+class tensors : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr text operation(vertex) const { return text("op"); }
+    std::span<const tensor_argument> arguments(vertex) const { return {}; }
+    std::span<const named_tensor_argument> named_arguments(vertex) const { return {}; }
+    std::span<const tensor_type> components(value) const {
+        static constexpr std::int64_t shape[] = {4};
+        static constexpr tensor_type type[] = {{shape, element_type::f32}};
+        return type;
+    }
+};
+
+/// The same, whose extent is called n.
+class symbolic_tensors : public tensors {
+public:
+    using tensors::tensors;
+    constexpr text symbolic_extent(value, std::size_t, std::size_t) const { return text("n"); }
+};
+
 static_assert(graph_view<graph> && !vertex_list_graph<graph> && !adjacency_graph<graph> && !indexed_graph<graph>);
 static_assert(vertex_list_graph<vertex_list> && !adjacency_graph<vertex_list> && !indexed_graph<vertex_list>);
 static_assert(bidirectional_adjacency_graph<adjacency> && !vertex_list_graph<adjacency> && !indexed_graph<adjacency>);
@@ -321,6 +345,7 @@ static_assert(dependence_graph<program> && dataflow_graph<program>);
 static_assert(op_model<kinds, dataflow>);
 static_assert(calling_op_model<calls, dataflow> && !calling_op_model<kinds, dataflow>);
 static_assert(group_model<groups>);
+static_assert(tensor_model<tensors, dataflow> && tensor_model<symbolic_tensors, dataflow>);
 static_assert(module_model<modules, graph> && !module_model<kinds, program>);
 
 }  // namespace stretto::archetypes

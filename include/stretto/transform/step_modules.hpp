@@ -17,6 +17,7 @@
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/vertex_map.hpp"
+#include "stretto/transform/detail/text_order.hpp"
 
 namespace stretto {
 
@@ -65,7 +66,7 @@ public:
     template <op_model<G> Ops, module_model<G> Model>
     step_modules(G g, const Ops& ops, const Model& model)
         : graph_(g), module_(g, nowhere), direction_(g, pass_direction::both), paths_{std::string()} {
-        std::map<std::string, std::uint32_t, text_order> known;
+        std::map<std::string, std::uint32_t, detail::text_order> known;
         known.emplace(std::string(), 0u);
         for (vertex_type v : g.vertices()) {
             if (is_end(ops, v)) continue;
@@ -106,10 +107,6 @@ public:
 private:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
-    struct text_order {
-        using is_transparent = void;
-        bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
-    };
     template <class Ops>
     static bool is_end(const Ops& ops, vertex_type v) {
         const op_kind kind = ops.kind(v);

@@ -196,7 +196,7 @@ TEST_CASE("what does not follow the symbol holds for its recorded value, and an 
             CHECK(sizes.least() == static_cast<std::int64_t>(k));
             for (std::int64_t other : {tokens, tokens + 1, 3 * tokens + 2})
                 for (std::size_t c = 0; c < k; ++c)
-                    CHECK(stretto::detail::extent_expression::value(sizes.text("s", c, 5), {{"s", other}}) ==
+                    CHECK(stretto::extent_expression::value(sizes.text("s", c, 5), {{"s", other}}) ==
                           5 * equal_chunks(other, k)[c]);
         }
     std::string text = block;  // the rows of v are spelt as a number: the step is one for 8 tokens

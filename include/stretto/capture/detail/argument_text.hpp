@@ -15,10 +15,6 @@
 
 namespace stretto::detail {
 
-[[nodiscard]] inline bool is_word(char c) noexcept {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 inline void append_real(std::string& to, double x) {
     char digits[32];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, x);

@@ -14,8 +14,8 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_fields.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
 #include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto::detail {
 
@@ -23,20 +23,13 @@ class chunk_symbols {
 public:
     explicit chunk_symbols(const capture& step) : step_(&step), fields_(step) {}
 
-    /// What all clones of a node have in common.
-    struct original_node {
-        std::uint32_t node = UINT32_MAX;
-        std::vector<std::string> binds;
-        std::vector<capture_tensor> outputs;  // only if some extent is an expression
-    };
-    const original_node& recall(std::uint32_t v) {
-        if (recalled_.node == v) return recalled_;
-        recalled_.node = v;
-        recalled_.binds.clear();
-        recalled_.outputs.clear();
-        if (step_->field(v, "binds")) recalled_.binds = fields_.texts(v, "binds").value_or(std::vector<std::string>());
-        if (step_->outputs(v).find("\"symbolic\"") != std::string_view::npos) recalled_.outputs = fields_.outputs(v);
-        return recalled_;
+    /// The symbols that v binds. The answer is kept for the other clones of v.
+    const std::vector<std::string>& bound_by(std::uint32_t v) {
+        if (recalled_ == v) return bound_;
+        recalled_ = v;
+        bound_.clear();
+        if (step_->field(v, "binds")) bound_ = fields_.texts(v, "binds").value_or(std::vector<std::string>());
+        return bound_;
     }
     [[nodiscard]] static std::string name_in(const std::string& symbol, std::uint32_t chunk) {
         return symbol + "_" + std::to_string(chunk);
@@ -45,7 +38,7 @@ public:
     /// A symbol that an operation binds has a value of its own in every chunk.
     void bind_symbols(std::uint32_t v, const chunk_part& part) {
         if (part.chunks == 1) return;
-        for (const std::string& symbol : recall(v).binds) {
+        for (const std::string& symbol : bound_by(v)) {
             if (symbols_.size() <= part.region) symbols_.resize(part.region + 1);
             if (symbols_[part.region].size() < part.chunks) symbols_[part.region].resize(part.chunks);
             std::int64_t value = 0;
@@ -90,7 +83,8 @@ private:
 
     const capture* step_;
     capture_fields fields_;
-    original_node recalled_;
+    std::uint32_t recalled_ = UINT32_MAX;
+    std::vector<std::string> bound_;               // by recalled_
     std::vector<std::vector<own_names>> symbols_;  // of a region and a chunk
     std::vector<capture_symbol> new_symbols_;
 };

@@ -12,8 +12,8 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_tensors.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto::detail {
 

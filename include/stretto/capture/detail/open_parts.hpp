@@ -44,7 +44,7 @@ public:
         const std::string name(symbol);
         if (known == step.symbols().end())
             return unexpected(fault_of_step("symbols", "there is no symbol " + name, "they are listed in symbols"));
-        const auto source = open_tokens::source_of(step, symbol);
+        const auto source = open_tokens::source_of(step, tensors, symbol);
         if (!source)
             return unexpected(fault_of_step("symbols", "no input has an extent that is a multiple of " + name,
                                             "extents of parts can follow symbols that inputs have"));
@@ -126,13 +126,14 @@ public:
     }
 
     /// Arguments of the clone of v for a part, of which those that were written for it are numbers now.
-    void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written,
-                      const std::vector<capture_tensor>& recorded, capture_node& clone, const maker& make) {
+    void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written, capture_node& clone,
+                      const maker& make) {
         for (const written_extent& w : written) {
             const std::size_t dim = static_cast<std::size_t>(w.dim);
-            const bool cut = w.dim < 0 || w.dim == part.results[0].dim, spelt = w.dim >= 0 && !recorded.empty();
-            const std::string_view text = spelt ? std::string_view(recorded[0].symbolic[dim]) : std::string_view();
-            const auto times = spelt ? rows_per_token(text, tensors_->components(v)[0].shape[dim]) : std::nullopt;
+            const bool cut = w.dim < 0 || w.dim == part.results[0].dim;
+            const std::string_view text = w.dim < 0 ? std::string_view() : tensors_->symbolic_extent(v, 0, dim);
+            const auto times =
+                text.empty() ? std::nullopt : rows_per_token(text, tensors_->components(v)[0].shape[dim]);
             if (!times) {
                 if (cut || extent_expression::has_symbols(text)) tokens_.require_value(step_->name(v), make);
                 continue;
@@ -161,14 +162,13 @@ public:
     }
 
     /// Guard of an exchange without amounts: every rank gets as many rows of the part.
-    void require_even(node_id v, const chunk_part& part, const std::vector<capture_tensor>& recorded,
-                      const maker& make) {
+    void require_even(node_id v, const chunk_part& part, const maker& make) {
         if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
         if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
         const std::span<const tensor_argument> args = tensors_->arguments(v);
         if (args.size() > 2 && !(args[1].items.empty() && args[2].items.empty())) return;
         const std::int64_t ranks = step_->groups()[step_->group(v)].size;
-        const auto times = recorded.empty() ? std::nullopt : tokens_.multiple(recorded[0].symbolic[0]);
+        const auto times = tokens_.multiple(tensors_->symbolic_extent(v, 0, 0));
         if (!times || *times % ranks == 0) return;
         const open_sizes& sizes = regions_[part.region];
         tokens_.require_multiple(tokens_.product(tokens_.rows(sizes, part.chunk, make), *times, make), ranks,

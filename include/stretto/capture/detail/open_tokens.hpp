@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "stretto/capture/capture.hpp"
-#include "stretto/capture/capture_fields.hpp"
-#include "stretto/capture/detail/extent_expression.hpp"
+#include "stretto/capture/capture_tensors.hpp"
 #include "stretto/schedule/json_quote.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto::detail {
 
@@ -76,14 +76,13 @@ public:
         std::size_t dim;
         std::int64_t times;
     };
-    [[nodiscard]] static std::optional<source> source_of(const capture& step, std::string_view symbol) {
-        capture_fields fields(step);
+    [[nodiscard]] static std::optional<source> source_of(const capture& step, const capture_tensors& tensors,
+                                                         std::string_view symbol) {
         for (node_id v = 0; v < step.size(); ++v) {
             if (step.kind(v) != op_kind::input) continue;
-            const std::vector<capture_tensor> outputs = fields.outputs(v);
-            if (outputs.size() != 1) continue;
-            for (std::size_t d = 0; d < outputs[0].symbolic.size(); ++d)
-                if (const auto times = extent_expression::multiple(outputs[0].symbolic[d], symbol))
+            if (tensors.components(v).size() != 1 || !tensors.is_symbolic(v, 0)) continue;
+            for (std::size_t d = 0; d < tensors.components(v)[0].shape.size(); ++d)
+                if (const auto times = extent_expression::multiple(tensors.symbolic_extent(v, 0, d), symbol))
                     return source{v, d, *times};
         }
         return std::nullopt;

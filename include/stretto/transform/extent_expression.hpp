@@ -1,22 +1,22 @@
-// Extents as captures spell them: "8*((u3 + u4 + 71)//8)".
-#ifndef STRETTO_CAPTURE_DETAIL_EXTENT_EXPRESSION_HPP
-#define STRETTO_CAPTURE_DETAIL_EXTENT_EXPRESSION_HPP
+// Symbolic extents as frameworks spell them: "8*((u3 + u4 + 71)//8)".
+#ifndef STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
+#define STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
 
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 
-#include "stretto/capture/detail/argument_text.hpp"
+#include "stretto/transform/detail/text_order.hpp"
 
-namespace stretto::detail {
+namespace stretto {
 
-using symbol_values = std::map<std::string, std::int64_t, std::less<>>;
+/// What the symbols of extents stand for.
+using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 
 /// Operators on whole numbers as Python has them; nothing where there is no such number, or it needs more than 63 bits.
 [[nodiscard]] inline std::optional<std::int64_t> whole_number_of(std::string_view operation, std::int64_t a,
@@ -36,7 +36,8 @@ using symbol_values = std::map<std::string, std::int64_t, std::less<>>;
     return std::nullopt;
 }
 
-/// Sums, products, quotients, remainders and powers of whole numbers and symbols; Min, Max, Mod, FloorDiv.
+/// Sums, products, quotients, remainders and powers of whole numbers and symbols; Min, Max, Mod, FloorDiv. A symbol is a
+/// word of letters, digits and underscores that does not begin with a digit and has no parenthesis behind it.
 class extent_expression {
 public:
     /// Nothing if it mentions a symbol that has no value, or is spelt otherwise. O(length).
@@ -66,7 +67,7 @@ public:
         return found;
     }
 
-    /// With what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
+    /// The text with what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
     /// text: "u0*(u1//2)" -> "4*(u1//2)". O(length).
     template <class F>
     [[nodiscard]] static std::string substituted(std::string_view text, F f) {
@@ -80,7 +81,7 @@ public:
         });
         return now.append(copied, text.data() + text.size());
     }
-    /// With the values of those symbols that have one.
+    /// The text with the values of those symbols that have one.
     [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
         return substituted(text, [&](std::string_view symbol) -> std::optional<std::string> {
             const auto at = symbols.find(symbol);
@@ -108,6 +109,10 @@ public:
     }
 
 private:
+    [[nodiscard]] static constexpr bool is_word(char c) noexcept {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    }
+
     using number = std::optional<std::int64_t>;
     static constexpr int deepest = 100;  // parentheses; nobody writes more, and the stack is not ours
 
@@ -186,6 +191,6 @@ private:
     const symbol_values& symbols_;
 };
 
-}  // namespace stretto::detail
+}  // namespace stretto
 
 #endif

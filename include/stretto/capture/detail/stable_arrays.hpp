@@ -1,0 +1,38 @@
+// Many short arrays that are made one behind the other and live as long as their owner.
+#ifndef STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
+#define STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace stretto::detail {
+
+/// Arrays that stay where they are.
+template <class T>
+class stable_arrays {
+public:
+    [[nodiscard]] std::span<T> make(std::size_t count) {
+        if (count > room_) {
+            room_ = count > block ? count : block;
+            blocks_.push_back(std::make_unique<T[]>(room_));
+            next_ = blocks_.back().get();
+        }
+        const std::span<T> made(next_, count);
+        next_ += count;
+        room_ -= count;
+        return made;
+    }
+
+private:
+    static constexpr std::size_t block = 4096;
+
+    std::vector<std::unique_ptr<T[]>> blocks_;
+    T* next_ = nullptr;
+    std::size_t room_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif
