@@ -64,6 +64,10 @@ std::string cause_of(const task_graph_error& e, const stretto::capture& step) {
             return "allocates less than nothing";
         case why::overflow:
             return "makes the step too large: times and bytes may add up to 2^62 at most";
+        case why::group_out_of_range:
+            return "is in a group of which a number is known and nothing else";
+        case why::stale_numbers:
+            return "has no number of its own";
         case why::operand_not_in_graph:
             break;
     }

@@ -45,6 +45,8 @@ set(STRETTO_HEADERS
     include/stretto/core/concepts.hpp
     include/stretto/core/config.hpp
     include/stretto/core/dataflow_concepts.hpp
+    include/stretto/core/checked_index.hpp
+    include/stretto/core/has_member.hpp
     include/stretto/core/element_type.hpp
     include/stretto/core/expected.hpp
     include/stretto/core/index_lists.hpp
@@ -131,6 +133,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
     include/stretto/aten/detail/tensor_storage.hpp
+    include/stretto/testing/detail/misspelt_members.hpp
     include/stretto/testing/finding.hpp
     include/stretto/testing/host_value.hpp
     include/stretto/aten/interpretation.hpp
@@ -196,8 +199,8 @@ set(STRETTO_HEADERS
 set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture.hpp
     include/stretto/capture/capture_builder.hpp
-    include/stretto/capture/capture_chunker.hpp
     include/stretto/capture/capture_calls.hpp
+    include/stretto/capture/capture_chunker.hpp
     include/stretto/capture/capture_exchanges.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp

@@ -51,6 +51,8 @@ TEST_CASE("values are numbered as they are added") {
     CHECK(numbers.add(1) == 0);
     CHECK(numbers.add(0) == 2);
     CHECK(numbers.contains(0));
+    CHECK(numbers.first(0) == 2);
+    CHECK(numbers.first(2) == numbers.none);
     CHECK(!numbers.contains(2));
     CHECK(numbers.number(1000) == 0);
     CHECK(numbers.number(1001) == 1);

@@ -218,6 +218,16 @@ TEST_CASE("negative times and sizes, and sums that do not fit") {
     CHECK(is(error_of(p), why::overflow, 1));
 }
 
+TEST_CASE("a group that is a hash or a handle makes no arrays of that size") {
+    toy_program p = gather_of_two();
+    p.ops[1].group = group_limit - 1;
+    CHECK(support::graph_of(p).groups == group_limit);
+    p.ops[1].group = group_limit;
+    CHECK(is(error_of(p), why::group_out_of_range, 1));
+    p.ops[1].group = 0xdeadbeef;
+    CHECK(is(error_of(p), why::group_out_of_range, 1));
+}
+
 TEST_CASE("values of vertices that are not listed cannot be read, aliased or written") {
     // 1 is not listed, and 2 names its value without depending on it.
     struct forgetful : listed_view {

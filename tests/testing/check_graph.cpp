@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/analysis/liveness.hpp"
+#include "stretto/schedule/task_graph.hpp"
 #include "stretto/testing/archetypes.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
@@ -246,6 +248,7 @@ struct model_of_lies : archetypes::kinds {
         alias_is_later,
         effect_is_nowhere,
         payload_below,
+        group_is_hash,
         no_kind
     };
     fault wrong;
@@ -256,6 +259,7 @@ struct model_of_lies : archetypes::kinds {
     op_kind kind(vertex v) const { return wrong == no_kind && is(v, 3) ? static_cast<op_kind>(77) : kinds::kind(v); }
     nanoseconds duration(vertex v) const { return {wrong == slow && is(v, 4) ? -1 : 1}; }
     bytes payload(vertex v) const { return {wrong == payload_below && is(v, 5) ? -1 : 1}; }
+    group_id group(vertex v) const { return wrong == group_is_hash && is(v, 5) ? 0xdeadbeef : 3; }
     bytes bytes_of(value x) const { return {wrong == owes && is(x.producer(), 0) ? -8 : 8}; }
     vertex launch_of(vertex w) const {
         if (wrong == launch_is_compute && is(w, 6)) return archetypes::detail::at(4);
@@ -288,5 +292,67 @@ TEST_CASE("broken promises of a model") {
     CHECK(verdict(model_of_lies::launch_is_later) == "launch 2");
     CHECK(verdict(model_of_lies::alias_is_later) == "alias 2");
     CHECK(verdict(model_of_lies::effect_is_nowhere) == "effect 3");
+    CHECK(verdict(model_of_lies::group_is_hash) == "group 5");
     CHECK(verdict(model_of_lies::no_kind) == "kind 3");
+}
+
+TEST_CASE("the summary of a model says which members it has") {
+    const auto few = check_op_model(archetypes::program(0), archetypes::kinds(0));
+    REQUIRE(few);
+    CHECK(few->members == op_model_members{});
+    const auto most = check_op_model(archetypes::program(0), model_of_lies(model_of_lies::none));
+    REQUIRE(most);
+    CHECK(most->members == op_model_members{.duration = true,
+                                            .collective = false,
+                                            .group = true,
+                                            .payload = true,
+                                            .launch_of = true,
+                                            .bytes_of = true,
+                                            .aliases = true,
+                                            .effects = true});
+}
+
+TEST_CASE("members that look misspelt are named, unless the right one stands beside them") {
+    struct plural : archetypes::kinds {
+        using kinds::kinds;
+        nanoseconds durations(archetypes::vertex) const { return {1}; }
+    };
+    const auto found = check_op_model(archetypes::program(0), plural(0));
+    REQUIRE(!found);
+    CHECK(found.error().message() == "misspelt: nothing reads the member durations(v); is it duration(v)?");
+    struct both : plural {
+        using plural::plural;
+        nanoseconds duration(archetypes::vertex v) const { return durations(v); }
+    };
+    CHECK(check_op_model(archetypes::program(0), both(0)));
+    struct singular : archetypes::kinds {
+        using kinds::kinds;
+        std::vector<archetypes::value> alias(archetypes::value) const { return {}; }
+    };
+    CHECK(check_op_model(archetypes::program(0), singular(0)).error().message() ==
+          "misspelt: nothing reads the member alias(x); is it aliases(x)?");
+}
+
+namespace {
+
+/// Answers what is documented, and fails a test that asks for more.
+struct narrow_model : archetypes::kinds {
+    using vertex = archetypes::vertex;
+    using kinds::kinds;
+    void must_be(vertex v, op_kind wanted) const { CHECK(kind(v) == wanted); }
+    collective_kind collective(vertex v) const { return must_be(v, op_kind::start), collective_kind::all_to_all; }
+    group_id group(vertex v) const { return must_be(v, op_kind::start), 0; }
+    bytes payload(vertex v) const { return must_be(v, op_kind::start), bytes{8}; }
+    vertex launch_of(vertex w) const {
+        must_be(w, op_kind::wait);
+        return archetypes::detail::at(archetypes::detail::position(w) - 1);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what is documented of starts is asked of starts, what of waits, of waits") {
+    CHECK(check_op_model(archetypes::program(0), narrow_model(0)));
+    CHECK(make_task_graph(archetypes::program(0), narrow_model(0)));
+    CHECK(!liveness_of(archetypes::program(0), narrow_model(0)).lives().empty());
 }

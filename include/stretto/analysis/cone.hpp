@@ -21,6 +21,7 @@
 
 #include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/vertex_set.hpp"
 #include "stretto/views/filtered.hpp"
 
@@ -94,7 +95,9 @@ public:
 
     /// The position of `v` in the order, for making windows. Precondition: `v` is in the order.
     [[nodiscard]] std::size_t position(vertex_type v) const {
-        return numbered_in_order_ ? index_of(v) : listed(position_[graph_.index(v)]) & ~found_before;
+        return numbered_in_order_
+                   ? index_of(v)
+                   : listed(position_[detail::checked_index(graph_, v, position_.size())]) & ~found_before;
     }
 
 private:
@@ -145,7 +148,7 @@ private:
         // The vertex is written behind the others in any case and stays only if it is new, because a branch here would
         // be unpredictable. A marked position lies beyond every window, so one comparison tests for both.
         const auto find = [&](const vertex_type& v, auto kept) {
-            std::uint32_t& at = position[graph_.index(v)];
+            std::uint32_t& at = position[detail::checked_index(graph_, v, position_.size())];
             const std::uint32_t p = listed(at);
             const std::size_t is_new = p - low < width && kept();
             at = p | static_cast<std::uint32_t>(is_new << 31);

@@ -17,6 +17,7 @@
 
 #include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/analysis/symbol_set.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/views/with_dependences.hpp"
 
 namespace stretto {
@@ -99,8 +100,7 @@ public:
     /// The symbols that reach `v`. Precondition: its index is below the index_bound() that the map was made with.
     const symbol_set<Symbols>& operator[](vertex_t<G> v) const {
         const std::size_t i = graph_.index(v);
-        STRETTO_ASSERT(i < (shared() ? row_of_.size() : rows_.size()),
-                       "vertex index is not below the index_bound() this map was made with");
+        STRETTO_ASSERT(i < bound(), "vertex index is not below the index_bound() this map was made with");
         return rows_[shared() ? row_of_[i] : i];
     }
     /// The number of sets that are stored, for judging how well vertices share them.
@@ -113,6 +113,7 @@ private:
     static constexpr std::size_t most_unshared = (std::size_t{4} << 20) / sizeof(symbol_set<Symbols>);
     static constexpr std::uint32_t nothing = 0;  // the row of the empty set, if vertices share sets
     bool shared() const { return !row_of_.empty(); }
+    std::size_t bound() const { return shared() ? row_of_.size() : rows_.size(); }
 
     G graph_;
     std::vector<std::uint32_t> row_of_;      // by index, if vertices share sets
@@ -139,11 +140,11 @@ public:
     template <class Seeds, class Transfer = passes_everything>
         requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
     const influence_map<Symbols, G>& run(Seeds&& seeds, Transfer&& transfer = {}) & {
+        const auto at = [this](const vertex_type& v) { return detail::checked_index(graph(), v, result_.bound()); };
         if (result_.shared()) {
             result_.rows_.resize(1);
-            for (const vertex_type& v : *order_) result_.row_of_[graph().index(v)] = row_for(v, seeds, transfer);
+            for (const vertex_type& v : *order_) result_.row_of_[at(v)] = row_for(v, seeds, transfer);
         } else {
-            const auto at = [this](const vertex_type& v) { return graph().index(v); };
             for (const vertex_type& v : *order_) fill(result_.rows_[at(v)], v, at, seeds, transfer);
         }
         return result_;

@@ -17,9 +17,11 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/core/value_map.hpp"
 
 namespace stretto {
 
@@ -98,17 +100,17 @@ private:
     };
 
     explicit buffer_liveness(G g)
-        : graph_(g), operation_(g.index_bound(), detail::nothing), first_result_{0}, first_own_{0} {}
+        : graph_(g), operation_(g.index_bound(), detail::nothing), values_(g), first_own_{0} {}
 
     /// Numbers operations, values and storages along `order`, and derives everything else from these numbers.
     template <class Order, class M>
     void read_all(Order&& order, const M& model) {
         program p;
+        p.first_result.push_back(0);
         for (vertex_t<G> v : order) {
             sequence_.push_back(static_cast<std::uint32_t>(sequence_.size()));
             read(p, model, v);
         }
-        p.first_result = first_result_;
         std::uint32_t next = 0;
         detail::unique_rows rows;
         for (std::uint32_t x = 0; x < p.aliases.rows(); ++x)
@@ -128,13 +130,8 @@ private:
     }
     /// The number of a value: that of its producer's first result, plus its place among the results.
     [[nodiscard]] std::uint32_t value_id(value_t<G> x) const {
-        const vertex_t<G> producer = graph_.producer(x);
-        std::uint32_t id = first_result_[operation_id(producer)];
-        for (value_t<G> y : graph_.results(producer)) {
-            if (y == x) return id;
-            ++id;
-        }
-        STRETTO_ASSERT(false, "a value is not among the results of its producer");
+        const std::uint32_t id = values_.number(x);
+        STRETTO_ASSERT(id != values_.none, "a value is no result of an operation that is in the order by then");
         return id;
     }
 
@@ -150,10 +147,12 @@ private:
         for (value_t<G> x : graph_.operands(v)) p.operands.push(value_id(x));
         p.operands.close_row();
 
-        const std::uint32_t first = static_cast<std::uint32_t>(p.allocates.size());
-        STRETTO_ASSERT(operation_[graph_.index(v)] == detail::nothing, "the order has a vertex twice");
-        operation_[graph_.index(v)] = static_cast<std::uint32_t>(p.kind.size() - 1);
-        for (value_t<G> x : graph_.results(v)) {
+        std::uint32_t& operation = operation_[detail::checked_index(graph_, v, operation_.size())];
+        STRETTO_ASSERT(operation == detail::nothing, "the order has a vertex twice");
+        operation = static_cast<std::uint32_t>(p.kind.size() - 1);
+        const std::uint32_t first = values_.add(v);
+        for (std::uint32_t own = first; own < values_.size(); ++own) {
+            const value_t<G> x = values_.value(own);
             bool aliases = false;
             for_each_alias<G>(model, x, [&](value_t<G> y) {
                 const std::uint32_t id = value_id(y);
@@ -169,7 +168,7 @@ private:
             p.allocates.push_back(allocates);
             if (allocates) lives_.push_back({x, size, 0, 0, p.kind.back() == op_kind::input, false});
         }
-        first_result_.push_back(static_cast<std::uint32_t>(p.allocates.size()));
+        p.first_result.push_back(values_.size());
         first_own_.push_back(static_cast<std::uint32_t>(lives_.size()));
         for_each_effect<G>(model, v, [&](value_t<G> y) { p.writes.push(value_id(y)); });
         p.writes.close_row();
@@ -204,12 +203,12 @@ private:
     }
 
     G graph_;
-    std::vector<std::uint32_t> operation_;     // by index: the operation's number
-    std::vector<std::uint32_t> sequence_;      // by position: the operation's number
-    std::vector<std::uint32_t> first_result_;  // by operation: the first of its values
-    std::vector<std::uint32_t> first_own_;     // by operation: the first of the storages that it allocates
-    index_lists storages_;                     // by value: the storages that it lives in
-    index_lists uses_;                         // by operation: the storages that it needs
+    std::vector<std::uint32_t> operation_;  // by index: the operation's number
+    std::vector<std::uint32_t> sequence_;   // by position: the operation's number
+    value_numbering<G> values_;
+    std::vector<std::uint32_t> first_own_;  // by operation: the first of the storages that it allocates
+    index_lists storages_;                  // by value: the storages that it lives in
+    index_lists uses_;                      // by operation: the storages that it needs
     std::vector<storage_life<G>> lives_;
     std::vector<live_storage> profile_;  // by position
     live_storage most_bytes_, most_storages_;
@@ -217,7 +216,8 @@ private:
 
 /// The storages of `g` and their lives in program order, which must be topological. Sizes, aliases, in-place writes and
 /// waits are what `model` says they are. The result is deterministic. It takes O(V + E + uses) time, plus a search
-/// among the results of the producer for every use of a value, and about 40 bytes per vertex and 60 per storage.
+/// among the results of the producer for every use of a value, and about 48 bytes per vertex, 60 per storage and a
+/// handle per value.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] buffer_liveness<G> liveness_of(G g, M model) {

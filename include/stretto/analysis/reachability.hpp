@@ -21,6 +21,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 
 namespace stretto {
 
@@ -197,7 +198,7 @@ private:
         return scratch.search_.run(graph_, labels, u, v, steps, UINT64_MAX);
     }
     std::uint32_t position_of(vertex_type v) const {
-        const std::uint32_t position = positions_[graph_.index(v)];
+        const std::uint32_t position = positions_[detail::checked_index(graph_, v, positions_.size())];
         STRETTO_ASSERT(position != UINT32_MAX, "a vertex is not in the order");
         return position;
     }

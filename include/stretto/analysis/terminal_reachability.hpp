@@ -12,6 +12,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 
 namespace stretto {
 
@@ -29,12 +30,13 @@ public:
     terminal_reachability(G g, const topological_order<vertex_type>& order, R&& terminals)
         : graph_(g), number_(g.index_bound(), none) {
         for (vertex_type v : terminals) {
-            STRETTO_ASSERT(number_[g.index(v)] == none, "a terminal is given twice");
-            number_[g.index(v)] = 0;
+            std::uint32_t& number = number_[detail::checked_index(g, v, number_.size())];
+            STRETTO_ASSERT(number == none, "a terminal is given twice");
+            number = 0;
         }
         std::vector<std::uint32_t> at;  // position of each terminal, ascending
         for (std::size_t p = 0; p < order.size(); ++p) {
-            std::uint32_t& number = number_[g.index(order[p])];
+            std::uint32_t& number = number_[detail::checked_index(g, order[p], number_.size())];
             if (number == none) continue;
             number = static_cast<std::uint32_t>(at.size());
             at.push_back(static_cast<std::uint32_t>(p));
@@ -58,8 +60,9 @@ public:
     }
     /// The number of a terminal. Terminals are numbered from 0 in topological order.
     [[nodiscard]] std::size_t number_of(vertex_type v) const {
-        STRETTO_ASSERT(number_[graph_.index(v)] != none, "this vertex is no terminal");
-        return number_[graph_.index(v)];
+        const std::uint32_t number = number_[detail::checked_index(graph_, v, number_.size())];
+        STRETTO_ASSERT(number != none, "this vertex is no terminal");
+        return number;
     }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     /// The size of the table and of the numbers, in bytes.
@@ -92,7 +95,7 @@ private:
         for (std::size_t p = at[first]; next < size_; ++p) {
             lanes all;
             for (vertex_type u : graph_.predecessors(order[p])) {
-                const lanes& before = reaching[graph_.index(u)];
+                const lanes& before = reaching[detail::checked_index(graph_, u, reaching.size())];
                 for (std::size_t k = 0; k < lanes::words; ++k) all.word[k] |= before.word[k];
             }
             if (p == at[next]) {

@@ -18,6 +18,7 @@
 #include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/views/snapshot.hpp"
 
@@ -84,14 +85,15 @@ bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
         }
         return true;
     }
-    detail::raw_array<std::uint64_t> listed((g.index_bound() + 63) / 64);  // bits by index
+    const std::size_t bound = g.index_bound();
+    detail::raw_array<std::uint64_t> listed((bound + 63) / 64);  // bits by index
     for (std::uint64_t& word : listed) word = 0;
     for (vertex_t<G> v : g.vertices()) {
         for (vertex_t<G> u : g.predecessors(v)) {
-            const std::size_t i = g.index(u);
+            const std::size_t i = checked_index(g, u, bound);
             if (!((listed[i / 64] >> (i % 64)) & 1u)) return false;
         }
-        const std::size_t i = g.index(v);
+        const std::size_t i = checked_index(g, v, bound);
         STRETTO_ASSERT(!((listed[i / 64] >> (i % 64)) & 1u), "vertices() lists a vertex twice, or two with one index");
         listed[i / 64] |= std::uint64_t{1} << (i % 64);
         vertices.push_back(v);

@@ -20,10 +20,12 @@
 #include "stretto/aten/detail/interpreter_program.hpp"
 #include "stretto/aten/interpretation.hpp"
 #include "stretto/aten/tensor.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/core/value_map.hpp"
 
 namespace stretto::aten {
 
@@ -38,33 +40,28 @@ struct program_of_graph {
 template <class G, class Order, class O, class T>
 program_of_graph flatten(const G& view, const Order& order, const O& ops, const T& tensors) {
     program_of_graph made;
-    std::vector<std::uint32_t> first(view.index_bound(), 0);
+    value_numbering<G> numbers(view);
     std::size_t count = 0;
     for (const vertex_t<G> v : order) {
-        first[view.index(v)] = made.flat.values;
-        for ([[maybe_unused]] const value_t<G>& x : view.results(v)) ++made.flat.values;
+        (void)numbers.add(v);
         ++count;
     }
+    made.flat.values = numbers.size();
     made.names.reserve(count);
     made.flat.nodes.reserve(count);
     for (const vertex_t<G> v : order) {
         program_node node;
         node.vertex = view.index(v);
         node.kind = ops.kind(v);
-        node.group = group_of<G>(ops, v);
+        if (node.kind == op_kind::start) node.group = group_of<G>(ops, v);
         node.operation = tensors.operation(v);
         node.positional = tensors.arguments(v);
         node.named = tensors.named_arguments(v);
-        node.first_result = first[node.vertex];
+        node.first_result = numbers.first(v);
         for (const value_t<G> x : view.results(v)) node.recorded.push_back(tensors.components(x));
         for (const value_t<G> x : view.operands(v)) {
-            const vertex_t<G> p = view.producer(x);
-            std::uint32_t k = first[view.index(p)];
-            for (const value_t<G> y : view.results(p)) {
-                if (y == x) break;
-                ++k;
-            }
-            node.operands.push_back(k);
+            node.operands.push_back(numbers.number(x));
+            STRETTO_ASSERT(node.operands.back() != numbers.none, "the order does not list what produces an operand");
         }
         if constexpr (requires { std::string_view(tensors.name(v)); }) made.names.emplace_back(tensors.name(v));
         else made.names.push_back("vertex " + std::to_string(node.vertex));

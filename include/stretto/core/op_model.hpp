@@ -3,7 +3,9 @@
 // one graph may be looked at under several cost models.
 //
 // Only `kind` is required. The rest is detected; what is missing takes the default that the accessors below name,
-// so a first model is five lines and grows as its author learns more.
+// so a first model is five lines and grows as its author learns more. What is there must be right: a member of one of
+// these names that is not const, takes something else or returns something else is a compile error that names it. Left
+// out without a word it would cost no time and hold no memory, and writes in place would lose their order.
 #ifndef STRETTO_CORE_OP_MODEL_HPP
 #define STRETTO_CORE_OP_MODEL_HPP
 
@@ -11,6 +13,7 @@
 #include <cstdint>
 
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/has_member.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/core/units.hpp"
 
@@ -33,7 +36,60 @@ enum class collective_kind : std::uint8_t {
     other
 };
 
-/// `kind(v)`; optionally
+/// Groups are numbered below this: algorithms keep an array entry for every group up to the largest in use, so that a
+/// communicator's handle or a hash of its name is no group_id. make_task_graph and check_op_model refuse what is not
+/// below.
+inline constexpr group_id group_limit = 1u << 16;
+
+namespace detail {
+
+STRETTO_MEMBER_NAME(duration);
+STRETTO_MEMBER_NAME(collective);
+STRETTO_MEMBER_NAME(group);
+STRETTO_MEMBER_NAME(payload);
+STRETTO_MEMBER_NAME(launch_of);
+STRETTO_MEMBER_NAME(bytes_of);
+STRETTO_MEMBER_NAME(aliases);
+STRETTO_MEMBER_NAME(effects);
+
+// An optional member is not there, or as documented.
+template <class M, class G>
+concept duration_returns_nanoseconds = !has_duration<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.duration(v) } -> std::convertible_to<nanoseconds>;
+};
+template <class M, class G>
+concept collective_returns_collective_kind =
+    !has_collective<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+        { m.collective(v) } -> std::convertible_to<collective_kind>;
+    };
+template <class M, class G>
+concept group_returns_group_id = !has_group<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.group(v) } -> std::convertible_to<group_id>;
+};
+template <class M, class G>
+concept payload_returns_bytes = !has_payload<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.payload(v) } -> std::convertible_to<bytes>;
+};
+template <class M, class G>
+concept launch_of_returns_vertex = !has_launch_of<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.launch_of(v) } -> std::convertible_to<vertex_t<G>>;
+};
+template <class M, class G>
+concept bytes_of_returns_bytes = !has_bytes_of<M, value_t<G>> || requires(const M& m, const value_t<G> x) {
+    { m.bytes_of(x) } -> std::convertible_to<bytes>;
+};
+template <class M, class G>
+concept aliases_returns_values = !has_aliases<M, value_t<G>> || requires(const M& m, const value_t<G> x) {
+    { m.aliases(x) } -> iterable_of<value_t<G>>;
+};
+template <class M, class G>
+concept effects_returns_values = !has_effects<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.effects(v) } -> iterable_of<value_t<G>>;
+};
+
+}  // namespace detail
+
+/// `kind(v)`; optionally, and asked only of the vertices that are named,
 ///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start      default 0
 ///   collective(v) -> collective_kind   of a start                                           default other
 ///   group(v) -> group_id               of a start: which channel                            default 0
@@ -46,35 +102,51 @@ enum class collective_kind : std::uint8_t {
 ///   effects(v) -> values               values whose storage v writes in place               default none
 template <class M, class G>
 concept op_model =
-    dataflow_graph<G> && std::copy_constructible<M> && requires(const M& m, const typename G::vertex_type v) {
+    dataflow_graph<G> && std::copy_constructible<M> &&
+    requires(const M& m, const typename G::vertex_type v) {
         { m.kind(v) } -> std::same_as<op_kind>;
-    };
+    } && detail::duration_returns_nanoseconds<M, G> && detail::collective_returns_collective_kind<M, G> &&
+    detail::group_returns_group_id<M, G> && detail::payload_returns_bytes<M, G> &&
+    detail::launch_of_returns_vertex<M, G> && detail::bytes_of_returns_bytes<M, G> &&
+    detail::aliases_returns_values<M, G> && detail::effects_returns_values<M, G>;
+
+/// Which of the optional members a model has.
+struct op_model_members {
+    bool duration = false, collective = false, group = false, payload = false, launch_of = false, bytes_of = false,
+         aliases = false, effects = false;
+    friend bool operator==(const op_model_members&, const op_model_members&) = default;
+};
+
+template <dataflow_graph G, op_model<G> M>
+[[nodiscard]] constexpr op_model_members members_of() {
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+    return {.duration = detail::has_duration<M, V>,
+            .collective = detail::has_collective<M, V>,
+            .group = detail::has_group<M, V>,
+            .payload = detail::has_payload<M, V>,
+            .launch_of = detail::has_launch_of<M, V>,
+            .bytes_of = detail::has_bytes_of<M, X>,
+            .aliases = detail::has_aliases<M, X>,
+            .effects = detail::has_effects<M, V>};
+}
 
 /// Accessors that fill in the defaults. Library code reads models only through these.
 template <dataflow_graph G, op_model<G> M>
 constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
-    if constexpr (requires {
-                      { model.duration(v) } -> std::convertible_to<nanoseconds>;
-                  })
-        return model.duration(v);
+    if constexpr (detail::has_duration<M, vertex_t<G>>) return model.duration(v);
     else return {};
 }
 
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_kind collective_of(const M& model, vertex_t<G> v) {
-    if constexpr (requires {
-                      { model.collective(v) } -> std::convertible_to<collective_kind>;
-                  })
-        return model.collective(v);
+    if constexpr (detail::has_collective<M, vertex_t<G>>) return model.collective(v);
     else return collective_kind::other;
 }
 
 template <dataflow_graph G, op_model<G> M>
 constexpr group_id group_of(const M& model, vertex_t<G> v) {
-    if constexpr (requires {
-                      { model.group(v) } -> std::convertible_to<group_id>;
-                  })
-        return model.group(v);
+    if constexpr (detail::has_group<M, vertex_t<G>>) return model.group(v);
     else return 0;
 }
 
@@ -86,28 +158,20 @@ constexpr process_group process_group_of(const M& model, const L& groups, vertex
 
 template <dataflow_graph G, op_model<G> M>
 constexpr bytes payload_of(const M& model, vertex_t<G> v) {
-    if constexpr (requires {
-                      { model.payload(v) } -> std::convertible_to<bytes>;
-                  })
-        return model.payload(v);
+    if constexpr (detail::has_payload<M, vertex_t<G>>) return model.payload(v);
     else return {};
 }
 
 template <dataflow_graph G, op_model<G> M>
 constexpr bytes allocation_of(const M& model, value_t<G> x) {
-    if constexpr (requires {
-                      { model.bytes_of(x) } -> std::convertible_to<bytes>;
-                  })
-        return model.bytes_of(x);
+    if constexpr (detail::has_bytes_of<M, value_t<G>>) return model.bytes_of(x);
     else return {};
 }
 
 /// The start that `w` waits for, or `w` itself if it waits for nothing.
 template <dataflow_graph G, op_model<G> M>
 constexpr vertex_t<G> launch_of(const G& g, const M& model, vertex_t<G> w) {
-    if constexpr (requires {
-                      { model.launch_of(w) } -> std::convertible_to<vertex_t<G>>;
-                  }) {
+    if constexpr (detail::has_launch_of<M, vertex_t<G>>) {
         return model.launch_of(w);
     } else {
         for (value_t<G> x : g.operands(w)) {
@@ -121,18 +185,14 @@ constexpr vertex_t<G> launch_of(const G& g, const M& model, vertex_t<G> w) {
 /// Calls `f(y)` for every value whose storage `x` shares.
 template <dataflow_graph G, op_model<G> M, class F>
 constexpr void for_each_alias(const M& model, value_t<G> x, F&& f) {
-    if constexpr (requires {
-                      { model.aliases(x) } -> iterable_of<value_t<G>>;
-                  })
+    if constexpr (detail::has_aliases<M, value_t<G>>)
         for (value_t<G> y : model.aliases(x)) f(y);
 }
 
 /// Calls `f(y)` for every value whose storage `v` writes in place.
 template <dataflow_graph G, op_model<G> M, class F>
 constexpr void for_each_effect(const M& model, vertex_t<G> v, F&& f) {
-    if constexpr (requires {
-                      { model.effects(v) } -> iterable_of<value_t<G>>;
-                  })
+    if constexpr (detail::has_effects<M, vertex_t<G>>)
         for (value_t<G> y : model.effects(v)) f(y);
 }
 

@@ -10,6 +10,7 @@
 
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/checked_index.hpp"
 
 namespace stretto {
 
@@ -31,8 +32,7 @@ public:
     /// Numbers the results of `v` behind all others, and returns the number of the first of them (of the next value, if
     /// `v` has no results). Precondition: index(v) is below the index_bound() of construction, and `v` is new.
     number_type add(vertex_t<G> v) {
-        const std::size_t i = graph_.index(v);
-        STRETTO_ASSERT(i < results_of_.size(), "a vertex has no index below index_bound(): are the numbers stale?");
+        const std::size_t i = detail::checked_index(graph_, v, results_of_.size());
         STRETTO_ASSERT(results_of_[i].first == none, "a vertex is listed twice, or two have one index");
         const number_type first = size();
         for (value_t<G> x : graph_.results(v)) values_.push_back(x);
@@ -48,11 +48,12 @@ public:
             if (values_[k] == x) return k;
         return none;
     }
-    /// Whether `v` was added.
-    [[nodiscard]] bool contains(vertex_t<G> v) const {
+    /// The number of the first result of `v`, as `add` has returned it, or `none` if `v` was not added.
+    [[nodiscard]] number_type first(vertex_t<G> v) const {
         const std::size_t i = graph_.index(v);
-        return i < results_of_.size() && results_of_[i].first != none;
+        return i < results_of_.size() ? results_of_[i].first : none;
     }
+    [[nodiscard]] bool contains(vertex_t<G> v) const { return first(v) != none; }
 
     /// The value of a number below size().
     [[nodiscard]] value_t<G> value(number_type number) const {

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
@@ -19,6 +20,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/unique_rows.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/core/value_map.hpp"
 
 namespace stretto {
 
@@ -64,6 +66,9 @@ struct task_graph_error {
         negative_bytes,        ///< allocation or payload of `task`
         overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
         operand_not_in_graph,  ///< `task` reads, aliases or writes a value whose producer is not listed
+        group_out_of_range,    ///< the group of the start `task` is not below group_limit: is it a handle or a hash?
+        stale_numbers,         ///< the index of `task` is not below index_bound(), or another task has it: were
+                               ///< operations added and the numbers not made anew?
     };
     reason why;
     task_id task;
@@ -93,28 +98,21 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
 
 }  // namespace detail
 
-/// Builds the task graph of a view: tasks in the order of `g.vertices()`, times and memory from `model`.
-/// Program order must be topological. O(V + E) time and space, plus the dependences that in-place writes add.
-template <dependence_graph G, op_model<G> M>
-    requires dataflow_graph<G>
-[[nodiscard]] expected<task_graph, task_graph_error> make_task_graph(G view, M model) {
+namespace detail {
+
+/// Reads a view and its model into `raw`; how many tasks there are.
+template <class G, class M>
+[[nodiscard]] expected<std::size_t, task_graph_error> read_tasks(const G& view, const M& model, raw_task_graph& raw) {
     using why = task_graph_error::reason;
-    detail::raw_task_graph raw;
     task_graph& g = raw.g;
-    std::vector<task_id> task_of(view.index_bound(), no_task);
-    // A value is found by its producer and its position among the results.
-    auto value_of = [&](value_t<G> x) -> value_id {
-        const vertex_t<G> p = view.producer(x);
-        const task_id t = task_of[view.index(p)];
-        if (t == no_task) return no_task;
-        value_id id = g.first_result[t];
-        for (value_t<G> y : view.results(p)) {
-            if (y == x) return id;
-            ++id;
-        }
-        return no_task;
+    value_numbering<G> values(view);  // a value has its id as soon as its task has been read
+    static_assert(values.none == no_task);
+    std::vector<task_id> tasks(view.index_bound(), no_task);  // by index
+    const auto task_of = [&](vertex_t<G> v) {
+        const std::size_t i = view.index(v);
+        return i < tasks.size() ? tasks[i] : no_task;
     };
-    detail::make_room(raw, view.index_bound());
+    make_room(raw, tasks.size());
     // Where a vertex that has not been reached stands in program order; no_task if nowhere.
     auto position_of = [&](vertex_t<G> wanted) -> task_id {
         task_id at = 0;
@@ -131,7 +129,10 @@ template <dependence_graph G, op_model<G> M>
         const task_id t = static_cast<task_id>(position);
         if (position >= no_task - 1) return unexpected(task_graph_error{why::overflow, t, no_task});
         ++position;
-        task_of[view.index(v)] = t;
+        const std::size_t index = view.index(v);
+        if (index >= tasks.size() || tasks[index] != no_task)
+            return unexpected(task_graph_error{why::stale_numbers, t, task_of(v)});
+        tasks[index] = t;
         const op_kind kind = model.kind(v);
         g.kind[t] = kind;
         const nanoseconds duration = duration_of<G>(model, v);
@@ -144,19 +145,20 @@ template <dependence_graph G, op_model<G> M>
             g.group[t] = group_of<G>(model, v);
             g.payload[t] = payload_of<G>(model, v);
             if (g.payload[t].count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
+            if (g.group[t] >= group_limit) return unexpected(task_graph_error{why::group_out_of_range, t, no_task});
             if (g.group[t] >= g.groups) g.groups = std::size_t{g.group[t]} + 1;
         }
         if (kind == op_kind::wait) {
             const vertex_t<G> s = launch_of<G>(view, model, v);
             if (!(s == v)) {
-                const task_id start = task_of[view.index(s)];
+                const task_id start = task_of(s);
                 if (start == no_task || g.kind[start] != op_kind::start)
                     return unexpected(task_graph_error{why::launch_is_no_start, t, position_of(s)});
                 g.launch[t] = start;
             }
         }
         for (vertex_t<G> p : view.predecessors(v)) {
-            const task_id before = task_of[view.index(p)];
+            const task_id before = task_of(p);
             if (before == no_task || before == t)
                 return unexpected(task_graph_error{why::reads_later_task, t, position_of(p)});
             g.declared.push(before);
@@ -164,42 +166,52 @@ template <dependence_graph G, op_model<G> M>
         g.declared.close_row();
         bool known = true;
         for (value_t<G> x : view.operands(v)) {
-            const value_id id = value_of(x);
+            const value_id id = values.number(x);
             known = known && id != no_task;
             g.operands.push(id);
         }
         g.operands.close_row();
         // Results exist before effects and aliases are read: an operation may write what it has just made.
-        const value_id first = g.first_result[t];
-        value_id results = 0;
-        for (value_t<G> x : view.results(v)) {
-            const bytes size = allocation_of<G>(model, x);
+        const value_id first = values.add(v);
+        for (value_id id = first; id < values.size(); ++id) {
+            const bytes size = allocation_of<G>(model, values.value(id));
             if (size.count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
             if (size.count > ceiling - total_bytes) return unexpected(task_graph_error{why::overflow, t, no_task});
             total_bytes += size.count;
             g.allocation.push_back(size);
-            ++results;
         }
-        for (value_t<G> x : view.results(v)) {
-            for_each_alias<G>(model, x, [&](value_t<G> y) {
-                const value_id id = value_of(y);
-                known = known && id != no_task;
-                if (id != no_task && id < first) raw.aliased.push_back(id);
+        for (value_id id = first; id < values.size(); ++id) {
+            for_each_alias<G>(model, values.value(id), [&](value_t<G> y) {
+                const value_id other = values.number(y);
+                known = known && other != no_task;
+                if (other < first) raw.aliased.push_back(other);
             });
-            detail::add_storages(raw, t);
+            add_storages(raw, t);
         }
-        g.first_result[t + 1] = first + results;
+        g.first_result[t + 1] = values.size();
         for_each_effect<G>(model, v, [&](value_t<G> x) {
-            const value_id id = value_of(x);
+            const value_id id = values.number(x);
             known = known && id != no_task;
             g.writes.push(id);
         });
         g.writes.close_row();
         if (!known) return unexpected(task_graph_error{why::operand_not_in_graph, t, no_task});
-        detail::mark_storages(raw, t);
+        mark_storages(raw, t);
     }
-    task_of = std::vector<task_id>();  // room for what follows
-    return detail::finish_task_graph(std::move(raw), position);
+    return position;
+}
+
+}  // namespace detail
+
+/// Builds the task graph of a view: tasks in the order of `g.vertices()`, times and memory from `model`.
+/// Program order must be topological. O(V + E) time and space, plus the dependences that in-place writes add.
+template <dependence_graph G, op_model<G> M>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<task_graph, task_graph_error> make_task_graph(G view, M model) {
+    detail::raw_task_graph raw;
+    const expected<std::size_t, task_graph_error> tasks = detail::read_tasks(view, model, raw);
+    if (!tasks) return unexpected(tasks.error());
+    return detail::finish_task_graph(std::move(raw), *tasks);
 }
 
 }  // namespace stretto

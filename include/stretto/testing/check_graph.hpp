@@ -16,6 +16,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/testing/detail/graph_checker.hpp"
+#include "stretto/testing/detail/misspelt_members.hpp"
 #include "stretto/testing/finding.hpp"
 
 namespace stretto {
@@ -31,6 +32,7 @@ struct graph_summary {
 struct model_summary {
     std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
     std::size_t waits_on_nothing = 0;
+    op_model_members members = {};  ///< the optional members that the model has; of all others the defaults are used
     friend bool operator==(const model_summary&, const model_summary&) = default;
 };
 
@@ -59,14 +61,18 @@ template <dependence_graph G>
     return summary;
 }
 
-/// Checks a model against its graph: durations and sizes are not negative, a wait waits for an earlier start or for
-/// nothing, aliases and effects name values of the graph that exist by then. Precondition: check_graph is satisfied.
+/// Checks a model against its graph: durations and sizes are not negative, groups are positions in a list, a wait waits
+/// for an earlier start or for nothing, aliases and effects name values of the graph that exist by then, and no member
+/// has a name that looks like a misspelt optional one. Asks of a vertex only what `op_model` documents for its kind.
+/// Precondition: check_graph is satisfied. O(V + E) questions.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
     detail::graph_checker<G> checker(g);
     if (finding f = checker.read(); *f.rule) return unexpected(std::move(f));
-    model_summary summary;
+    if (const char* hint = detail::misspelt_member<M, G>())
+        return unexpected(finding{.rule = "misspelt", .hint = hint});
+    model_summary summary{.members = members_of<G, M>()};
     std::size_t here = 0;
     finding f;
     const auto broken = [&](const char* rule, const char* hint, std::size_t other = finding::none) {
@@ -74,7 +80,6 @@ template <dependence_graph G, op_model<G> M>
     };
     for (const V& v : checker.vertices()) {
         if (duration_of<G>(model, v) < nanoseconds{}) broken("duration", "duration(v) is negative");
-        if (payload_of<G>(model, v) < bytes{}) broken("payload", "payload(v) is negative");
         switch (model.kind(v)) {
             case op_kind::input:
                 ++summary.inputs;
@@ -87,6 +92,11 @@ template <dependence_graph G, op_model<G> M>
                 break;
             case op_kind::start:
                 ++summary.starts;
+                if (payload_of<G>(model, v) < bytes{}) broken("payload", "payload(v) is negative");
+                if (group_of<G>(model, v) >= group_limit)
+                    broken("group",
+                           "group(v) is too large for a position in a list of groups; give a handle or a hash of a "
+                           "communicator the number under which it first occurred");
                 break;
             case op_kind::output:
                 ++summary.outputs;

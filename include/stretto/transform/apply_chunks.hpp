@@ -10,6 +10,7 @@
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/chunk_cells.hpp"
@@ -54,7 +55,8 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
     using X = value_t<G>;
     detail::chunk_cells<G> at(plan, g);
     std::vector<char> chunked(g.index_bound(), false);
-    for (const chunked_operation<V>& o : plan.operations) chunked[g.index(o.vertex)] = true;
+    for (const chunked_operation<V>& o : plan.operations)
+        chunked[detail::checked_index(g, o.vertex, chunked.size())] = true;
 
     std::size_t next_split = 0, next_join = 0;  // both are listed in the order of the operations
     std::vector<X> operands, slices;
@@ -108,7 +110,9 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             const X whole = recombined();
             at.cells[at.whole_cell(j.value)] = whole;
             for (const V& reader : j.readers)
-                if (!chunked[g.index(reader)]) rewriter.replace_uses(reader, j.value, whole);
+
+                if (!chunked[detail::checked_index(g, reader, chunked.size())])
+                    rewriter.replace_uses(reader, j.value, whole);
         }
         next_join = end_join;
     }

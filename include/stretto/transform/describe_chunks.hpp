@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
+#include "stretto/core/value_map.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
@@ -184,23 +187,22 @@ template <vertex_list_graph G, class OperatorName, class ValueName>
     detail::numbered_dataflow p;
     std::vector<std::string> operators, names;
     std::vector<std::uint32_t> number(g.index_bound(), UINT32_MAX);
-    std::vector<value_t<G>> values;
+    value_numbering<G> values(g);
     for (vertex_t<G> v : g.vertices()) {
-        number[g.index(v)] = static_cast<std::uint32_t>(operators.size());
+        const std::uint32_t id = static_cast<std::uint32_t>(operators.size());
+        number[detail::checked_index(g, v, number.size())] = id;
         operators.emplace_back(std::string_view(operator_name(v)));
-        for (value_t<G> x : g.results(v)) {
-            p.results.push(static_cast<std::uint32_t>(values.size()));
-            p.producer.push_back(number[g.index(v)]);
-            values.push_back(x);
-            names.emplace_back(std::string_view(value_name(x)));
+        for (std::uint32_t x = values.add(v); x < values.size(); ++x) {
+            p.results.push(x);
+            p.producer.push_back(id);
+            names.emplace_back(std::string_view(value_name(values.value(x))));
         }
         p.results.close_row();
     }
     const auto number_of = [&](value_t<G> x) {
-        const std::span<const std::uint32_t> results = p.results[number[g.index(g.producer(x))]];
-        std::size_t k = 0;
-        while (!(values[results[k]] == x)) ++k;
-        return results[k];
+        const std::uint32_t id = values.number(x);
+        STRETTO_ASSERT(id != values.none, "the plan is one of another program");
+        return id;
     };
     for (vertex_t<G> v : g.vertices()) {
         for (value_t<G> x : g.operands(v)) p.operands.push(number_of(x));

@@ -86,7 +86,7 @@ public:
     using X = value_t<G>;
 
     chunk_plan_writer(const numbered_chunk_program<G>& numbered, const Sweep& sweep, chunk_plan<V, X>& plan)
-        : n_(numbered), p_(numbered.p), sweep_(sweep), plan_(plan), last_split_(n_.values.size(), none) {}
+        : n_(numbered), p_(numbered.p), sweep_(sweep), plan_(plan), last_split_(n_.values(), none) {}
 
     void write() {
         for (const auto& [v, why] : sweep_.refusals()) plan_.refused.push_back({n_.vertices[v], error_of(n_, why)});
@@ -124,7 +124,7 @@ private:
             if (plan_.splits[s].region == region) return;
         split_before_.push_back(last_split_[x]);
         last_split_[x] = static_cast<std::uint32_t>(plan_.splits.size());
-        plan_.splits.push_back({n_.values[x], region, static_cast<std::uint32_t>(p_.token_dim[x])});
+        plan_.splits.push_back({n_.value(x), region, static_cast<std::uint32_t>(p_.token_dim[x])});
     }
 
     /// Its states; whether all of it is whole.
@@ -140,7 +140,7 @@ private:
     /// If somebody outside reads it.
     void write_join(std::uint32_t v, std::uint32_t x) {
         const chunk_state s = sweep_.state(p_.first_component[x]);
-        chunk_join<V, X> join{n_.values[x], p_.region[v], recombination::first, static_cast<std::uint32_t>(s.dim), {}};
+        chunk_join<V, X> join{n_.value(x), p_.region[v], recombination::first, static_cast<std::uint32_t>(s.dim), {}};
         for (std::uint32_t u : p_.readers[x])
             if (!sweep_.together(u, v) && (join.readers.empty() || !(join.readers.back() == n_.vertices[u])))
                 join.readers.push_back(n_.vertices[u]);
@@ -185,8 +185,8 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         return verdict.possible ? detail::checked_verdict(n, chunks, v, rows, results, verdict) : verdict;
     };
     auto extent = [&](std::uint32_t x, std::size_t dim) -> std::int64_t {
-        if (chunks.components_of(n.values[x]) != 1 || dim >= chunks.rank(n.values[x], 0)) return -1;
-        return chunks.extent(n.values[x], 0, dim);
+        if (chunks.components_of(n.value(x)) != 1 || dim >= chunks.rank(n.value(x), 0)) return -1;
+        return chunks.extent(n.value(x), 0, dim);
     };
     detail::chunk_sweep sweep(p, rule, extent, options.skip_refused, options.convert_sums);
     if (!sweep.run()) return unexpected(detail::error_of(n, sweep.fault()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "stretto/core/concepts.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 
@@ -69,7 +70,7 @@ template <vertex_list_graph G>
     constexpr std::size_t unseen = SIZE_MAX;
     std::vector<std::size_t> position(view.index_bound(), unseen);
     std::size_t count = 0;
-    for (vertex_t<G> v : view.vertices()) position[view.index(v)] = count++;
+    for (vertex_t<G> v : view.vertices()) position[detail::checked_index(view, v, position.size())] = count++;
     std::vector<std::size_t> now;  // where the i-th of the order stands today
     for (vertex_t<G> v : order) {
         const std::size_t i = view.index(v);

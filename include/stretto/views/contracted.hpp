@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/views/adaptor.hpp"
 
 namespace stretto {
@@ -27,26 +28,28 @@ public:
         : group_of_(g.index_bound(), no_group), first_(groups.size() + 1, 0) {
         for (std::size_t k = 0; k < groups.size(); ++k) {
             for (const vertex_type& v : groups[k]) {
-                STRETTO_ASSERT(group_of_[g.index(v)] == no_group, "a vertex is in two groups, or twice in one");
-                group_of_[g.index(v)] = static_cast<std::uint32_t>(k);
+                std::uint32_t& group = group_of_[detail::checked_index(g, v, group_of_.size())];
+                STRETTO_ASSERT(group == no_group, "a vertex is in two groups, or twice in one");
+                group = static_cast<std::uint32_t>(k);
             }
             first_[k + 1] = first_[k] + groups[k].size();
         }
         std::vector<std::size_t> filled = first_;
         members_.resize(first_.back());
         for (vertex_type v : g.vertices())
-            if (const std::uint32_t k = group_of_[g.index(v)]; k != no_group) members_[filled[k]++] = v;
+            if (const std::uint32_t k = group_of_[detail::checked_index(g, v, group_of_.size())]; k != no_group)
+                members_[filled[k]++] = v;
     }
 
     /// The vertex that stands for the group of `v`: its first member in program order, or `v` itself if it is alone.
     /// O(1).
     vertex_type leader(const G& g, vertex_type v) const {
-        const std::uint32_t k = group_of_[g.index(v)];
+        const std::uint32_t k = group_of_[detail::checked_index(g, v, group_of_.size())];
         return k == no_group ? v : members_[first_[k]];
     }
     /// The members of the group of `v` in program order; empty if `v` is alone. O(1).
     std::span<const vertex_type> members(const G& g, vertex_type v) const {
-        const std::uint32_t k = group_of_[g.index(v)];
+        const std::uint32_t k = group_of_[detail::checked_index(g, v, group_of_.size())];
         if (k == no_group) return {};
         return {members_.data() + first_[k], members_.data() + first_[k + 1]};
     }

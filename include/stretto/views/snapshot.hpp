@@ -11,6 +11,7 @@
 
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto {
@@ -82,8 +83,9 @@ public:
     explicit snapshot(G g) : graph_(g), ids_(g.index_bound(), unlisted) {
         vertices_.reserve(g.index_bound());
         for (vertex_type v : g.vertices()) {
-            STRETTO_ASSERT(ids_[g.index(v)] == unlisted, "vertices() lists a vertex twice, or two with one index");
-            ids_[g.index(v)] = static_cast<std::uint32_t>(vertices_.size());
+            std::uint32_t& id = ids_[detail::checked_index(g, v, ids_.size())];
+            STRETTO_ASSERT(id == unlisted, "vertices() lists a vertex twice, or two with one index");
+            id = static_cast<std::uint32_t>(vertices_.size());
             vertices_.push_back(v);
         }
         STRETTO_ASSERT(vertices_.size() < unlisted, "a snapshot has 32-bit ids");
@@ -92,7 +94,7 @@ public:
         for (const vertex_type& v : vertices_) {
             std::uint32_t before = 0;
             for (vertex_type w : g.successors(v)) {
-                const std::uint32_t id = ids_[g.index(w)];
+                const std::uint32_t id = ids_[detail::checked_index(g, w, ids_.size())];
                 STRETTO_ASSERT(id != unlisted, "a successor is missing in vertices()");
                 ascending = ascending && before <= id;
                 before = id;
@@ -113,7 +115,7 @@ public:
         return vertices_[id];
     }
     /// The id of a vertex that is listed. O(1).
-    [[nodiscard]] std::uint32_t id(vertex_type v) const { return ids_[graph_.index(v)]; }
+    [[nodiscard]] std::uint32_t id(vertex_type v) const { return ids_[detail::checked_index(graph_, v, ids_.size())]; }
     /// All vertices in program order; the element at place `id` is `vertex(id)`.
     [[nodiscard]] const std::vector<vertex_type>& vertices() const noexcept { return vertices_; }
 

@@ -13,6 +13,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto {
@@ -45,7 +46,8 @@ template <indexed_graph G>
 [[nodiscard]] std::vector<std::uint32_t> positions_by_index(const G& g, const topological_order<vertex_t<G>>& order) {
     STRETTO_ASSERT(order.size() < unlisted, "positions are 32-bit numbers");
     std::vector<std::uint32_t> position(g.index_bound(), unlisted);
-    for (std::size_t p = 0; p < order.size(); ++p) position[g.index(order[p])] = static_cast<std::uint32_t>(p);
+    for (std::size_t p = 0; p < order.size(); ++p)
+        position[checked_index(g, order[p], position.size())] = static_cast<std::uint32_t>(p);
     return position;
 }
 
@@ -57,7 +59,7 @@ template <dependence_graph G>
     index_lists predecessors;
     predecessors.reserve(order.size(), 2 * order.size());
     for (const vertex_t<G>& v : order) {
-        for (vertex_t<G> u : g.predecessors(v)) predecessors.push(position[g.index(u)]);
+        for (vertex_t<G> u : g.predecessors(v)) predecessors.push(position[checked_index(g, u, position.size())]);
         predecessors.close_row();
     }
     return predecessors;

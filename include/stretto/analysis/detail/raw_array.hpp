@@ -28,8 +28,14 @@ public:
     }
     ~raw_array() { delete[] elements_; }
 
-    [[nodiscard]] T& operator[](std::size_t k) { return elements_[k]; }
-    [[nodiscard]] const T& operator[](std::size_t k) const { return elements_[k]; }
+    [[nodiscard]] T& operator[](std::size_t k) {
+        STRETTO_ASSERT(k < size_, "this array has no such element: are the numbers of a view stale?");
+        return elements_[k];
+    }
+    [[nodiscard]] const T& operator[](std::size_t k) const {
+        STRETTO_ASSERT(k < size_, "this array has no such element: are the numbers of a view stale?");
+        return elements_[k];
+    }
     [[nodiscard]] T* begin() noexcept { return elements_; }
     [[nodiscard]] T* end() noexcept { return elements_ + size_; }
     [[nodiscard]] const T* begin() const noexcept { return elements_; }

@@ -19,6 +19,7 @@
 #include "stretto/analysis/detail/reach_verdict.hpp"
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/concepts.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto::detail {
@@ -205,11 +206,14 @@ public:
         : labels_(g.index_bound()) {
         if (order.size() < labels_.size())
             for (support_label& l : labels_) l = {{label_fields::none, 0, 0, 0}, 0, 0};
-        for (std::size_t p = 0; p < order.size(); ++p) labels_[g.index(order[p])] = labelling.labels()[p];
+        for (std::size_t p = 0; p < order.size(); ++p)
+            labels_[checked_index(g, order[p], labels_.size())] = labelling.labels()[p];
     }
 
     /// Whether the vertex of index `i` is in the order.
-    [[nodiscard]] bool contains(std::size_t i) const { return labels_[i].at.position != label_fields::none; }
+    [[nodiscard]] bool contains(std::size_t i) const {
+        return i < labels_.size() && labels_[i].at.position != label_fields::none;
+    }
     [[nodiscard]] reach_verdict compare(std::size_t i, std::size_t j) const {
         return detail::compare(labels_[i], labels_[j]);
     }

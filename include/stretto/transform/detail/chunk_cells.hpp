@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/index_lists.hpp"
+#include "stretto/core/value_map.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
 namespace stretto::detail {
@@ -41,7 +43,7 @@ public:
     std::vector<operation> operations;  // as in the plan
     std::vector<split> splits;          // as in the plan
 
-    chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), first_cell_(g.index_bound(), none) {
+    chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), numbers_(g) {
         operations.resize(plan.operations.size());
         splits.resize(plan.splits.size());
         // Region by region, so that one array can say which values have parts.
@@ -75,13 +77,13 @@ public:
 
     /// The cell of a value that a chunked operation reads or makes.
     [[nodiscard]] std::uint32_t whole_cell(X x) const {
-        std::uint32_t cell = first_cell_[g_.index(g_.producer(x))];
-        while (!(cells[cell] == x)) ++cell;
-        return cell;
+        const std::uint32_t number = numbers_.number(x);
+        STRETTO_ASSERT(number != numbers_.none, "the plan names a value that no operation of the graph produces");
+        return cell_[number];
     }
     /// Of a result of operation k.
     [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
-        const std::uint32_t i = whole_cell(result) - first_cell_[g_.index(g_.producer(result))];
+        const std::uint32_t i = numbers_.number(result) - numbers_.first(g_.producer(result));
         return operations[k].first_result + i * operations[k].clones;
     }
 
@@ -105,10 +107,11 @@ private:
     /// The first value of a vertex that is met gives a cell to all of them.
     std::uint32_t met(X x) {
         const vertex_t<G> from = g_.producer(x);
-        std::uint32_t& first = first_cell_[g_.index(from)];
-        if (first == none) {
-            first = static_cast<std::uint32_t>(cells.size());
-            for (X y : g_.results(from)) cells.push_back(y);
+        if (!numbers_.contains(from)) {
+            for (std::uint32_t number = numbers_.add(from); number < numbers_.size(); ++number) {
+                cell_.push_back(static_cast<std::uint32_t>(cells.size()));
+                cells.push_back(numbers_.value(number));
+            }
             parts_.resize(cells.size());
         }
         return whole_cell(x);
@@ -122,8 +125,9 @@ private:
     }
 
     G g_;
-    std::vector<std::uint32_t> first_cell_;  // by index of a vertex
-    std::vector<parts> parts_;               // by cell of a whole value: in the region that is looked at
+    value_numbering<G> numbers_;       // of the values that have been met
+    std::vector<std::uint32_t> cell_;  // by number of a value
+    std::vector<parts> parts_;         // by cell of a whole value: in the region that is looked at
 };
 
 }  // namespace stretto::detail

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/value_map.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 
 namespace stretto::detail {
@@ -52,36 +54,36 @@ template <class G>
 struct numbered_chunk_program {
     chunk_program p;
     std::vector<vertex_t<G>> vertices;
-    std::vector<value_t<G>> values;
     std::vector<std::uint32_t> vertex_number;  // by index of the view
+    value_numbering<G> value_numbers;
+
+    explicit numbered_chunk_program(const G& g)
+        : vertex_number(g.index_bound(), chunk_program::none), value_numbers(g) {}
 
     /// `none` if v is not listed.
     [[nodiscard]] std::uint32_t number(const G& g, vertex_t<G> v) const {
         const std::size_t i = g.index(v);
         return i < vertex_number.size() ? vertex_number[i] : chunk_program::none;
     }
-    [[nodiscard]] std::uint32_t value_number(const G& g, value_t<G> x) const {
-        const std::uint32_t v = number(g, g.producer(x));
-        if (v == chunk_program::none) return chunk_program::none;
-        for (std::uint32_t k = p.first_result[v]; k < p.first_result[v + 1]; ++k)
-            if (values[k] == x) return k;
-        return chunk_program::none;
-    }
+    /// `none` if what produces x is not listed.
+    [[nodiscard]] std::uint32_t number_of(value_t<G> x) const { return value_numbers.number(x); }
+    [[nodiscard]] value_t<G> value(std::uint32_t x) const { return value_numbers.value(x); }
+    [[nodiscard]] std::uint32_t values() const { return value_numbers.size(); }
 };
 
 /// Values that share memory, however far apart, get one number: that of the first of them.
 template <class G, class M>
-void number_storages(numbered_chunk_program<G>& n, const G& g, const M& model) {
+void number_storages(numbered_chunk_program<G>& n, const M& model) {
     std::vector<std::uint32_t>& parent = n.p.storage;
-    parent.resize(n.values.size());
+    parent.resize(n.values());
     for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = x;
     const auto root = [&](std::uint32_t x) {
         while (parent[x] != x) x = parent[x] = parent[parent[x]];
         return x;
     };
     for (std::uint32_t x = 0; x < parent.size(); ++x)
-        for_each_alias<G>(model, n.values[x], [&](value_t<G> y) {
-            const std::uint32_t other = n.value_number(g, y);
+        for_each_alias<G>(model, n.value(x), [&](value_t<G> y) {
+            const std::uint32_t other = n.number_of(y);
             if (other == chunk_program::none) return;
             const std::uint32_t a = root(x), b = root(other);
             if (a < b) parent[b] = a;
@@ -94,44 +96,42 @@ void number_storages(numbered_chunk_program<G>& n, const G& g, const M& model) {
 /// No vertex is a candidate yet, and no value is cut.
 template <class G, class M, class C>
 [[nodiscard]] numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const C& chunks) {
-    numbered_chunk_program<G> n;
-    n.vertex_number.assign(g.index_bound(), chunk_program::none);
+    numbered_chunk_program<G> n(g);
     chunk_program& p = n.p;
     p.first_result.push_back(0);
     p.first_component.push_back(0);
     for (vertex_t<G> v : g.vertices()) {
         const std::uint32_t id = static_cast<std::uint32_t>(n.vertices.size());
-        n.vertex_number[g.index(v)] = id;
+        n.vertex_number[checked_index(g, v, n.vertex_number.size())] = id;
         n.vertices.push_back(v);
-        for (value_t<G> x : g.results(v)) {
-            const std::size_t components = chunks.components_of(x);
-            n.values.push_back(x);
+        for (std::uint32_t x = n.value_numbers.add(v); x < n.values(); ++x) {
+            const std::size_t components = chunks.components_of(n.value(x));
             p.producer.push_back(id);
             p.first_component.push_back(p.first_component.back() +
                                         static_cast<std::uint32_t>(components == 0 ? 1 : components));
         }
-        p.first_result.push_back(static_cast<std::uint32_t>(n.values.size()));
+        p.first_result.push_back(n.values());
     }
     for (const vertex_t<G>& v : n.vertices) {
-        for (value_t<G> x : g.operands(v)) p.operands.push(n.value_number(g, x));
+        for (value_t<G> x : g.operands(v)) p.operands.push(n.number_of(x));
         p.operands.close_row();
-        for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.value_number(g, x)); });
+        for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.number_of(x)); });
         p.writes.close_row();
         const std::uint32_t own = n.number(g, v);
         const std::uint32_t start = model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
         p.launch.push_back(start == chunk_program::none ? own : start);
     }
-    p.readers = p.operands.inverse(n.values.size());
-    number_storages(n, g, model);
+    p.readers = p.operands.inverse(n.values());
+    number_storages(n, model);
     index_lists written;  // vertex -> storages
     for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
         for (std::uint32_t x : p.writes[v]) written.push(p.storage[x]);
         written.close_row();
     }
-    p.writers = written.inverse(n.values.size());
+    p.writers = written.inverse(n.values());
     p.region.assign(n.vertices.size(), chunk_program::no_region);
     p.kept.assign(n.vertices.size(), false);
-    p.token_dim.assign(n.values.size(), -1);
+    p.token_dim.assign(n.values(), -1);
     return n;
 }
 

@@ -62,7 +62,7 @@ public:
         for (std::uint32_t w = 0; w < p_.size(); ++w)
             if (p_.launch[w] != w) flies[p_.launch[w]] = true;
         for (const token_dimension<X>& t : tokens) {
-            const std::uint32_t x = n_.value_number(g_, t.value);
+            const std::uint32_t x = n_.number_of(t.value);
             const V from = g_.producer(t.value);
             if (x == chunk_program::none) return fail(chunk_reason::not_in_graph, 0, from, from);
             if (chunks_.components_of(t.value) != 1 || t.dim >= chunks_.rank(t.value, 0))

@@ -1,5 +1,6 @@
 // The facts of a program that a chunk plan is checked against, on numbers. Gathered from the view and the models alone:
-// nothing here is shared with the planner.
+// nothing here is shared with
+// the planner but the numbering of core.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 
@@ -10,8 +11,10 @@
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/value_map.hpp"
 
 namespace stretto::detail {
 
@@ -65,42 +68,38 @@ template <class G, class M, class C>
 [[nodiscard]] verify_facts<G> gather_verify_facts(const G& g, const M& model, const C& chunks) {
     verify_facts<G> f;
     std::vector<std::uint32_t> number(g.index_bound(), verify_none);  // by index of the view
+    value_numbering<G> numbers(g);
+    static_assert(numbers.none == verify_none);
     f.first_result.push_back(0);
     f.first_component.push_back(0);
     for (vertex_t<G> v : g.vertices()) {
         const std::uint32_t id = f.size();
-        number[g.index(v)] = id;
+        number[checked_index(g, v, number.size())] = id;
         f.vertices.push_back(v);
-        for (value_t<G> x : g.results(v)) {
-            const std::size_t components = chunks.components_of(x);
-            f.values.push_back(x);
+        for (std::uint32_t x = numbers.add(v); x < numbers.size(); ++x) {
+            const std::size_t components = chunks.components_of(numbers.value(x));
             f.producer.push_back(id);
             f.first_component.push_back(f.first_component.back() +
                                         static_cast<std::uint32_t>(components == 0 ? 1 : components));
         }
-        f.first_result.push_back(static_cast<std::uint32_t>(f.values.size()));
+        f.first_result.push_back(numbers.size());
     }
-    const auto number_of_value = [&](value_t<G> x) {
-        const std::uint32_t v = number[g.index(g.producer(x))];
-        if (v == verify_none) return verify_none;
-        for (std::uint32_t k = f.first_result[v]; k < f.first_result[v + 1]; ++k)
-            if (f.values[k] == x) return k;
-        return verify_none;
-    };
+    f.values = numbers.values();
     for (std::uint32_t id = 0; id < f.size(); ++id) {
         const vertex_t<G> v = f.vertices[id];
         f.kind.push_back(model.kind(v));
         f.group.push_back(f.kind[id] == op_kind::start ? group_of<G>(model, v) : 0);
-        const std::uint32_t start = f.kind[id] == op_kind::wait ? number[g.index(launch_of<G>(g, model, v))] : id;
+        const std::uint32_t start =
+            f.kind[id] == op_kind::wait ? number[checked_index(g, launch_of<G>(g, model, v), number.size())] : id;
         f.launch.push_back(start == verify_none ? id : start);
         for (value_t<G> x : g.operands(v)) {
-            const std::uint32_t k = number_of_value(x);
+            const std::uint32_t k = numbers.number(x);
             STRETTO_ASSERT(k != verify_none, "the view lists an operation and not what produces its operand");
             f.operands.push(k);
         }
         f.operands.close_row();
         for_each_effect<G>(model, v, [&](value_t<G> x) {
-            const std::uint32_t k = number_of_value(x);
+            const std::uint32_t k = numbers.number(x);
             STRETTO_ASSERT(k != verify_none, "an operation writes a value that the view does not list");
             f.writes.push(k);
         });
@@ -111,7 +110,7 @@ template <class G, class M, class C>
     memory_classes classes(values);
     for (std::uint32_t x = 0; x < values; ++x)
         for_each_alias<G>(model, f.values[x], [&](value_t<G> y) {
-            if (const std::uint32_t k = number_of_value(y); k != verify_none) classes.join(x, k);
+            if (const std::uint32_t k = numbers.number(y); k != verify_none) classes.join(x, k);
         });
     for (std::uint32_t x = 0; x < values; ++x) f.memory.push_back(classes.find(x));
     return f;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/core/value_map.hpp"
 #include "stretto/transform/detail/verify_applied_rules.hpp"
 #include "stretto/transform/detail/verify_slices.hpp"
 #include "stretto/transform/detail/verify_structure.hpp"
@@ -21,8 +22,7 @@ public:
     using origin = applied_origin<V, value_t<G>>;
 
     verify_replay(const verify_structure<G>& structure, const H& after, std::vector<applied_violation<W, V>>& found)
-        : s_(structure), f_(structure.facts()), after_(after), found_(found), slices_(structure) {
-        first_.assign(after.index_bound(), verify_none);
+        : s_(structure), f_(structure.facts()), after_(after), found_(found), slices_(structure), numbers_(after) {
         splits_.resize(s_.plan().splits.size(), verify_none);
         for (std::uint32_t v = 0; v < f_.size(); ++v)
             if (s_.place(v) != verify_none)
@@ -75,16 +75,10 @@ private:
 
     /// What an operand stands for; no value if its producer has not been met.
     [[nodiscard]] meaning meaning_of(value_t<H> y) const {
-        const W p = after_.producer(y);
-        std::uint32_t at = first_[after_.index(p)];
-        if (at == verify_none) return {};
-        for (value_t<H> x : after_.results(p)) {
-            if (x == y) return meanings_[at];
-            ++at;
-        }
-        return {};
+        const std::uint32_t at = numbers_.number(y);
+        return at == numbers_.none ? meaning{} : meanings_[at];
     }
-    [[nodiscard]] bool is_met(value_t<H> y) const { return first_[after_.index(after_.producer(y))] != verify_none; }
+    [[nodiscard]] bool is_met(value_t<H> y) const { return numbers_.contains(after_.producer(y)); }
 
     [[nodiscard]] std::uint32_t results_of(W w) const {
         std::uint32_t results = 0;
@@ -93,8 +87,8 @@ private:
     }
     template <class MeaningOfResult>
     void give(W w, MeaningOfResult meaning_of_result) {
-        first_[after_.index(w)] = static_cast<std::uint32_t>(meanings_.size());
-        for (std::uint32_t k = 0, results = results_of(w); k < results; ++k) meanings_.push_back(meaning_of_result(k));
+        const std::uint32_t first = numbers_.add(w);
+        for (std::uint32_t x = first; x < numbers_.size(); ++x) meanings_.push_back(meaning_of_result(x - first));
     }
 
     void meet_copy(W w, const origin& from) {
@@ -287,7 +281,7 @@ private:
     std::vector<applied_violation<W, V>>& found_;
     written_slices<G> slices_;
     std::vector<std::uint32_t> splits_;  // split -> value
-    std::vector<std::uint32_t> first_;   // index after -> meanings of its results
+    value_numbering<H> numbers_;         // of what has been met
     std::vector<meaning> meanings_;
     std::uint32_t next_ = 0, chunk_ = 0;  // the copy to come
     std::size_t at_split_ = 0;            // the split met last
