@@ -67,6 +67,8 @@ set(STRETTO_HEADERS
     include/stretto/capture/plan_report.hpp
     include/stretto/schedule/autoparallel_clock.hpp
     include/stretto/schedule/bounds.hpp
+    include/stretto/schedule/certificate.hpp
+    include/stretto/schedule/checked_order.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
     include/stretto/schedule/cost/cost_model.hpp
     include/stretto/schedule/cost/cost_point.hpp
@@ -93,6 +95,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/exposure.hpp
     include/stretto/schedule/list_schedule.hpp
     include/stretto/schedule/memory.hpp
+    include/stretto/schedule/order_fingerprint.hpp
     include/stretto/schedule/plan_overlap.hpp
     include/stretto/schedule/simulate.hpp
     include/stretto/schedule/task_graph.hpp

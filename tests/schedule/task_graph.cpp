@@ -8,6 +8,7 @@
 
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/task_graph.hpp"
+#include "stretto/testing/archetypes.hpp"
 #include "support/prop.hpp"
 #include "support/toy_irs.hpp"
 
@@ -34,10 +35,10 @@ index_lists sorted_rows(const index_lists& lists) {
 /// Equal in every array. A view lists the predecessors of a vertex in any order, so those are compared as sets.
 bool same(const task_graph& a, const task_graph& b) {
     return a.kind == b.kind && a.duration == b.duration && a.collective == b.collective && a.group == b.group &&
-           a.payload == b.payload && a.launch == b.launch && a.groups == b.groups && a.first_result == b.first_result &&
-           a.allocation == b.allocation && a.operands == b.operands && a.writes == b.writes &&
-           a.storages == b.storages && a.touched == b.touched && a.storage_owner == b.storage_owner &&
-           sorted_rows(a.declared) == sorted_rows(b.declared) &&
+           a.payload == b.payload && a.identity == b.identity && a.launch == b.launch && a.groups == b.groups &&
+           a.first_result == b.first_result && a.allocation == b.allocation && a.operands == b.operands &&
+           a.writes == b.writes && a.storages == b.storages && a.touched == b.touched &&
+           a.storage_owner == b.storage_owner && sorted_rows(a.declared) == sorted_rows(b.declared) &&
            sorted_rows(a.predecessors) == sorted_rows(b.predecessors) && a.successors == b.successors;
 }
 
@@ -292,4 +293,27 @@ TEST_CASE("storages and lifetimes are those of the definition; dependences follo
         }
         RC_ASSERT(g.successors == g.predecessors.inverse(g.size()));
     });
+}
+
+TEST_CASE("what tells collectives apart is kept if the model tells calls, and only then") {
+    const auto kinds = make_task_graph(archetypes::program(0), archetypes::kinds(0));
+    REQUIRE(kinds.has_value());
+    CHECK(kinds->identity.empty());
+    struct named : archetypes::kinds {
+        using archetypes::kinds::kinds;
+        collective_call call(archetypes::vertex v) const {
+            return {.kind = collective_kind::all_reduce,
+                    .element = element_type::bf16,
+                    .logical_id = 100 + archetypes::detail::position(v),
+                    .chunk = 2};
+        }
+    };
+    const auto told = make_task_graph(archetypes::program(0), named(0));
+    REQUIRE(told.has_value());
+    REQUIRE(told->identity.size() == told->size());
+    CHECK(told->identity[1] == call_identity{element_type::bf16, 2, 101});
+    CHECK(told->identity[5] == call_identity{element_type::bf16, 2, 105});
+    CHECK(told->identity[4] == call_identity{});
+    CHECK(told->identity[7] == call_identity{});
+    CHECK(told->collective[5] == collective_kind::all_reduce);
 }

@@ -10,8 +10,8 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
-#include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 
@@ -32,8 +32,6 @@ struct limit_too_low {
     task_id at;  ///< where the input order reaches its peak
 };
 
-class schedule;
-
 /// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most five
 /// preferences in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
 /// the lower bound and the reason for whatever stays exposed. Deterministic: integers only, ties by program order.
@@ -44,38 +42,6 @@ class schedule;
 template <class = void>
 [[nodiscard]] expected<schedule, limit_too_low> list_schedule(const task_graph& g,
                                                               const schedule_options& options = {});
-
-/// A legal order with its certificate. Only `list_schedule` makes one.
-class schedule {
-public:
-    [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
-    [[nodiscard]] nanoseconds step() const noexcept { return times_.step; }
-    [[nodiscard]] const simulation& times() const noexcept { return times_; }
-    [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
-    [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
-
-    /// No order of this step is faster, whatever memory it may use.
-    [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
-    /// step / bound - 1: how much faster an optimal order could be at most. 0 proves this one optimal.
-    [[nodiscard]] double gap() const noexcept {
-        if (bound_.value.count == 0) return 0;
-        return static_cast<double>((times_.step - bound_.value).count) / static_cast<double>(bound_.value.count);
-    }
-    /// Every collective with its exposed time and the reason for it, in issue order.
-    [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
-
-private:
-    schedule() = default;
-    template <class>
-    friend expected<schedule, limit_too_low> list_schedule(const task_graph&, const schedule_options&);
-
-    std::vector<task_id> order_;
-    simulation times_;
-    memory_profile memory_;
-    bytes limit_;
-    lower_bound bound_;
-    std::vector<collective_exposure> exposures_;
-};
 
 namespace detail {
 
@@ -190,32 +156,29 @@ private:
 }  // namespace detail
 
 template <class>
-inline expected<schedule, limit_too_low> list_schedule(const task_graph& g, const schedule_options& options) {
-    schedule s;
-    s.order_.resize(g.size());
-    for (task_id t = 0; t < g.size(); ++t) s.order_[t] = t;
+expected<schedule, limit_too_low> list_schedule(const task_graph& g, const schedule_options& options) {
+    std::vector<task_id> order(g.size());
+    for (task_id t = 0; t < g.size(); ++t) order[t] = t;
     detail::workspace w(g.size() * detail::room_of_search);
-    const nanoseconds input_step = detail::step_of(g, s.order_, w);
-    const memory_profile input_memory = detail::find_peak(g, s.order_, w, [](bytes) {});
-    s.limit_ = options.memory_limit.limit(input_memory.peak);
-    if (input_memory.peak > s.limit_)
-        return unexpected(limit_too_low{s.limit_, input_memory.peak, input_memory.peak_at});
+    const nanoseconds input_step = detail::step_of(g, order, w);
+    const memory_profile input_memory = detail::find_peak(g, order, w, [](bytes) {});
+    const bytes limit = options.memory_limit.limit(input_memory.peak);
+    if (input_memory.peak > limit) return unexpected(limit_too_low{limit, input_memory.peak, input_memory.peak_at});
 
+    lower_bound bound;
     std::vector<task_id> starved;
     {  // what the search needs room for is given back before the certificate is written
         const detail::compact_tasks c = detail::make_compact_tasks(g, w);
-        s.bound_ = detail::bound_below(c, w);
-        const double enough = static_cast<double>(s.bound_.value.count) * (1 + options.good_enough);
-        detail::schedule_search search(c, s.limit_, input_step, input_memory.peak, w);
+        bound = detail::bound_below(c, w);
+        const double enough = static_cast<double>(bound.value.count) * (1 + options.good_enough);
+        detail::schedule_search search(c, limit, input_step, input_memory.peak, w);
         const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
-        if (best.step < input_step.count) s.order_ = detail::expand(c, best.nodes);
+        if (best.step < input_step.count) order = detail::expand(c, best.nodes);
         for (std::uint32_t n : best.starved) starved.push_back(c.task[n]);
     }
     std::sort(starved.begin(), starved.end());
-    s.times_ = simulate(g, s.order_);
-    s.memory_ = profile_memory(g, s.order_);
-    s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
-    return s;
+    order_figures figures{simulate(g, order), profile_memory(g, order)};
+    return detail::schedule_maker::make(g, std::move(order), std::move(figures), limit, bound, starved);
 }
 
 }  // namespace stretto

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/collective_call.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
@@ -28,6 +29,14 @@ using task_id = std::uint32_t;
 using value_id = std::uint32_t;
 inline constexpr task_id no_task = UINT32_MAX;
 
+/// Which collective of the program a start launches, as far as ranks must agree in it; see collective_call.
+struct call_identity {
+    element_type element = element_type::other;
+    std::uint32_t chunk = 0;
+    std::uint64_t logical_id = 0;
+    friend constexpr bool operator==(const call_identity&, const call_identity&) = default;
+};
+
 /// Structure of arrays, all indexed by task or value. Read-only for users; made by `make_task_graph`.
 struct task_graph {
     // What each task is and costs.
@@ -37,6 +46,7 @@ struct task_graph {
     std::vector<group_id> group;              ///< of a start: its channel
     std::vector<bytes> payload;               ///< of a start
     std::vector<task_id> launch;              ///< of a wait: its start, or no_task
+    std::vector<call_identity> identity;      ///< of a start; no elements at all if the op model tells no calls
     std::size_t groups = 0;                   ///< one more than the largest group in use
 
     // Values and memory.
@@ -141,7 +151,14 @@ template <class G, class M>
         total_time += duration.count;
         g.duration[t] = duration;
         if (kind == op_kind::start) {
-            g.collective[t] = collective_of<G>(model, v);
+            if constexpr (calling_op_model<M, G>) {
+                const collective_call call = model.call(v);
+                g.identity.resize(t + std::size_t{1});
+                g.identity[t] = {call.element, call.chunk, call.logical_id};
+                g.collective[t] = call.kind;
+            } else {
+                g.collective[t] = collective_of<G>(model, v);
+            }
             g.group[t] = group_of<G>(model, v);
             g.payload[t] = payload_of<G>(model, v);
             if (g.payload[t].count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});

@@ -1,0 +1,94 @@
+// What an order of a step is worth, with the proof: its exact times and memory, a bound that no order can beat, and the
+// reason for every collective that stays exposed. The scheduler gives one with the order it finds; `certify` makes one
+// of any order, whoever found it.
+#ifndef STRETTO_SCHEDULE_CERTIFICATE_HPP
+#define STRETTO_SCHEDULE_CERTIFICATE_HPP
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/verify.hpp"
+
+namespace stretto {
+
+namespace detail {
+struct schedule_maker;
+}
+
+/// A legal order with its certificate. Only `certify` and `list_schedule` make one.
+class schedule {
+public:
+    [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
+    [[nodiscard]] nanoseconds step() const noexcept { return times_.step; }
+    [[nodiscard]] const simulation& times() const noexcept { return times_; }
+    [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
+    [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
+
+    /// No order of this step is faster, whatever memory it may use.
+    [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
+    /// step / bound - 1: how much faster an optimal order could be at most. 0 proves this one optimal.
+    [[nodiscard]] double gap() const noexcept {
+        if (bound_.value.count == 0) return 0;
+        return static_cast<double>((times_.step - bound_.value).count) / static_cast<double>(bound_.value.count);
+    }
+    /// Every collective with its exposed time and the reason for it, in issue order.
+    [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
+    /// Which collectives are issued in which order; see fingerprint_of.
+    [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
+
+private:
+    schedule() = default;
+    friend struct detail::schedule_maker;
+
+    std::vector<task_id> order_;
+    simulation times_;
+    memory_profile memory_;
+    bytes limit_;
+    lower_bound bound_;
+    std::vector<collective_exposure> exposures_;
+    order_fingerprint fingerprint_;
+};
+
+namespace detail {
+
+/// Writes certificates of orders that are known to be legal and to keep the limit. `starved`, ascending, lists waits
+/// during which only the memory limit kept kernels back.
+struct schedule_maker {
+    template <class = void>
+    [[nodiscard]] static schedule make(const task_graph& g, std::vector<task_id> order, order_figures figures,
+                                       bytes limit, const lower_bound& bound, std::span<const task_id> starved) {
+        schedule s;
+        s.order_ = std::move(order);
+        s.times_ = std::move(figures.times);
+        s.memory_ = std::move(figures.memory);
+        s.limit_ = limit;
+        s.bound_ = bound;
+        s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
+        s.fingerprint_ = fingerprint_of(g, s.order_);
+        return s;
+    }
+};
+
+}  // namespace detail
+
+/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Which kernels the
+/// memory limit kept back is known to a scheduler alone: no exposure has the reason `memory` here. Deterministic. O((V
+/// + E) log V), and what verify_order takes.
+template <class = void>
+[[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
+                                                          bytes limit = unlimited_bytes) {
+    expected<order_figures, order_violation> figures = verify_order(g, order, limit);
+    if (!figures) return unexpected(figures.error());
+    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, bound_below(g), {});
+}
+
+}  // namespace stretto
+
+#endif

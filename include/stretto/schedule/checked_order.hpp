@@ -1,0 +1,97 @@
+// The witness that an order is legal for a task graph. Executors take one, so that nobody runs an order that was not
+// checked, or one that was checked for another graph.
+#ifndef STRETTO_SCHEDULE_CHECKED_ORDER_HPP
+#define STRETTO_SCHEDULE_CHECKED_ORDER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/verify.hpp"
+
+namespace stretto {
+
+/// Which graph an order was checked for: a 128-bit hash of all that makes an order of it legal, which is what its tasks
+/// are, depend on, read, write, alias and allocate. Durations and groups do not count: measuring a step again does not
+/// change what is legal.
+struct graph_identity {
+    std::uint64_t tasks = 0;
+    order_fingerprint hash = {};
+
+    friend constexpr bool operator==(const graph_identity&, const graph_identity&) = default;
+};
+
+/// O(V + E), deterministic on every machine.
+template <class = void>
+[[nodiscard]] graph_identity identity_of(const task_graph& g) {
+    detail::word_hash hash;
+    const auto add_lists = [&](const index_lists& lists) {
+        hash.add(lists.rows());
+        for (std::size_t row = 0; row < lists.rows(); ++row) {
+            hash.add(lists[row].size());
+            for (const std::uint32_t x : lists[row]) hash.add(x);
+        }
+    };
+    for (task_id t = 0; t < g.size(); ++t) {
+        hash.add(static_cast<std::uint64_t>(g.kind[t]) | std::uint64_t{g.launch[t]} << 32);
+        hash.add(g.first_result[t]);
+    }
+    for (const bytes size : g.allocation) hash.add(static_cast<std::uint64_t>(size.count));
+    add_lists(g.declared);
+    add_lists(g.operands);
+    add_lists(g.writes);
+    add_lists(g.storages);
+    return {g.size(), hash.value()};
+}
+
+class checked_order;
+
+/// Checks an order as verify_order does (schedule/verify.hpp), and gives the witness, or the first thing that is wrong.
+template <class = void>
+[[nodiscard]] expected<checked_order, order_violation> check_order(const task_graph& g, std::vector<task_id> order,
+                                                                   bytes limit = unlimited_bytes);
+
+/// A legal order. Only `check_order` makes one.
+class checked_order {
+public:
+    [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
+    /// Ranks whose fingerprints are the same issue the same collectives in the same order on every group.
+    [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
+    [[nodiscard]] const graph_identity& graph() const noexcept { return graph_; }
+    /// Whether the order was checked for that graph, or one that is as good. O(V + E).
+    [[nodiscard]] bool belongs_to(const task_graph& g) const { return identity_of(g) == graph_; }
+    /// What the order may have live at its peak at most.
+    [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
+
+    friend bool operator==(const checked_order&, const checked_order&) = default;
+
+private:
+    checked_order() = default;
+    template <class>
+    friend expected<checked_order, order_violation> check_order(const task_graph&, std::vector<task_id>, bytes);
+
+    std::vector<task_id> order_;
+    order_fingerprint fingerprint_;
+    graph_identity graph_;
+    bytes limit_;
+};
+
+template <class>
+expected<checked_order, order_violation> check_order(const task_graph& g, std::vector<task_id> order, bytes limit) {
+    if (const auto figures = verify_order(g, order, limit); !figures) return unexpected(figures.error());
+    checked_order checked;
+    checked.fingerprint_ = fingerprint_of(g, order);
+    checked.graph_ = identity_of(g);
+    checked.limit_ = limit;
+    checked.order_ = std::move(order);
+    return checked;
+}
+
+}  // namespace stretto
+
+#endif

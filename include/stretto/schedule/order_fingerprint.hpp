@@ -1,0 +1,86 @@
+// A fingerprint of the order in which collectives are issued, by which ranks tell before they run whether they would
+// hang: a group whose ranks issue its collectives in different orders waits for ever.
+#ifndef STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
+#define STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// 128 bits. A fixed function of integers: the same on every rank, compiler and machine of any byte order.
+struct order_fingerprint {
+    std::uint64_t high = 0;
+    std::uint64_t low = 0;
+
+    friend constexpr bool operator==(const order_fingerprint&, const order_fingerprint&) = default;
+};
+
+namespace detail {
+
+/// Folds 64-bit words into 128 bits, one after the other: two multiply-rotate lanes that see each other, with the
+/// finaliser of splitmix64 (Steele, Lea and Flood 2014) on every word.
+class word_hash {
+public:
+    constexpr void add(std::uint64_t word) noexcept {
+        const std::uint64_t mixed = finish(word + 0x9e3779b97f4a7c15u);
+        a_ = std::rotl(a_ ^ mixed, 29) * 0xbf58476d1ce4e5b9u + b_;
+        b_ = std::rotl(b_ + mixed, 37) * 0x94d049bb133111ebu ^ a_;
+    }
+    constexpr void add(const order_fingerprint& f) noexcept {
+        add(f.high);
+        add(f.low);
+    }
+    [[nodiscard]] constexpr order_fingerprint value() const noexcept { return {finish(a_ + b_), finish(a_ ^ ~b_)}; }
+
+private:
+    static constexpr std::uint64_t finish(std::uint64_t x) noexcept {
+        x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+        x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+        return x ^ (x >> 31);
+    }
+
+    std::uint64_t a_ = 0x243f6a8885a308d3u, b_ = 0x13198a2e03707344u;  // of pi
+};
+
+}  // namespace detail
+
+/// The fingerprint of the collectives that `order` issues: of every group that it uses, in ascending order of ids, the
+/// sequence of (kind, element type, logical id, chunk). Two orders, of one graph or of two, have the same fingerprint
+/// exactly if these sequences are the same for every group, but for collisions of a 128-bit hash. How collectives of
+/// different groups interleave does not count, nor do durations and payloads, which ranks need not agree in. What an op
+/// model does not tell (`call`, core/collective_call.hpp) counts as equal. O(V + groups).
+template <class = void>
+[[nodiscard]] order_fingerprint fingerprint_of(const task_graph& g, std::span<const task_id> order) {
+    struct sequence {
+        detail::word_hash calls;
+        std::uint64_t count = 0;
+    };
+    std::vector<sequence> of_group(g.groups);
+    for (const task_id t : order) {
+        if (g.kind[t] != op_kind::start) continue;
+        sequence& s = of_group[g.group[t]];
+        const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
+        s.calls.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
+                    std::uint64_t{who.chunk} << 32);
+        s.calls.add(who.logical_id);
+        ++s.count;
+    }
+    detail::word_hash all;
+    for (std::size_t group = 0; group < of_group.size(); ++group) {
+        if (of_group[group].count == 0) continue;
+        all.add(group);
+        all.add(of_group[group].count);
+        all.add(of_group[group].calls.value());
+    }
+    return all.value();
+}
+
+}  // namespace stretto
+
+#endif
