@@ -64,14 +64,14 @@ template <class G, class C>
     using kind = chunk_state::kind;
     const chunk_state* s = results.data();
     for (std::uint32_t x = n.p.first_result[v]; x < n.p.first_result[v + 1]; ++x) {
-        const bool tensor = chunks.components_of(n.values[x]) != 0;
+        const bool tensor = chunks.components_of(n.value_numbers.value(x)) != 0;
         for (std::uint32_t c = 0; c < n.p.components(x); ++c, ++s) {
             const bool cut = s->what == kind::sliced || s->what == kind::permuted;
             if (!cut && (s->what != kind::opaque || s->dim == -1)) continue;
             const auto dim = static_cast<std::size_t>(s->dim);
-            if (!tensor || s->dim < 0 || dim >= chunks.rank(n.values[x], c))
+            if (!tensor || s->dim < 0 || dim >= chunks.rank(n.value_numbers.value(x), c))
                 return {false, "its result would be cut along a dimension that the program does not record"};
-            if (s->what == kind::sliced && chunks.extent(n.values[x], c, dim) % tokens != 0)
+            if (s->what == kind::sliced && chunks.extent(n.value_numbers.value(x), c, dim) % tokens != 0)
                 return {false, "its result would be cut, and the recorded extent is no multiple of the tokens"};
         }
     }

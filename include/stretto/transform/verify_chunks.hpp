@@ -35,7 +35,7 @@ struct verified_chunks {
 namespace detail {
 
 /// The FNV-1a hash over 32-bit words.
-class order_fingerprint {
+class program_fingerprint {
 public:
     void add(std::uint32_t word) {
         for (int shift = 0; shift < 32; shift += 8) hash_ = (hash_ ^ ((word >> shift) & 0xffu)) * 0x100000001b3u;
@@ -78,7 +78,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
 
     verified_chunks verified;
     verified.counts = plan.counts();
-    detail::order_fingerprint order;
+    detail::program_fingerprint order;
     for (std::size_t k = 0; k < plan.operations.size(); ++k) {
         const std::uint32_t v = structure.vertex(k);
         if (facts.kind[v] != op_kind::start) continue;
