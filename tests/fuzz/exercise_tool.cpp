@@ -1,0 +1,130 @@
+#include "fuzz/exercise_tool.hpp"
+
+#include <simdjson.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "arguments.hpp"
+#include "comparison.hpp"
+#include "html_report.hpp"
+#include "picture.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_writer.hpp"
+#include "stretto/schedule/chrome_trace.hpp"
+#include "text_report.hpp"
+
+namespace support {
+namespace {
+
+using stretto::expected;
+
+constexpr std::string_view step_file = "step.json", plan_file = "plan.json";
+
+std::optional<planner::arguments> parsed(const std::vector<std::string>& arguments) {
+    std::vector<const char*> words{"stretto-plan", step_file.data()};
+    for (const std::string& a : arguments) words.push_back(a.c_str());
+    auto made = planner::parse_arguments(static_cast<int>(words.size()), words.data());
+    if (auto* args = std::get_if<planner::arguments>(&made)) return std::move(*args);
+    return std::nullopt;
+}
+
+expected<stretto::capture, stretto::diagnostic> read(const std::string& text, std::string_view file) {
+    return stretto::parse_capture(text, std::string(file), {.file = {.max_bytes = std::uint64_t{1} << 26}});
+}
+
+/// What is wrong with a refusal.
+std::string fault_of(std::string_view message) {
+    if (!message.starts_with(step_file) && !message.starts_with(plan_file)) return "a refusal without its file";
+    if (message.size() < step_file.size() + 12) return "a refusal without a cause";
+    if (message.size() > 2000) return "a refusal that nobody reads to its end";
+    for (char letter : message)
+        if (letter < ' ' || letter > '~') return "a refusal with unprintable letters";
+    if (message.find("defect of stretto") != message.npos) return "the tool blames itself";
+    return "";
+}
+
+bool is_json(const std::string& text) {
+    simdjson::dom::parser parser;
+    return parser.parse(text).error() == simdjson::SUCCESS;
+}
+
+expected<std::string, std::string> plan_text(const planner::comparison& c) {
+    const auto plan = stretto::reordered(c.after.of->capture, c.after.order);
+    if (!plan) return stretto::unexpected("a plan that cannot be written: " + plan.error().message());
+    return stretto::to_json(*plan);
+}
+
+/// What is wrong with what the tool writes about a step, if anything is.
+std::string fault_of_reports(const planner::comparison& c) {
+    if (planner::to_table(c, {}).empty()) return "an empty table";
+    if (!is_json(planner::to_json(c, {}))) return "figures that are no JSON";
+    if (planner::to_html(c, 10).find("</script>") == std::string::npos) return "a page without an end";
+    if (!planner::to_svg(c).ends_with("</svg>\n")) return "a picture without an end";
+    stretto::chrome_trace trace;
+    for (const auto& [title, side] : {std::pair{"before", &c.before}, std::pair{"after", &c.after}})
+        trace.add(title, side->of->graph, side->order, side->times, side->memory, *side->of);
+    return is_json(std::move(trace).json()) ? "" : "a trace that is no JSON";
+}
+
+/// Reads back the plan that was made of a step, and checks it.
+std::string fault_of_plan(const std::string& step, const planner::comparison& c, bool sound) {
+    const auto text = plan_text(c);
+    if (!text) return text.error();
+    auto plan = read(*text, plan_file);
+    if (!plan) return "a plan that the tool does not read: " + plan.error().message();
+    const auto checked = planner::check(*read(step, step_file), std::string(step_file), *std::move(plan),
+                                        std::string(plan_file), c.memory_limit);
+    if (!checked) return "a plan that the tool cannot check: " + checked.error().message;
+    if (sound && !checked->violations->empty()) return "a plan that breaks a rule";
+    return "";
+}
+
+}  // namespace
+
+tool_result exercise_tool(const std::string& step, const std::string& plan, const std::vector<std::string>& arguments,
+                          bool sound) {
+    tool_result r;
+    const auto args = parsed(arguments);
+    if (!args) return {"arguments that the tool refuses", "", false, false};
+    const auto refused = [&](std::string message) {
+        r.message = std::move(message);
+        r.broken = fault_of(r.message);
+        if (!r.broken.empty()) r.broken += ": " + r.message;
+        return r;
+    };
+    auto read_step = read(step, step_file);
+    if (!read_step) return refused(read_step.error().message());
+    if (plan.empty()) {
+        r.is_read = true;
+        const auto made = planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks);
+        if (!made) return refused(made.error().message);
+        r.in_chunks = made->chunks > 1;
+        r.broken = fault_of_reports(*made);
+        if (r.broken.empty()) r.broken = fault_of_plan(step, *made, sound);
+        return r;
+    }
+    auto read_plan = read(plan, plan_file);
+    if (!read_plan) return refused(read_plan.error().message());
+    r.is_read = true;
+    const auto checked = planner::check(*std::move(read_step), std::string(step_file), *std::move(read_plan),
+                                        std::string(plan_file), args->limit);
+    if (!checked) return refused(checked.error().message);
+    r.broken = fault_of_reports(*checked);
+    return r;
+}
+
+std::string plan_of(const std::string& step, const std::vector<std::string>& arguments) {
+    const auto args = parsed(arguments);
+    auto read_step = read(step, step_file);
+    if (!args || !read_step) return "";
+    const auto made = planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks);
+    if (!made) return "";
+    const auto text = plan_text(*made);
+    return text ? *text : "";
+}
+
+}  // namespace support

@@ -1,0 +1,345 @@
+// Feeds stretto-plan with damaged steps: fuzz.tool [OPTION...] STEP..., or --help. The same seed is the same case
+// everywhere. Cases run in a process that may die: the one beside it then keeps the files of the case and goes on with
+// the next, and lists the commands that show what happened. STRETTO_CASES=20 in the environment runs twenty times as
+// many cases.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fuzz/damage.hpp"
+#include "fuzz/exercise_tool.hpp"
+#include "fuzz/json_tree.hpp"
+#include "stretto/capture/gzip.hpp"
+
+// A case that wants more memory than that is a defect, not a reason to disturb the machine.
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "hard_rss_limit_mb=6144:detect_leaks=0"; }
+
+namespace {
+
+using support::dice;
+using support::json_tree;
+
+struct fuzz_options {
+    std::uint64_t cases = 100, seed = 1;
+    unsigned seconds = 0, seconds_per_case = 20;
+    std::string out = "fuzz-findings";
+    std::string minimise;
+    bool tell = false;
+    std::vector<std::string> steps;
+};
+
+/// What a case needs; the names of its files are those of the findings.
+struct fuzz_case {
+    std::string step, plan;
+    std::vector<std::string> arguments, blows;
+};
+
+/// What the process that may die tells the other.
+struct progress {
+    std::uint64_t at, ran, read, planned, in_chunks;
+    char broken[2048];
+};
+
+json_tree read_tree(const std::string& file) {
+    auto text = stretto::read_text(file);
+    std::optional<json_tree> tree;
+    if (text) tree = json_tree::parse(*text);
+    if (!tree) {
+        std::fprintf(stderr, "%s: no captured step\n", file.c_str());
+        std::exit(2);
+    }
+    return *std::move(tree);
+}
+
+/// A module of the step as --chunk names it, often all that are alike.
+std::string any_module(const json_tree& step, dice& d) {
+    const json_tree* nodes = step.find("nodes");
+    std::string module;
+    for (int tries = 0; tries < 20 && module.empty() && nodes != nullptr; ++tries)
+        if (const json_tree* path = nodes->items[d.below(nodes->items.size())].find("fqn"))
+            if (path->text.size() > 2 && path->text.find_first_of("\\,= ") == std::string::npos)
+                module = path->text.substr(1, path->text.size() - 2);
+    if (module.empty()) return ":forward=2";
+    if (d.one_in(2)) module.resize(std::min(module.size(), module.find('.', module.find('.') + 1)));
+    if (d.one_in(2))
+        for (char& c : module)
+            if (c >= '0' && c <= '9') c = '*';
+    static const char* ways[] = {"=2", "=3", ":forward=2", ":backward=3", "=1+3", "=4"};
+    return module + ways[d.below(std::size(ways))];
+}
+
+std::vector<std::string> any_arguments(const json_tree& step, dice& d) {
+    std::vector<std::string> all;
+    switch (d.below(8)) {
+        case 0:
+            break;
+        case 1:
+            all = {"--chunk", any_module(step, d) + "," + any_module(step, d)};
+            break;
+        case 2:
+            all = {"--chunk", any_module(step, d)};
+            break;
+        case 3:
+        case 4:
+            all = {"--chunk", "auto"};
+            break;
+        default:
+            all = {"--chunk", std::to_string(2 + d.below(3))};
+    }
+    if (!all.empty()) {
+        static const char* ways[] = {"concat", "slices", "slices", "auto"};
+        all.insert(all.end(), {"--recombine", ways[d.below(std::size(ways))]});
+    }
+    static const char* limits[] = {"unlimited", "unlimited", "unlimited", "1.00x", "1.10x", "2x", "40GiB"};
+    all.insert(all.end(), {"--memory-limit", limits[d.below(std::size(limits))]});
+    return all;
+}
+
+fuzz_case make_case(const std::vector<json_tree>& steps, std::uint64_t seed) {
+    dice d(seed);
+    for (int k = 0; k < 4; ++k) d.next();
+    fuzz_case c;
+    json_tree step = some_of(steps[d.below(steps.size())], d);
+    c.arguments = any_arguments(step, d);
+    json_tree plan;
+    const bool check = d.one_in(5);
+    if (check) {
+        c.plan = support::plan_of(step.printed(), c.arguments);
+        if (auto made = json_tree::parse(c.plan); made && !c.plan.empty()) plan = *std::move(made);
+        else c.plan.clear();
+    }
+    json_tree& damaged = c.plan.empty() || d.one_in(6) ? step : plan;
+    for (std::size_t blows = d.one_in(12) ? 0 : 1 + d.below(d.one_in(4) ? 6 : 2); blows > 0; --blows)
+        c.blows.push_back(support::damage(damaged, d));
+    c.step = step.printed();
+    if (!c.plan.empty()) c.plan = plan.printed();
+    return c;
+}
+
+void write_file(const std::string& path, std::string_view text) {
+    if (std::FILE* f = std::fopen(path.c_str(), "wb")) {
+        std::fwrite(text.data(), 1, text.size(), f);
+        std::fclose(f);
+    }
+}
+std::string read_file(const std::string& path) {
+    std::string text;
+    if (std::FILE* f = std::fopen(path.c_str(), "rb")) {
+        char piece[1 << 16];
+        while (const std::size_t got = std::fread(piece, 1, sizeof piece, f)) text.append(piece, got);
+        std::fclose(f);
+    }
+    return text;
+}
+
+/// So that somebody can run the tool on it.
+void write_case(const std::string& prefix, const fuzz_case& c) {
+    write_file(prefix + ".json", c.step);
+    std::string command;
+    for (const std::string& a : c.arguments) command += a + "\n";
+    write_file(prefix + ".arguments", command);
+    if (c.plan.empty()) std::filesystem::remove(prefix + ".plan.json");
+    else write_file(prefix + ".plan.json", c.plan);
+    std::string blows;
+    for (const std::string& b : c.blows) blows += b + "\n";
+    write_file(prefix + ".damage", blows);
+}
+std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> all;
+    for (std::size_t at = 0, end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+        all.push_back(text.substr(at, end - at));
+    return all;
+}
+fuzz_case read_case(const std::string& prefix) {
+    return {read_file(prefix + ".json"), read_file(prefix + ".plan.json"), lines(read_file(prefix + ".arguments")),
+            lines(read_file(prefix + ".damage"))};
+}
+
+/// Runs it in a process of its own, whose words go to a file: whether it ended as it should.
+template <class F>
+bool survives(const std::string& words, F run) {
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    if (child == 0) {
+        const int to = open(words.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        dup2(to, STDERR_FILENO);
+        dup2(to, STDOUT_FILENO);
+        run();
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+        write_file(words, "takes longer than a case may: it hangs, or is too slow\n");
+    return status == 0;
+}
+
+void note(progress* shared, const support::tool_result& r) {
+    ++shared->ran;
+    shared->read += r.is_read;
+    shared->planned += r.is_read && r.message.empty();
+    shared->in_chunks += r.in_chunks;
+    if (r.broken.empty()) return;
+    std::fprintf(stderr, "broken promise: %s\n", r.broken.c_str());
+    _exit(3);
+}
+
+/// The line of a report that tells findings apart.
+std::string headline(const std::string& words) {
+    std::string found;
+    for (std::size_t at = 0, end; (end = words.find('\n', at)) != std::string::npos; at = end + 1) {
+        const std::string line = words.substr(at, end - at);
+        const bool frame = line.find("    #") != std::string::npos &&
+                           (line.find("stretto::") != std::string::npos || line.find("planner::") != std::string::npos);
+        const bool says = line.find("ERROR:") != std::string::npos || line.find("runtime error") != std::string::npos ||
+                          line.find("broken promise") != std::string::npos ||
+                          line.find("assert") != std::string::npos || line.find("too slow") != std::string::npos ||
+                          line.find("terminate") != std::string::npos;
+        if (says && found.empty()) found = line;
+        if (frame) return found + " " + line;
+    }
+    return found.empty() ? "died without a word" : found;
+}
+
+int fuzz(const fuzz_options& o) {
+    std::vector<json_tree> steps;
+    for (const std::string& file : o.steps) steps.push_back(read_tree(file));
+    std::filesystem::create_directories(o.out);
+    auto* shared = static_cast<progress*>(
+        mmap(nullptr, sizeof(progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    std::memset(shared, 0, sizeof *shared);
+    const std::string current = o.out + "/current", words = current + ".words";
+    const auto begun = std::chrono::steady_clock::now();
+    const auto time_is_up = [&] {
+        return o.seconds != 0 && std::chrono::steady_clock::now() - begun >= std::chrono::seconds(o.seconds);
+    };
+    std::FILE* outcomes = o.tell ? std::fopen((o.out + "/outcomes").c_str(), "w") : nullptr;
+    std::size_t findings = 0;
+    shared->at = o.seed;
+    const std::uint64_t end = o.seconds != 0 ? UINT64_MAX : o.seed + o.cases;
+    while (shared->at < end && !time_is_up()) {
+        const bool fine = survives(words, [&] {
+            for (; shared->at < end && !time_is_up(); ++shared->at) {
+                alarm(o.seconds_per_case);
+                const fuzz_case c = make_case(steps, shared->at);
+                write_case(current, c);
+                const bool sound = c.blows.empty();
+                const support::tool_result r = support::exercise_tool(c.step, c.plan, c.arguments, sound);
+                if (outcomes != nullptr)
+                    std::fprintf(outcomes, "%llu: %s\n", static_cast<unsigned long long>(shared->at),
+                                 r.message.empty() ? "fine" : r.message.c_str());
+                if (outcomes != nullptr) std::fflush(outcomes);
+                note(shared, r);
+            }
+        });
+        if (fine) break;
+        ++findings;
+        const std::string kept = o.out + "/" + std::to_string(shared->at), told = headline(read_file(words));
+        for (const char* part : {".json", ".plan.json", ".arguments", ".damage", ".words"}) {
+            std::error_code none;
+            std::filesystem::rename(current + part, kept + part, none);
+        }
+        std::printf("case %llu: %s\n", static_cast<unsigned long long>(shared->at), told.c_str());
+        std::fflush(stdout);
+        ++shared->at;
+    }
+    std::printf("%llu cases: %llu read, %llu planned or checked, %llu of them in chunks; %zu findings\n",
+                static_cast<unsigned long long>(shared->ran + findings), static_cast<unsigned long long>(shared->read),
+                static_cast<unsigned long long>(shared->planned), static_cast<unsigned long long>(shared->in_chunks),
+                findings);
+    if (findings > 0) {
+        std::printf("files, arguments and words of each are in %s; --minimise %s/CASE makes one smaller\n",
+                    o.out.c_str(), o.out.c_str());
+        return 1;
+    }
+    // A fuzzer that is refused at the door finds nothing.
+    if (shared->ran >= 50 && (2 * shared->read < shared->ran || 10 * shared->in_chunks < shared->ran)) {
+        std::printf("too few of them are read or cut in chunks\n");
+        return 1;
+    }
+    return 0;
+}
+
+/// Takes out whatever the finding does not need.
+int minimise(const fuzz_options& o) {
+    fuzz_case c = read_case(o.minimise);
+    const std::string words = o.minimise + ".min.words";
+    const auto fails = [&](const fuzz_case& tried) {
+        return !survives(words, [&] {
+            alarm(o.seconds_per_case);
+            if (!support::exercise_tool(tried.step, tried.plan, tried.arguments, tried.blows.empty()).broken.empty())
+                _exit(3);
+        });
+    };
+    if (!fails(c)) {
+        std::printf("%s: nothing happens\n", o.minimise.c_str());
+        return 2;
+    }
+    auto step = json_tree::parse(c.step);
+    if (!step) return 2;
+    json_tree best = *std::move(step);
+    const auto try_out = [&](json_tree tried) {
+        fuzz_case with = c;
+        with.step = tried.printed();
+        if (with.step.size() >= c.step.size() || !fails(with)) return false;
+        c = std::move(with);
+        best = std::move(tried);
+        return true;
+    };
+    const auto count = [&] { return best.find("nodes") == nullptr ? 0 : best.find("nodes")->items.size(); };
+    for (std::size_t length = (count() + 1) / 2; length > 0; length /= 2)
+        for (std::size_t first = 0; first < count(); first += length) {
+            std::vector<char> keep(count(), true);
+            for (std::size_t v = first; v < std::min(count(), first + length); ++v) keep[v] = false;
+            if (try_out(part_of(best, keep))) first -= std::min(first, length);
+        }
+    for (std::size_t v = 0; v < count(); ++v)
+        for (std::size_t k = best.find("nodes")->items[v].keys.size(); k-- > 0;) {
+            json_tree tried = best;
+            tried.find("nodes")->items[v].erase(k);
+            try_out(std::move(tried));
+        }
+    fails(c);
+    write_case(o.minimise + ".min", c);
+    std::printf("%s.min.json: %zu nodes: %s\n", o.minimise.c_str(), count(), headline(read_file(words)).c_str());
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    fuzz_options o;
+    CLI::App app("Feeds stretto-plan with damaged steps");
+    app.add_option("--cases", o.cases, "How many; STRETTO_CASES scales it")->capture_default_str();
+    app.add_option("--seconds", o.seconds, "Goes on for so long instead");
+    app.add_option("--seconds-per-case", o.seconds_per_case, "A case that takes longer hangs")->capture_default_str();
+    app.add_option("--seed", o.seed, "Of the first case; the next has the next")->capture_default_str();
+    app.add_option("--out", o.out, "Where findings go")->capture_default_str();
+    app.add_option("--minimise", o.minimise, "Make a finding smaller, such as fuzz-findings/17");
+    app.add_flag("--tell", o.tell, "Write into the file \"outcomes\" there what the tool says of every case");
+    app.add_option("STEP", o.steps, "Sound captured steps to damage");
+    CLI11_PARSE(app, argc, argv);
+    if (!o.minimise.empty()) return minimise(o);
+    if (o.steps.empty()) {
+        std::fprintf(stderr, "give a captured step, such as examples/graphs/moe_ep_step.json.gz\n");
+        return 2;
+    }
+    if (const char* scale = std::getenv("STRETTO_CASES"))
+        o.cases = static_cast<std::uint64_t>(std::max(1.0, static_cast<double>(o.cases) * std::atof(scale)));
+    return fuzz(o);
+}
