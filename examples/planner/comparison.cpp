@@ -181,7 +181,11 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                                       stretto::bytes limit, nanoseconds whole_time, const chunking& wanted) {
     const stretto::capture& step = whole->capture;
     const auto tensors = stretto::capture_tensors::read(step);
-    if (!tensors) return unexpected(failure{failure::reason::unusable, tensors.error().message()});
+    if (!tensors) {
+        stretto::diagnostic d = tensors.error();
+        d.file = file;
+        return unexpected(failure{failure::reason::unusable, d.message()});
+    }
     const std::optional<stretto::token_symbol> found = tokens_of(step, *tensors);
     if (!found) {
         if (wanted.choose) return cut_step{whole, {}, "whole: there are no tokens to cut along"};
