@@ -1,7 +1,7 @@
-// The clock of meta-pytorch/autoparallel's overlap simulator, for comparing schedules with its numbers. It differs from
-// ours (simulate.hpp) in one thing: every task, also an input, a view, a wait or the output, pays a launch overhead on
-// its stream, and a launch pays it on the compute stream as well. Dense graphs look slower to it; use `simulate` for
-// decisions. With no overhead, and no collective that blocks, the two agree to the nanosecond.
+// The clock of the overlap simulator of meta-pytorch/autoparallel, for comparing schedules with its numbers. It differs
+// from ours (simulate.hpp) in one thing: every task, even an input, a view, a wait or the output, pays a launch
+// overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look slower by this clock, so
+// use `simulate` for decisions. Without overhead, and without collectives that block, the two agree to the nanosecond.
 #ifndef STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 #define STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 
@@ -16,8 +16,9 @@
 
 namespace stretto {
 
+/// The options of this clock.
 struct autoparallel_clock_options {
-    nanoseconds overhead{1000};  ///< of every task; the simulator's value is 1 us
+    nanoseconds overhead{1000};  ///< for every task; the simulator's value is 1 us
 };
 
 /// A kernel or a collective that takes time. It ends at `begin + duration`; overheads are not part of it.
@@ -28,20 +29,21 @@ struct autoparallel_event {
     friend constexpr bool operator==(const autoparallel_event&, const autoparallel_event&) = default;
 };
 
-/// What both of the simulator's entry points report; they share the clock.
+/// What the two entry points of the simulator report; they share the clock.
 struct autoparallel_trace {
-    std::vector<autoparallel_event> events;  ///< in order of the tasks; those that take no time are left out
-    nanoseconds makespan;                    ///< last end of an event: trailing waits and overheads do not count
-    nanoseconds total;                       ///< last clock of any stream: they do count
-    nanoseconds compute;                     ///< time in kernels
-    nanoseconds communication;               ///< time in collectives
-    nanoseconds exposed;                     ///< time that compute stood still for a collective
+    std::vector<autoparallel_event> events;  ///< in the order of the tasks, without those that take no time
+    nanoseconds makespan;                    ///< the last end of an event; trailing waits and overheads do not count
+    nanoseconds total;                       ///< the last time of any stream; waits and overheads count
+    nanoseconds compute;                     ///< time spent in kernels
+    nanoseconds communication;               ///< time spent in collectives
+    nanoseconds exposed;                     ///< time in which compute stood still for a collective
 };
 
-/// Runs `order` (every task at most once, dependences respected) on the simulator's clock. `blocking(t)` says of a
-/// start whether it is synchronous: the compute stream then waits for it at once. Only kernels and starts take time,
-/// whatever durations other tasks have; a wait without a launch costs its overhead. O(V) time; deterministic.
-/// Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics` (the rest, without memory).
+/// Runs `order` on the simulator's clock. `blocking(t)` says of a start whether it is synchronous; the compute stream
+/// then waits for it at once. Only kernels and starts take time, whatever durations other tasks have; a wait without a
+/// launch costs its overhead. The result is deterministic. O(V) time. Precondition: `order` has every task at most once
+/// and respects dependences. Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics` (the
+/// rest, without memory).
 template <class Blocking>
     requires requires(Blocking blocking, task_id t) {
         { blocking(t) } -> std::convertible_to<bool>;
@@ -49,9 +51,9 @@ template <class Blocking>
 [[nodiscard]] autoparallel_trace autoparallel_clock(const task_graph& g, std::span<const task_id> order,
                                                     Blocking blocking, autoparallel_clock_options options = {}) {
     autoparallel_trace trace;
-    std::vector<nanoseconds> channel(g.groups);   // clock of the stream of every process group
-    std::vector<nanoseconds> released(g.size());  // of a start that has run: when a wait for it may go on
-    nanoseconds lane;                             // clock of the compute stream
+    std::vector<nanoseconds> channel(g.groups);   // by process group: the time of its stream
+    std::vector<nanoseconds> released(g.size());  // by start that has run: when a wait for it may go on
+    nanoseconds lane;                             // the time of the compute stream
     const auto stall_until = [&](nanoseconds moment) {
         if (moment <= lane) return;
         trace.exposed += moment - lane;
@@ -71,7 +73,7 @@ template <class Blocking>
                 stream = std::max(stream, lane);
                 record(t, stream);
                 trace.communication += g.duration[t];
-                stream += g.duration[t] + options.overhead;  // a wait is held up by the trailing overhead, too
+                stream += g.duration[t] + options.overhead;  // the trailing overhead holds up a wait, too
                 lane += options.overhead;
                 released[t] = stream;
                 if (blocking(t)) stall_until(stream);
@@ -98,7 +100,7 @@ template <class Blocking>
     return trace;
 }
 
-/// As above, but no collective is synchronous.
+/// The same where no collective is synchronous.
 template <class = void>
 [[nodiscard]] inline autoparallel_trace autoparallel_clock(const task_graph& g, std::span<const task_id> order,
                                                            autoparallel_clock_options options = {}) {

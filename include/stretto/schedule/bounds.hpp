@@ -1,4 +1,4 @@
-// Lower bounds on the step: no legal order, with any amount of memory, is faster.
+// Lower bounds on the makespan: no legal order is faster, with any amount of memory.
 #ifndef STRETTO_SCHEDULE_BOUNDS_HPP
 #define STRETTO_SCHEDULE_BOUNDS_HPP
 
@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// What makes a step at least as long as its lower bound.
+/// The argument that makes every schedule at least as long as the lower bound.
 enum class bound_kind : std::uint8_t {
     load,           ///< one machine (the lane or a channel) is busy that long
     critical_path,  ///< a chain of dependences takes that long
@@ -21,16 +21,17 @@ enum class bound_kind : std::uint8_t {
     spine,          ///< work enclosed between points of the critical path, summed along it
 };
 
+/// A lower bound and the argument for it.
 struct lower_bound {
     nanoseconds value;
     bound_kind kind = bound_kind::load;
-    std::uint32_t machine = 0;  ///< of load and jackson: 0 the compute lane, 1 + group a channel
+    std::uint32_t machine = 0;  ///< for load and jackson: 0 is the compute lane, 1 + group a channel
 };
 
 namespace detail {
 
-/// Jackson's preemptive schedule of one machine: at each moment the released job with the longest tail runs.
-/// Its maximum of completion + tail is a lower bound for the non-preemptive problem. O(n log n).
+/// The makespan bound of one machine. In Jackson's preemptive schedule the released job with the longest tail runs at
+/// each moment; the maximum of completion + tail is a lower bound for the problem without preemption. O(n log n).
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
                                                 std::span<const std::uint32_t> jobs, workspace& w) {
@@ -47,7 +48,7 @@ template <class = void>
     const std::span<std::uint32_t> rank = w.take<std::uint32_t>(jobs.size());
     for (std::uint32_t r = 0; r < by_tail.size(); ++r) rank[by_tail[r]] = r;
 
-    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // ranks: the longest tail comes first
+    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // by rank: the longest tail comes first
     std::int64_t now = 0, best = 0;
     for (std::size_t next = 0;;) {
         std::uint32_t longest = released.next(0);
@@ -73,17 +74,19 @@ template <class = void>
     return best;
 }
 
-/// What every machine does: [first[m], first[m + 1]) of `jobs`, in program order. Nodes that take no time do not count.
+/// The jobs of every machine: [first[m], first[m + 1]) of `jobs`, in program order. Nodes that take no time are left
+/// out.
 struct machine_jobs {
     std::vector<std::uint32_t> first;
     std::vector<std::int64_t> load;
-    std::span<std::uint32_t> jobs;  ///< of a workspace
+    std::span<std::uint32_t> jobs;  ///< the array belongs to a workspace
 
     [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t machine) const {
         return jobs.subspan(first[machine], first[machine + 1] - first[machine]);
     }
 };
 
+/// Collects the jobs of all machines. O(V).
 template <class = void>
 [[nodiscard]] inline machine_jobs jobs_of_machines(const compact_tasks& c, workspace& w) {
     machine_jobs m{std::vector<std::uint32_t>(c.machines + 1, 0), std::vector<std::int64_t>(c.machines, 0), {}};
@@ -101,6 +104,8 @@ template <class = void>
     return m;
 }
 
+/// The best bound of a compact graph. The spine bound comes before Jackson's, because it raises the heads that
+/// Jackson's uses; it counts the work of the four busiest machines.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, std::uint32_t window = 64) {
     const workspace::scope scratch(w);
@@ -129,8 +134,10 @@ template <class = void>
 
 }  // namespace detail
 
-/// The best of load, critical path, spine and Jackson bounds (in that order where equal). Exact integers,
-/// deterministic. O(V log V + E). Valid for every order that respects the dependences of `g`, at any memory limit.
+/// The best of the load, critical path, spine and Jackson bounds; of equal ones the first in this order. It holds for
+/// every order that respects the dependences of `g`, at any memory limit. The result is an exact integer and
+/// deterministic. O(V log V + E) time. Sources: J. Carlier, The one-machine sequencing problem, EJOR 11, 1982
+/// (Jackson's schedule); detail/spine_bound.hpp.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g) {
     detail::workspace w;

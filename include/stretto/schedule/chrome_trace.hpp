@@ -1,8 +1,9 @@
-// Writes orders of a step as a Chrome trace (JSON), which ui.perfetto.dev and chrome://tracing open: one process per
-// order, one thread per machine, so that a step before and after scheduling lies one below the other.
+// Writes orders of a step as a Chrome trace (JSON), which ui.perfetto.dev and chrome://tracing open. Every order is a
+// process and every machine a thread, so that a step before and after scheduling can be seen one below the other.
 //
 // Perfetto accepts only slices that nest on a thread, and times in microseconds. Kernels and stalls share the thread of
-// the lane, where they cannot overlap; every channel has a thread of its own. Fractions keep all nanoseconds.
+// the lane, where they cannot overlap, and every channel has a thread of its own. Fractions of a microsecond keep all
+// nanoseconds.
 #ifndef STRETTO_SCHEDULE_CHROME_TRACE_HPP
 #define STRETTO_SCHEDULE_CHROME_TRACE_HPP
 
@@ -29,7 +30,7 @@ concept task_labels = requires(const L& labels, task_id t, group_id g) {
     { labels.group(g) } -> std::convertible_to<std::string_view>;
 };
 
-/// As traces and reports spell them.
+/// The names of collectives in traces and reports.
 [[nodiscard]] constexpr std::string_view name_of(collective_kind kind) noexcept {
     switch (kind) {
         case collective_kind::all_gather:
@@ -46,15 +47,15 @@ concept task_labels = requires(const L& labels, task_id t, group_id g) {
     return "collective";
 }
 
-/// Live bytes from a moment on.
+/// The live bytes from a moment on.
 struct live_amount {
     nanoseconds since;
     bytes live;
     friend constexpr bool operator==(const live_amount&, const live_amount&) = default;
 };
 
-/// The memory of an order over time: the most that is live at each moment at which the lane reaches a task, so that the
-/// maximum is the peak. Ascending in time, neighbours differ. O(V).
+/// The memory of an order over time: at each moment at which the lane reaches a task, the most that is live then, so
+/// that the maximum is the peak. The list ascends in time, and neighbours differ. O(V).
 [[nodiscard]] inline std::vector<live_amount> live_over_time(const task_graph& g, std::span<const task_id> order,
                                                              const simulation& times, const memory_profile& memory) {
     std::vector<live_amount> curve;
@@ -74,13 +75,13 @@ struct live_amount {
     return curve;
 }
 
-/// Collects orders, each with its times and its memory, and gives the trace. Slices: every kernel, every collective on
-/// its channel, every wait with the time that it stalls the lane. A flow leads from each collective to its waits, and a
-/// counter shows the live bytes: at each moment, the most that are live then. Tasks that take no time are left out.
-/// Deterministic; O(V) time and about 200 bytes of text per slice.
+/// Collects orders, each with its times and its memory, and makes the trace. There is a slice for every kernel, for
+/// every collective on its channel, and for every wait with the time that it stalls the lane. A flow leads from each
+/// collective to its waits, and a counter shows the live bytes: at each moment, the most that are live then. Tasks that
+/// take no time are left out. The result is deterministic. O(V) time and about 200 bytes of text per slice.
 class chrome_trace {
 public:
-    /// Appends a process called `title`. All arguments describe the same order of the tasks of `g`.
+    /// Appends a process called `title`. All arguments must describe the same order of the tasks of `g`.
     template <task_labels L>
     void add(std::string_view title, const task_graph& g, std::span<const task_id> order, const simulation& times,
              const memory_profile& memory, const L& labels) {
@@ -121,7 +122,7 @@ public:
         }
     }
 
-    /// The whole trace.
+    /// The whole trace as JSON.
     [[nodiscard]] std::string json() && {
         std::string all = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
         all += out_;
@@ -139,7 +140,7 @@ private:
         out_ += key;
         detail::append_quoted(out_, text);
     }
-    /// Microseconds with three digits after the point: nothing is rounded.
+    /// Microseconds with three digits after the point, so nothing is rounded.
     void add_time(const char* key, nanoseconds t) {
         const std::string fraction = std::to_string(t.count % 1000);
         out_ += key + std::to_string(t.count / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;
@@ -171,8 +172,8 @@ private:
         out_ += '}';
     }
 
-    /// A flow ends at the next slice of its thread, unless it says otherwise: so it stands before the slice of the
-    /// wait, which may be empty.
+    /// A flow ends at the next slice of its thread, unless it says otherwise. It is therefore written before the slice
+    /// of the wait, which may be empty.
     void add_wait(const task_graph& g, task_id t, const simulation& times, std::string_view name,
                   std::string_view start) {
         const nanoseconds reached = times.begin[t] - times.stall[t];

@@ -1,4 +1,4 @@
-// Exposed communication: for how long each collective keeps the lane waiting, and why.
+// Exposed communication: how long each collective keeps the lane waiting, and why.
 #ifndef STRETTO_SCHEDULE_EXPOSURE_HPP
 #define STRETTO_SCHEDULE_EXPOSURE_HPP
 
@@ -13,8 +13,8 @@ namespace stretto {
 
 /// What mainly keeps the lane waiting for a collective.
 enum class exposure_reason : std::uint8_t {
-    hidden,      ///< nothing: it is not exposed
-    dependence,  ///< its inputs came late, and too little work that does not need its result was left to run meanwhile
+    hidden,      ///< nothing does: it is not exposed
+    dependence,  ///< its inputs came late, and too little other work was left to run meanwhile
     channel,     ///< it queued behind `blocker`, another collective of its group
     memory,      ///< other work was ready, but would have exceeded the memory limit
 };
@@ -22,18 +22,17 @@ enum class exposure_reason : std::uint8_t {
 /// One collective of an order. Times count from the start of the step.
 struct collective_exposure {
     task_id start;
-    task_id wait;         ///< its first wait in the order, or no_task
-    nanoseconds exposed;  ///< stalls of the lane in its waits
-    nanoseconds ready;    ///< all it reads has been computed
-    nanoseconds begin;    ///< its channel begins it
-    nanoseconds needed;   ///< the lane reaches its first wait
+    task_id wait;         ///< its first wait in the order; no_task if there is none
+    nanoseconds exposed;  ///< how long the lane stalls in its waits
+    nanoseconds ready;    ///< when everything that it reads has been computed
+    nanoseconds begin;    ///< when its channel begins it
+    nanoseconds needed;   ///< when the lane reaches its first wait
     exposure_reason reason;
-    task_id blocker;  ///< the collective it queued behind on its channel; if it did not queue, what it read last, or
-                      ///< no_task
+    task_id blocker;  ///< what it queued behind; else what it read last, or no_task
 };
 
-/// Explains every collective of `order`, in the order of their starts. `starved`, ascending, lists waits during which
-/// only the memory limit kept kernels back (a scheduler knows them). O(V + E).
+/// Explains every collective of `order`, in the order of their starts. `starved` lists, ascending, the waits during
+/// which only the memory limit kept kernels from running, which a scheduler knows. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<collective_exposure> explain_exposure(const task_graph& g,
                                                                        std::span<const task_id> order,
@@ -55,7 +54,7 @@ template <class = void>
                 }
             }
             task_id& before = previous[g.group[t]];
-            // Queued: all it reads was there, but the channel was busy until it began.
+            // It queued if everything that it reads was there, but the channel was busy until it began.
             const bool queued = before != no_task && s.end(g, before) > ready && s.end(g, before) == s.begin[t];
             entry[t] = static_cast<std::uint32_t>(all.size());
             all.push_back({t, no_task, {}, ready, s.begin[t], {}, exposure_reason::hidden, queued ? before : latest});
@@ -71,7 +70,7 @@ template <class = void>
             const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start &&
                                 g.group[e.blocker] == g.group[e.start] && s.end(g, e.blocker) == e.begin &&
                                 e.begin > e.ready;
-            // Had the channel been free, it would have begun `begin - ready` earlier: is that most of the stall?
+            // If the channel had been free, it would have begun `begin - ready` earlier. Is that most of the stall?
             const bool mostly_queue = queued && (e.begin - e.ready) * 2 >= e.exposed;
             if (std::binary_search(starved.begin(), starved.end(), t)) e.reason = exposure_reason::memory;
             else e.reason = mostly_queue ? exposure_reason::channel : exposure_reason::dependence;

@@ -1,4 +1,4 @@
-// Text as a JSON string.
+// Writes texts as JSON strings.
 #ifndef STRETTO_SCHEDULE_JSON_QUOTE_HPP
 #define STRETTO_SCHEDULE_JSON_QUOTE_HPP
 
@@ -7,7 +7,7 @@
 
 namespace stretto::detail {
 
-/// Appends a UTF-8 text in quotes, escaping what JSON wants escaped and nothing else.
+/// Appends a UTF-8 text in quotes. It escapes what JSON requires to be escaped, and nothing else.
 inline void append_quoted(std::string& to, std::string_view text) {
     constexpr const char* hexadecimal = "0123456789abcdef";
     to += '"';
@@ -26,7 +26,7 @@ inline void append_quoted(std::string& to, std::string_view text) {
     to += '"';
 }
 
-/// Appends `"key":text`, after a comma if something is there already.
+/// Appends `"key":text`, after a comma if there is something already.
 inline void append_member(std::string& to, std::string_view key, std::string_view text) {
     if (!to.empty()) to += ',';
     append_quoted(to, key);

@@ -1,4 +1,4 @@
-// Live bytes of an order: which storages exist when, with aliases and asynchronous readers.
+// The live bytes of an order: which storages exist when, with aliases and asynchronous readers taken into account.
 #ifndef STRETTO_SCHEDULE_MEMORY_HPP
 #define STRETTO_SCHEDULE_MEMORY_HPP
 
@@ -11,15 +11,17 @@
 
 namespace stretto {
 
+/// The memory of an order over its tasks.
 struct memory_profile {
-    bytes peak;               ///< maximum over all tasks of `live`
-    task_id peak_at;          ///< first task, in the order, at which it is reached
-    std::vector<bytes> live;  ///< per position in the order: after that task's allocations, before what it frees
+    bytes peak;               ///< the maximum of `live`
+    task_id peak_at;          ///< the first task, in the order, at which it is reached
+    std::vector<bytes> live;  ///< by position: after the allocations of that task, before what it frees
 };
 
 namespace detail {
 
-/// The peak of `order`, without the bytes per position: those go to see(live), one task after the other.
+/// The peak of `order`. The live bytes at each position are not stored, but passed to see(live), one task after the
+/// other.
 template <class See>
 [[nodiscard]] memory_profile find_peak(const task_graph& g, std::span<const task_id> order, workspace& w, See see) {
     const workspace::scope scratch(w);
@@ -44,9 +46,9 @@ template <class See>
 
 }  // namespace detail
 
-/// A task allocates its results when it is reached; a storage is freed after the last task in `order` that reads,
-/// writes or aliases it, and what a start reads stays until its wait. Inputs are not counted and, like what the output
-/// reads, never freed. Exact; O(V + E).
+/// The live bytes under `order`. A task allocates its results when it is reached. A storage is freed after the last
+/// task in `order` that reads, writes or aliases it, and what a start reads stays until its wait. Inputs are not
+/// counted; like what the output reads, they are never freed. Exact; O(V + E).
 template <class = void>
 [[nodiscard]] inline memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
     detail::workspace w;
@@ -60,16 +62,17 @@ template <class = void>
 /// How many bytes a schedule may have live at its peak: an amount, or a multiple of what the input order needs.
 class memory_budget {
 public:
-    /// An amount; `unlimited_bytes` for no limit.
+    /// An amount; `unlimited_bytes` means no limit.
     constexpr memory_budget(bytes amount) noexcept : amount_(amount) {}
-    /// `factor` times the peak of the input order, rounded down. At 1.0 a schedule needs no byte more than the input.
+    /// `factor` times the peak of the input order, rounded down. With 1.0 a schedule needs no byte more than the input
+    /// order.
     static constexpr memory_budget times_input_peak(double factor) noexcept {
         memory_budget b{bytes{}};
         b.factor_ = factor;
         return b;
     }
 
-    /// The limit in bytes, for a step whose input order has this peak.
+    /// The limit in bytes for a step whose input order has the given peak.
     [[nodiscard]] constexpr bytes limit(bytes input_peak) const noexcept {
         if (factor_ < 0) return amount_;
         if (factor_ == 1) return input_peak;
@@ -79,7 +82,7 @@ public:
 
 private:
     bytes amount_;
-    double factor_ = -1;  // negative: an amount
+    double factor_ = -1;  // negative if the budget is an amount
 };
 
 }  // namespace stretto

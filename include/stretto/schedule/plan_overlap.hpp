@@ -12,28 +12,29 @@
 
 namespace stretto {
 
-/// An order of the caller's vertices and the proof that comes with it. Realise it with transform/reorder.hpp.
+/// An order of the caller's vertices, and the proof that comes with it. transform/reorder.hpp applies it to the IR.
 template <handle V>
 struct overlap_plan {
-    std::vector<V> order;     ///< in which to issue the vertices
-    std::vector<V> vertices;  ///< in program order: task t of the certificate is vertices[t]
+    std::vector<V> order;     ///< the order in which to issue the vertices
+    std::vector<V> vertices;  ///< the vertices in program order: task t of the certificate is vertices[t]
     task_graph tasks;         ///< what was scheduled
-    schedule certificate;     ///< step, bound, gap, memory, and why each collective is exposed
+    schedule certificate;     ///< makespan, bound, gap, memory, and why each collective is exposed
 };
 
 /// Why there is no plan. Positions count in program order.
 struct overlap_error {
     enum class reason {
-        graph,         ///< the view and the model contradict each other: see `graph`
-        memory_limit,  ///< the program order itself exceeds the limit: see `memory`
+        graph,         ///< the view and the model contradict each other; `graph` says how
+        memory_limit,  ///< the program order itself exceeds the limit; `memory` has the figures
     };
     reason why;
     task_graph_error graph = {};
     limit_too_low memory = {};
 };
 
-/// Schedules the step that `view` and `model` describe, in the order of `view.vertices()` to begin with. Never exceeds
-/// the memory limit, never slower than program order, deterministic; see list_schedule for guarantees and cost.
+/// Schedules the step that `view` and `model` describe, beginning with the order of `view.vertices()`. The result never
+/// exceeds the memory limit, is never slower than program order, and is deterministic; list_schedule states guarantees
+/// and cost.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] expected<overlap_plan<vertex_t<G>>, overlap_error> plan_overlap(G view, M model,

@@ -1,4 +1,5 @@
-// The exact clock: what a linear order of tasks does on one compute lane and one channel per process group.
+// The exact clock: when everything happens if tasks run in a linear order on one compute lane and one channel per
+// process group.
 #ifndef STRETTO_SCHEDULE_SIMULATE_HPP
 #define STRETTO_SCHEDULE_SIMULATE_HPP
 
@@ -12,13 +13,13 @@ namespace stretto {
 
 /// When everything happens. All times count from the start of the step.
 struct simulation {
-    nanoseconds step;                ///< the lane and all channels are done
-    nanoseconds exposed;             ///< time the lane spent in waits
-    nanoseconds compute;             ///< time the lane spent in kernels
-    std::vector<nanoseconds> begin;  ///< per task; of a start: when its channel begins it; of a wait: when it returns
-    std::vector<nanoseconds> stall;  ///< per task: what the lane waited in it (0 unless it is a wait)
+    nanoseconds step;                ///< the makespan: when the lane and all channels are done
+    nanoseconds exposed;             ///< time that the lane has spent in waits
+    nanoseconds compute;             ///< time that the lane has spent in kernels
+    std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
+    std::vector<nanoseconds> stall;  ///< by task: how long the lane has stalled in it; 0 unless it is a wait
 
-    /// End of a kernel, or of a collective on its channel.
+    /// The end of a kernel, or of a collective on its channel; for any other task its beginning.
     [[nodiscard]] nanoseconds end(const task_graph& g, task_id t) const {
         const bool takes_time = g.kind[t] == op_kind::compute || g.kind[t] == op_kind::start;
         return takes_time ? begin[t] + g.duration[t] : begin[t];
@@ -27,14 +28,14 @@ struct simulation {
 
 namespace detail {
 
-/// The lane and the channels while tasks run one after the other: the rules of the clock, one task at a time.
+/// The rules of the clock, one task at a time: the lane and the channels while tasks run one after the other.
 template <class = void>
 class stream_clock {
 public:
-    /// `begin`, per task, is filled in as tasks run.
+    /// `begin`, by task, is filled in as tasks run.
     stream_clock(const task_graph& g, std::span<nanoseconds> begin) : g_(g), begin_(begin), channel_free_(g.groups) {}
 
-    /// Runs `t`, whose predecessors all have. Returns what the lane waits in it.
+    /// Runs `t` and returns how long the lane stalls in it. Precondition: all predecessors of `t` have run.
     nanoseconds run(task_id t) {
         nanoseconds stall;
         switch (g_.kind[t]) {
@@ -66,7 +67,7 @@ public:
         return stall;
     }
 
-    /// When all that has run is done.
+    /// When everything that has run so far is done.
     [[nodiscard]] nanoseconds step() const {
         nanoseconds latest = lane_;
         for (nanoseconds free : channel_free_)
@@ -83,7 +84,7 @@ private:
     nanoseconds lane_;
 };
 
-/// The step of an order, where nothing else is asked.
+/// The makespan of an order, where nothing else is asked for.
 template <class = void>
 [[nodiscard]] inline nanoseconds step_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
     const workspace::scope scratch(w);
@@ -94,9 +95,10 @@ template <class = void>
 
 }  // namespace detail
 
-/// Executes `order` (every task once, dependences respected): a kernel occupies the lane; a start begins when the
-/// lane has reached it and its channel is free, and the lane goes on; a wait stalls the lane until its collective has
-/// ended; everything else takes no time. Exact integers; O(V).
+/// Executes `order` by the exact clock. A kernel occupies the lane. A start begins when the lane has reached it and its
+/// channel is free, and the lane goes on at once. A wait stalls the lane until its collective has ended. Everything
+/// else takes no time. The result consists of exact integers. O(V). Precondition: `order` has every task once and
+/// respects dependences.
 template <class = void>
 [[nodiscard]] inline simulation simulate(const task_graph& g, std::span<const task_id> order) {
     simulation s;
@@ -109,7 +111,7 @@ template <class = void>
             s.exposed += stall;
         }
     s.step = clock.step();
-    s.compute = clock.lane() - s.exposed;  // the lane computes or waits
+    s.compute = clock.lane() - s.exposed;  // the lane either computes or waits
     return s;
 }
 

@@ -1,4 +1,5 @@
-// Is an order legal? Checks the facts, not the scheduler: it shares no code with it and uses no derived dependences.
+// Is an order legal? The facts are checked and not the scheduler: no code is shared with it, and no derived dependences
+// are used.
 #ifndef STRETTO_SCHEDULE_VERIFY_HPP
 #define STRETTO_SCHEDULE_VERIFY_HPP
 
@@ -14,14 +15,14 @@
 
 namespace stretto {
 
-/// The first thing wrong with an order. `task` stands at `position`; `other` is the second party.
+/// The first thing that is wrong with an order. `task` stands at `position`; `other` is the second party.
 struct order_violation {
     enum class rule {
         not_a_permutation,      ///< `task` is missing (position = size) or stands twice
         reads_before_producer,  ///< `task` stands before `other`, which produces what it reads, or which it names
         wait_before_start,      ///< the wait `task` stands before its start `other`
-        overtakes_a_write,  ///< `task` stands before `other`; in the input it comes behind, and one writes a storage
-                            ///< both use
+        overtakes_a_write,  ///< `task` stands before `other`, after which it comes in the input; one writes what both
+                            ///< use
         touches_data_in_flight,  ///< `task` reads what collective `other` still writes, or writes what it still reads
         exceeds_memory_limit,    ///< live bytes at `task` exceed the limit
     };
@@ -31,7 +32,7 @@ struct order_violation {
     task_id other;
 };
 
-/// What a legal order achieves.
+/// The figures of a legal order.
 struct order_figures {
     simulation times;
     memory_profile memory;
@@ -39,7 +40,7 @@ struct order_figures {
 
 namespace detail {
 
-/// Storages that a task reads / writes, by its operands and declared effects.
+/// Calls f for the storages that a task reads or writes, by its operands and declared effects.
 template <class F>
 void for_each_read_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.operands[t])
@@ -51,7 +52,7 @@ void for_each_written_storage(const task_graph& g, task_id t, F f) {
         for (value_id s : g.storages[x]) f(s);
 }
 
-/// Uses of every storage that is written, in program order: (task, whether it writes).
+/// A use of a storage that some task writes. Uses are listed in program order.
 struct storage_use {
     task_id task;
     bool writes;
@@ -76,9 +77,10 @@ template <class = void>
 
 }  // namespace detail
 
-/// Checks `order` against what the tasks read, write and alias, and against `limit`; returns its exact times and
-/// memory. The input order of a graph need not be legal itself: data in flight that the *input* already touches is its
-/// business, not the order's. O((V + E) log E), and for every storage written in place the number of its uses.
+/// Checks `order` against what the tasks read, write and alias, and against `limit`. Returns its exact times and
+/// memory, or, as the error, the first violation. The input order of a graph need not be legal itself: if it touches
+/// data in flight already, that is not held against `order`. It takes O((V + E) log E) time, plus the uses of every
+/// storage that is written in place.
 template <class = void>
 [[nodiscard]] inline expected<order_figures, order_violation> verify_order(const task_graph& g,
                                                                            std::span<const task_id> order,
@@ -104,9 +106,10 @@ template <class = void>
             return unexpected(order_violation{rule::wait_before_start, place[t], t, g.launch[t]});
     }
 
-    // Per storage: a reader must stand between the same writers as in the input, and writers must keep their order.
+    // For each storage, a reader must stand between the same writers as in the input, and writers must keep their
+    // order.
     for (const std::vector<detail::storage_use>& uses : detail::uses_of_written_storages(g)) {
-        task_id latest = no_task, latest_writer = no_task;  // standing last in the order, among those seen
+        task_id latest = no_task, latest_writer = no_task;  // last in the order, of those seen
         for (const detail::storage_use& use : uses) {
             const task_id other = use.writes ? latest : latest_writer;
             if (other != no_task && place[other] > place[use.task])
@@ -116,7 +119,7 @@ template <class = void>
         }
     }
 
-    // Replay: which storages do collectives in flight write and read?
+    // The order is replayed to find out which storages collectives in flight write and read.
     auto first_conflict = [&](std::span<const task_id> sequence, auto report) {
         std::vector<std::vector<task_id>> writing(g.allocation.size()), reading(g.allocation.size());
         auto drop = [](std::vector<task_id>& v, task_id x) { std::erase(v, x); };
