@@ -1,4 +1,4 @@
-// What an interpreter is told and what it gives back: options, results, failures, and the comparison of two results.
+// What an interpreter is told and what it returns: options, results, failures, and the comparison of two results.
 #ifndef STRETTO_ATEN_INTERPRETATION_HPP
 #define STRETTO_ATEN_INTERPRETATION_HPP
 
@@ -15,45 +15,47 @@
 
 namespace stretto::aten {
 
-/// What is expected of the types that the program records for its tensors.
+/// How far the results of operators must have the types that the program records for them.
 enum class recorded_types : std::uint8_t {
     ignored,
-    kinds,  ///< element type and number of dimensions hold; other extents are listed in the result
-    exact   ///< and all extents
+    kinds,  ///< element type and number of dimensions must agree; other extents are listed in the result
+    exact   ///< all extents must agree as well
 };
 
+/// How a program is interpreted.
 struct interpreter_options {
     std::size_t ranks = 1;
-    /// By group_id: the groups that all ranks fall into when they use it, as every rank calls its own group by the same
-    /// number. Every rank is in exactly one of them, and their ranks are known; strided_groups() makes regular ones. A
-    /// group_id that is not listed means all ranks in one group.
+    /// By group_id: the groups into which all ranks fall when they use it, because every rank calls its own group by
+    /// the same number. Every rank is in exactly one of them, and their ranks are known; strided_groups() makes regular
+    /// ones. A group_id that is not listed stands for all ranks in one group.
     std::vector<process_groups> groups = {};
     recorded_types recorded = recorded_types::kinds;
-    /// Round what every operator makes to what its element type can hold; otherwise every float is a double.
+    /// Rounds what every operator makes to what its element type can hold; otherwise every float is a double.
     bool round = false;
-    /// The positions that a topk gives are replaced by ones that name every position equally often.
+    /// Replaces the positions that a topk returns by ones that name every position equally often.
     bool balanced_routing = false;
-    bool keep_everything = false;  ///< keep the value of every vertex in the result
+    bool keep_everything = false;  ///< keeps the value of every vertex in the result
 };
 
-/// A value that goes in or comes out.
+/// A value that goes into a program or comes out of it.
 struct interpreted_entry {
-    std::size_t vertex = 0;  ///< index of the vertex that makes it
+    std::size_t vertex = 0;  ///< the index of the vertex that makes it
     std::string name;
-    bool written = false;  ///< of an input: some rank wrote it in place
+    bool written = false;  ///< for an input: whether some rank has written it in place
     std::vector<interpreted_value> by_rank;
 };
 
+/// What a run has computed.
 struct interpretation {
     /// What the output vertices read, in order.
     std::vector<interpreted_entry> outputs;
-    /// Every input as the program leaves it, in program order.
+    /// Every input as the program has left it, in program order.
     std::vector<interpreted_entry> inputs;
     /// With keep_everything: values[index of a vertex][which of its results][rank]. What a collective makes is in
     /// flight there.
     std::vector<std::vector<std::vector<interpreted_value>>> values;
 
-    /// Results whose extents are not those that the program records, in program order.
+    /// The results whose extents are not those that the program records, in program order.
     struct other_extent {
         std::size_t vertex = 0, rank = 0, result = 0, component = 0;
         std::vector<std::int64_t> shape;
@@ -63,13 +65,13 @@ struct interpretation {
 
 /// Where a program could not go on, and why.
 struct interpretation_failure {
-    std::size_t vertex = 0;  ///< its index
+    std::size_t vertex = 0;  ///< the index of the vertex
     std::string name;        ///< what the models call it, or its index
     std::string operation;
     std::size_t rank = 0;
     std::string cause;
     std::string hint;
-    /// What the vertex read: index of its producer, and its name with what it was on that rank.
+    /// What the vertex read: the index of the producer, and its name with what it was on that rank.
     std::vector<std::pair<std::size_t, std::string>> operands = {};
 
     [[nodiscard]] std::string message() const {
@@ -80,11 +82,11 @@ struct interpretation_failure {
     }
 };
 
-/// The first place where two runs of what should be one program part.
+/// The first place where two runs differ that should be of one program.
 struct interpretation_difference {
     std::string where;  ///< "output 3 (wait_tensor_7)", "input 5 (load)"
     std::size_t rank = 0;
-    std::int64_t position = -1;  ///< of the element, in row-major order; -1: they differ as a whole
+    std::int64_t position = -1;  ///< of the element, in row-major order; -1 if they differ as a whole
     std::string one, other;      ///< the elements, or the types
 
     [[nodiscard]] std::string message() const {
@@ -117,7 +119,7 @@ std::string type_text(const interpreted_value& v) {
     for (const tensor& t : v.tensors) text += (text.empty() ? "" : " ") + text_of(t);
     return text;
 }
-/// True if the two differ, with the place in `d`.
+/// Whether two entries differ; `d` then says where.
 template <class = void>
 bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretation_difference& d) {
     for (std::size_t rank = 0; rank < a.by_rank.size(); ++rank) {
@@ -143,8 +145,8 @@ bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretati
 
 }  // namespace detail
 
-/// Compares outputs and inputs of two runs, by position, bit by bit (two that are not a number are the same). Gives
-/// nothing, as a list without elements, or the first difference. O(elements).
+/// Compares outputs and inputs of two runs by position, bit by bit; two elements that are not a number count as the
+/// same. Returns the first difference as a list of one, or an empty list. O(elements).
 template <class = void>
 [[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
     interpretation_difference d;

@@ -1,6 +1,5 @@
-// Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib.
-// Whatever is wrong with a file ends in one diagnostic; see detail/capture_check.hpp for what is checked beyond the
-// fields.
+// Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib. Whatever
+// is wrong with a file ends in one diagnostic; detail/capture_check.hpp says what is checked beyond the fields.
 #ifndef STRETTO_CAPTURE_CAPTURE_READER_HPP
 #define STRETTO_CAPTURE_CAPTURE_READER_HPP
 
@@ -26,14 +25,16 @@
 
 namespace stretto {
 
+/// How large a capture may be before it is refused.
 struct capture_limits {
     file_limits file = {};
     std::uint32_t max_nodes = std::uint32_t{1} << 31;
-    std::size_t max_fields = 64;  ///< of one JSON object that is not interpreted in full
+    std::size_t max_fields = 64;  ///< for one JSON object that is not interpreted in full
 };
 
 namespace detail {
 
+/// Reads one text into a capture_builder.
 class capture_parser {
 public:
     capture_parser(std::string padded_text, std::size_t length, const capture_limits& limits)
@@ -87,7 +88,7 @@ private:
         return true;
     }
 
-    /// A member that is kept and written back, but not understood.
+    /// Keeps a member that is written back but not understood.
     bool read_other(std::string_view key, value v, std::string& members, std::vector<std::string_view>& known) {
         if (std::find(known.begin(), known.end(), key) != known.end()) return seen_keys::repeated(json_);
         if (known.size() == limits_.max_fields) return seen_keys::too_many(json_, limits_.max_fields);
@@ -236,8 +237,9 @@ private:
 
 }  // namespace detail
 
-/// The step in a JSON text. `file_name` appears in diagnostics only. Time: O(text + E + V log V); several hundred
-/// megabytes of text a second. Memory: the text, 4 bytes for each of its tokens while it is read, and the capture.
+/// Reads the step in a JSON text. `file_name` appears only in diagnostics. It takes O(text + E + V log V) time, at
+/// several hundred megabytes of text per second, and the memory of the text, 4 bytes for each of its tokens while it is
+/// read, and the capture.
 inline expected<capture, diagnostic> parse_capture(std::string text, std::string_view file_name,
                                                    const capture_limits& limits = {}) {
     const std::size_t length = text.size();
@@ -253,7 +255,8 @@ inline expected<capture, diagnostic> parse_capture(std::string text, std::string
     return c;
 }
 
-/// The step in a file; gzipped or not is told by its first bytes, "-" is standard input. Otherwise as above.
+/// Reads the step in a file. Its first bytes say whether it is gzipped; "-" is standard input. In all else it is like
+/// parse_capture.
 inline expected<capture, diagnostic> read_capture(const std::string& path, const capture_limits& limits = {}) {
     expected<std::string, diagnostic> text = read_text(path, limits.file);
     if (!text) return unexpected(text.error());

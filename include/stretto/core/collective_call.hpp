@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// How a collective folds what the ranks give.
+/// How a collective folds what the ranks contribute.
 enum class reduction_kind : std::uint8_t {
     none,  ///< it only moves data
     sum,
@@ -21,14 +21,14 @@ enum class reduction_kind : std::uint8_t {
     max,
     min,
     product,
-    unknown,  ///< it folds in a way that the model does not tell: two such calls need not be alike
+    unknown,  ///< it folds in a way that the model does not tell; two such calls need not be alike
 };
 
-/// How many rows go to, or come from, one rank of an all-to-all.
+/// How many rows go to one rank of an all-to-all, or come from it.
 struct split_size {
     enum class form : std::uint8_t {
         given,     ///< `value` rows
-        measured,  ///< known when the step runs: operand `value` of the start holds the number
+        measured,  ///< it is known when the step runs: operand `value` of the start holds it
         symbolic,  ///< a symbolic extent: `value` is its number in a list of the caller's, or -1
     };
     form what = form::given;
@@ -41,17 +41,17 @@ struct split_size {
 struct collective_call {
     collective_kind kind = collective_kind::other;
     reduction_kind reduction = reduction_kind::unknown;
-    element_type element = element_type::other;  ///< of what is sent; `other` where it is not known
-    /// Of an all-to-all, rows that this rank sends to each rank and receives from each, in the order of the group;
-    /// empty for equal shares, and for every other collective.
+    element_type element = element_type::other;  ///< the type of what is sent; `other` if it is not known
+    /// For an all-to-all, the rows that this rank sends to each rank and receives from each, in the order of the group.
+    /// They are empty for equal shares, and for every other collective.
     std::span<const split_size> input_sizes = {};
     std::span<const split_size> output_sizes = {};
-    /// Names the collective of the program that this is, the same on every rank and before and after a transform; 0 for
-    /// none. Parts of one collective have its id and differ in `chunk`.
+    /// Names the collective of the program that this is: the same on every rank, and before and after a transform; 0
+    /// for none. The parts of one collective have the same id and differ in `chunk`.
     std::uint64_t logical_id = 0;
     std::uint32_t chunk = 0;
 
-    /// Equal in every member, size by size.
+    /// Calls are equal if every member is, size by size.
     friend constexpr bool operator==(const collective_call& a, const collective_call& b) noexcept {
         return a.kind == b.kind && a.reduction == b.reduction && a.element == b.element &&
                a.logical_id == b.logical_id && a.chunk == b.chunk && same(a.input_sizes, b.input_sizes) &&
@@ -67,18 +67,18 @@ private:
     }
 };
 
-/// Whether a collective of that kind folds data.
+/// Whether a collective of this kind folds data.
 [[nodiscard]] constexpr bool reduces(collective_kind kind) noexcept {
     return kind != collective_kind::all_gather && kind != collective_kind::all_to_all;
 }
 
-/// An op model that tells the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
+/// An op model that knows the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
 template <class M, class G>
 concept calling_op_model = op_model<M, G> && requires(const M& m, const typename G::vertex_type v) {
     { m.call(v) } -> std::convertible_to<collective_call>;
 };
 
-/// The call of the start `v`. A model without `call` tells the kind and whether it folds, and nothing else.
+/// The call of the start `v`. For a model without `call` it has the kind and whether data is folded, and nothing else.
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_call call_of(const M& model, vertex_t<G> v) {
     if constexpr (calling_op_model<M, G>) {

@@ -6,7 +6,7 @@
 
 namespace stretto {
 
-/// What the elements of a tensor are.
+/// The type of the elements of a tensor.
 enum class element_type : std::uint8_t {
     f16,
     bf16,
@@ -23,7 +23,7 @@ enum class element_type : std::uint8_t {
     other
 };
 
-/// Bytes of one element; 0 for `other`.
+/// The size of one element in bytes; 0 for `other`.
 [[nodiscard]] constexpr std::int64_t size_of(element_type e) noexcept {
     switch (e) {
         case element_type::i8:

@@ -1,4 +1,4 @@
-// A list of process groups that owns the ranks they refer to, and what makes such a list well formed.
+// A list of process groups that owns their ranks, and the check that such a list is well formed.
 #ifndef STRETTO_CORE_PROCESS_GROUPS_HPP
 #define STRETTO_CORE_PROCESS_GROUPS_HPP
 
@@ -14,22 +14,23 @@
 
 namespace stretto {
 
-/// Groups by id, with their ranks. A group_model; what `group_at` gives refers to ranks in here and is valid until the
-/// next `add`.
+/// Groups by id, with their ranks. It is a group_model; what `group_at` returns refers to ranks in this object and is
+/// valid until the next `add`.
 class process_groups {
 public:
-    /// Adds a group like `g` as the last one, with a copy of its ranks, and gives its id; `g.id` is not read. Amortised
-    /// O(size).
+    /// Adds a group like `g` as the last one, with a copy of its ranks, and returns its id; `g.id` is not read.
+    /// Amortised O(size).
     group_id add(const process_group& g) {
         const auto id = static_cast<group_id>(groups_.size());
-        const std::vector<rank_id> ranks(g.ranks.begin(), g.ranks.end());  // they may lie in here
+        const std::vector<rank_id> ranks(g.ranks.begin(), g.ranks.end());  // they may lie in this object
         groups_.push_back(g);
         groups_.back().id = id;
         groups_.back().ranks = {};
         ranks_.push_row(ranks);
         return id;
     }
-    /// Adds a further communicator with the ranks of group `original`: same order, same place, same priority.
+    /// Adds a further communicator for the ranks of group `original`, with the same order, the same nodes and the same
+    /// priority.
     group_id duplicate(group_id original) {
         process_group g = group_at(original);
         g.duplicate_of = original;
@@ -37,7 +38,7 @@ public:
     }
 
     [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
-    /// Requires `id < group_count()`. O(1).
+    /// The group of this id. O(1). Precondition: `id < group_count()`.
     [[nodiscard]] process_group group_at(group_id id) const {
         STRETTO_ASSERT(id < groups_.size(), "there is no process group of that number");
         process_group g = groups_[id];
@@ -52,8 +53,8 @@ private:
     index_lists ranks_;                  // by group
 };
 
-/// How `world` ranks fall into groups of one communicator: `size` ranks each, `stride` apart. With 8 ranks, (4, 1) is
-/// 0123 4567 and (4, 2) is 0246 1357. Requires that size * stride is not 0 and divides `world`.
+/// The groups of one communicator into which `world` ranks fall, with `size` ranks each that are `stride` apart. With 8
+/// ranks, (4, 1) is 0123 4567 and (4, 2) is 0246 1357. Precondition: size * stride is not 0 and divides `world`.
 [[nodiscard]] inline process_groups strided_groups(std::size_t world, std::size_t size, std::size_t stride = 1) {
     const std::size_t block = size * stride;
     STRETTO_ASSERT(block != 0 && world % block == 0, "groups of so many ranks, so far apart, do not divide all ranks");
@@ -67,7 +68,7 @@ private:
     return made;
 }
 
-/// The first thing wrong with a list of groups.
+/// The first thing that is wrong with a list of groups.
 struct group_fault {
     enum class reason : std::uint8_t {
         no_rank,                    ///< `group` has fewer than one rank
@@ -82,8 +83,9 @@ struct group_fault {
     rank_id rank = 0;
 };
 
-/// Looks at every group of a list, in the order of their ids: ranks are distinct and as many as the size says, and a
-/// duplicate stands behind its original and agrees with it. O(all ranks * log of the largest group).
+/// Checks every group of a list, in the order of their ids: ranks are distinct and as many as the size says, and a
+/// duplicate comes after its original and agrees with it. Returns nothing if all is well. O(all ranks * log of the
+/// largest group).
 template <group_model M>
 [[nodiscard]] std::optional<group_fault> first_fault(const M& groups) {
     using why = group_fault::reason;

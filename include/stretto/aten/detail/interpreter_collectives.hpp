@@ -1,5 +1,5 @@
-// Collectives: what the ranks of one process group give and get. Data moves at the launch; that nobody looks at it
-// before the wait is seen to elsewhere.
+// Collectives: what the ranks of one process group give and get. Data moves at the launch; the interpreter itself sees
+// to it that nobody looks at it before the wait.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 
@@ -21,7 +21,7 @@
 
 namespace stretto::aten::detail {
 
-/// Why groups do not hold every rank once; no cause if they do.
+/// Why the groups do not hold every rank exactly once; there is no cause if they do.
 struct group_complaint {
     std::size_t rank = 0;
     std::string cause;
@@ -40,7 +40,7 @@ group_complaint complaint_about(const process_groups& groups, std::size_t ranks)
     return {};
 }
 
-/// Elements of all ranks, folded in the order of the ranks.
+/// The elements of all ranks, folded in the order of the ranks.
 template <class = void>
 tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
     const bool sum = how == "sum" || how == "avg";
@@ -70,7 +70,7 @@ tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_vi
     return made;
 }
 
-/// Rows that a rank says it sends to, or expects from, every rank; equal shares if it says nothing.
+/// The rows that a rank says it sends to, or expects from, every rank; equal shares if it says nothing.
 template <class = void>
 extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows, std::size_t ranks) {
     extents sizes = c.integers(k, name);
@@ -82,6 +82,7 @@ extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, st
         if (s < 0) c.fail("a negative number of rows in " + text_of(sizes));
     return sizes;
 }
+/// Exchanges rows among the ranks of a group. The call fails if the split sizes of two ranks disagree.
 template <class = void>
 void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
     const std::size_t n = calls.size();
@@ -114,7 +115,7 @@ void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> s
     }
 }
 
-/// Runs one collective among the ranks of one group. `name` without its namespace and overload.
+/// Runs one collective among the ranks of one group. `name` is the operator without its namespace and overload.
 template <class = void>
 void run_collective(std::string_view name, std::span<operator_call* const> calls) {
     const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
@@ -155,7 +156,7 @@ void run_collective(std::string_view name, std::span<operator_call* const> calls
     }
 }
 
-/// "_c10d_functional.all_reduce.default" -> "all_reduce"; empty if it is no collective that run_collective() knows.
+/// "_c10d_functional.all_reduce.default" -> "all_reduce"; empty if run_collective() does not know the operator.
 template <class = void>
 std::string_view collective_name(std::string_view operation) {
     constexpr std::string_view prefix = "_c10d_functional.", suffix = ".default";

@@ -1,5 +1,5 @@
-// Merged collectives: are members alike, is the bucket paid for, and do their old waits wait for it? What goes into
-// it is plan_packs.hpp's.
+// Checks merged collectives: are their members alike, is the bucket paid for, and do the old waits wait for it?
+// plan_packs.hpp checks what goes into it.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
 
@@ -18,11 +18,12 @@
 
 namespace stretto::detail {
 
+/// The checks of buckets during one scan of the plan.
 class plan_buckets {
 public:
     explicit plan_buckets(plan_match& match) : m_(match), routes_(match.plan.size()), unpacked_(match.plan.size()) {}
 
-    /// Node v of the plan, in program order.
+    /// Checks node v of the plan. Nodes must be passed in program order.
     void check(new_id v) {
         if (m_.plan.kind(v) == op_kind::start) check_group(v);
         if (m_.role[v] == plan_role::bucket_start) check_bucket(m_.buckets[m_.bucket_at[v]]);
@@ -30,14 +31,14 @@ public:
         if (m_.role[v] == plan_role::survivor) check_member_wait(m_.old_of[v], v);
     }
 
-    /// Behind the scan: what each unpack had to copy is known by now.
+    /// Checks unpacks, after the scan, when it is known what each had to copy.
     void check_unpacks() {
         for (new_id v = 0; v < m_.plan.size(); ++v)
             if (m_.role[v] == plan_role::unpack) check_unpack(v);
     }
 
 private:
-    /// How data of a bucket came to a node: through that unpack, or none.
+    /// How data of a bucket has come to a node: through this unpack, or through none.
     struct route {
         std::uint32_t bucket;
         new_id unpack;
@@ -48,8 +49,8 @@ private:
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
     }
 
-    /// A collective stays on its group, or moves to a group that the step does not have: to one that says it is a
-    /// duplicate of that group, or, if it says nothing, one that all its collectives came to from one group.
+    /// A collective must stay on its group, or move to a group that the step does not have: either to one that says it
+    /// is a duplicate of that group, or, if it says nothing, to one whose collectives all come from the same group.
     void check_group(new_id v) {
         const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
                          : m_.role[v] == plan_role::clone  ? m_.origin[v]
@@ -84,7 +85,7 @@ private:
     void check_bucket(const plan_bucket& b) {
         const capture& step = m_.step;
         const new_id v = b.start;
-        if (b.members.empty()) return;  // said already
+        if (b.members.empty()) return;  // this has been reported already
         const old_id first = b.members[0];
         bytes sent, received;
         nanoseconds slowest;
@@ -103,7 +104,8 @@ private:
             add(plan_rule::payload_wrong, v, "",
                 "sends " + count(m_.plan.payload(v)) + ", its members together " + count(sent),
                 "the payload of a bucket is the sum of its members'");
-        // Launched at once or merged, members share the wire: none gets faster than alone, or than the table's best.
+        // Launched at once or merged, members share the wire: none becomes faster than it is alone, or than the table's
+        // best.
         const auto table = price_of_collective(step, step.group(first), step.collective(first), m_.plan.payload(v));
         const auto alone = static_cast<double>(slowest.count);
         const double price = !table ? alone : b.coalesced ? std::min(*table, alone) : *table;
@@ -134,7 +136,7 @@ private:
             differ("which is another collective" + others);
         else if (step.group(m) != step.group(first)) differ("which is on another group" + others);
         else if (!step.writes(m).empty() || step.allocation(m).count == 0) differ("which fills a buffer of others");
-        else if (step.collective(m) == collective_kind::all_gather) return;  // copies bytes, whatever they mean
+        else if (step.collective(m) == collective_kind::all_gather) return;  // it copies bytes, whatever they mean
         else if (types_of(m) != types_of(first)) differ("which has another type" + others);
         else if (step.collective(m) != collective_kind::all_to_all &&
                  (!same_json(step.field(m, "args"), step.field(first, "args")) ||
@@ -150,7 +152,7 @@ private:
     }
     bytes result_size(old_id m) { return std::max(m_.step.allocation(m), size_of_results(m_.step_fields, m)); }
 
-    /// What the results of a bucket may fill: what it allocates, or its pack did.
+    /// The storage that the results of a bucket may fill: what it allocates, or what its pack has allocated.
     [[nodiscard]] bytes own_storage(const plan_bucket& b) const {
         bytes total;
         for (new_id s : m_.plan_storages[b.start])
@@ -170,7 +172,7 @@ private:
             }
     }
 
-    /// u was a wait: if its collective is in a bucket now, v must be a view of what that bucket brought.
+    /// u was a wait. If its collective is in a bucket now, v must be a view of what that bucket has brought.
     void check_member_wait(old_id u, new_id v) {
         const std::optional<old_id> member = m_.step.launch_of(u);
         if (!member || m_.bucket_of[*member] == nobody) return;
@@ -211,10 +213,10 @@ private:
     }
 
     plan_match& m_;
-    std::map<group_id, group_id> duplicate_of_;  // new group -> the group of the step that its collectives are from
-    std::vector<std::vector<route>> routes_;     // per node of the plan
-    std::vector<bytes> unpacked_;                // per unpack: results of members that were read through it
-    std::map<old_id, new_id> unpacked_for_;      // member -> unpack its results were counted at
+    std::map<group_id, group_id> duplicate_of_;  // by new group: the group of the step that its collectives come from
+    std::vector<std::vector<route>> routes_;     // by node of the plan
+    std::vector<bytes> unpacked_;                // by unpack: results of members that have been read through it
+    std::map<old_id, new_id> unpacked_for_;      // by member: the unpack at which its results were counted
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// What new nodes of a plan must cost at least, by the costs of the step. Prices are exact or rounded in doubles; a
+// What new nodes of a plan must cost at least, by the costs of the step. Prices are computed in doubles, so a
 // nanosecond of rounding is forgiven.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
@@ -21,7 +21,7 @@ inline std::int64_t width_of(std::string_view dtype) noexcept {
     return 1;
 }
 
-/// Bytes of all tensors that v produces, by shape and type; saturates.
+/// The size of all tensors that v produces in bytes, by shape and type; it saturates.
 inline bytes size_of_results(capture_fields& fields, std::uint32_t v) {
     double total = 0;
     for (const capture_tensor& tensor : fields.outputs(v)) {
@@ -32,22 +32,22 @@ inline bytes size_of_results(capture_fields& fields, std::uint32_t v) {
     return total < 4e18 ? bytes{static_cast<std::int64_t>(total)} : bytes{INT64_MAX / 2};
 }
 
-/// Is a duration less than a price? Both sides round.
+/// Whether a duration is less than a price, allowing for rounding.
 inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
 
-/// A kernel that reads and writes that many bytes together, in nanoseconds.
+/// The price of a kernel that reads and writes so many bytes together, in nanoseconds.
 inline double price_of_moving(const capture_costs& costs, bytes moved) noexcept {
     constexpr double nanoseconds_per_second = 1e9;
     return static_cast<double>(costs.launch.count) +
            static_cast<double>(moved.count) / costs.memory_bytes_per_second * nanoseconds_per_second;
 }
-/// A kernel that copies: every byte is read and written.
+/// The price of a kernel that copies: every byte is read and written.
 inline double price_of_copy(const capture_costs& costs, bytes copied) noexcept {
     return price_of_moving(costs, copied + copied);
 }
 
-/// The table's duration: constant up to the first point, then linear, past the last point with the last slope.
-/// Nothing if the step has no table for that collective on that group.
+/// The duration that the table gives, in nanoseconds: constant up to the first point, linear from there, and beyond the
+/// last point with the last slope. Nothing if the step has no table for that collective on that group.
 inline std::optional<double> price_of_collective(const capture& step, group_id group, collective_kind collective,
                                                  bytes payload) {
     const collective_cost_table* const table = step.cost_table(group, collective);
