@@ -1,8 +1,8 @@
 // A captured training step (stretto-graph, version 1) in memory: what every node is, reads, costs and allocates, and
-// the rest of its JSON as text. Immutable, always well formed: only read_capture(), parse_capture() and
+// the rest of its JSON as text. It is immutable and always well formed: only read_capture(), parse_capture() and
 // capture_builder make one, and they check everything that the accessors below promise.
 //
-// One buffer owns all text; names and fields are slices of it. One record per node, and one flat pool of node
+// One buffer owns all text; names and fields are slices of it. There is one record per node, and one flat pool of node
 // numbers for each of inputs, aliases, writes and readers. A node is named by its position in program order.
 #ifndef STRETTO_CAPTURE_CAPTURE_HPP
 #define STRETTO_CAPTURE_CAPTURE_HPP
@@ -34,17 +34,18 @@ struct json_field {
     friend bool operator==(const json_field&, const json_field&) = default;
 };
 
-/// What a file says of a process group, which capture::group_at() gives as a `process_group`.
+/// What a file says about a process group; capture::group_at() returns it as a `process_group`.
 struct capture_group {
     std::string name;
-    std::int64_t size = 1;             ///< number of ranks
-    std::string fields = {};           ///< further members of its JSON object, such as `"desc":"mesh_ep"`, or empty
-    std::vector<rank_id> ranks = {};   ///< in their order in the group; empty where the file does not list them
+    std::int64_t size = 1;             ///< the number of ranks
+    std::string fields = {};           ///< further members of its JSON object, such as `"desc":"mesh_ep"`; may be empty
+    std::vector<rank_id> ranks = {};   ///< in their order in the group; empty if the file does not list them
     group_id duplicate_of = no_group;  ///< the group, before this one, of which it is a further communicator
     friend bool operator==(const capture_group&, const capture_group&) = default;
 };
 
-/// The durations of one collective on the group of that name; payloads ascend strictly. Not empty.
+/// The durations of one collective on the group of that name. Payloads ascend strictly, and there is at least one
+/// point.
 struct collective_cost_table {
     std::string group;
     collective_kind collective = collective_kind::other;
@@ -52,16 +53,16 @@ struct collective_cost_table {
     friend bool operator==(const collective_cost_table&, const collective_cost_table&) = default;
 };
 
-/// The machine that durations were made for.
+/// The machine for which durations were made.
 struct capture_costs {
-    double memory_bytes_per_second = 1e12;  ///< positive, finite
-    nanoseconds launch;                     ///< of one kernel
+    double memory_bytes_per_second = 1e12;  ///< positive and finite
+    nanoseconds launch;                     ///< the launch of one kernel
     std::vector<collective_cost_table> collectives;
-    std::string fields;  ///< further members of its JSON object, or empty
+    std::string fields;  ///< further members of its JSON object; may be empty
     friend bool operator==(const capture_costs&, const capture_costs&) = default;
 };
 
-/// A symbolic extent and the value that shapes, bytes and durations were computed with.
+/// A symbolic extent, and the value with which shapes, bytes and durations were computed.
 struct capture_symbol {
     std::string name;
     std::int64_t value = 0;
@@ -70,7 +71,7 @@ struct capture_symbol {
 
 namespace detail {
 
-/// A piece of the text of a capture. An offset and not a pointer, so that captures can be copied and moved.
+/// A piece of the text of a capture. It is an offset and not a pointer, so that captures can be copied and moved.
 struct text_slice {
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
@@ -81,6 +82,7 @@ struct field_slices {
     text_slice text;
 };
 
+/// What is stored for a node besides its references to others.
 struct capture_record {
     text_slice name;
     text_slice op;
@@ -94,12 +96,12 @@ struct capture_record {
     std::uint32_t first_field = 0, last_field = 0;
 };
 
-/// As files spell them, in the order of the enumerators.
+/// The names in files, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 6> kind_names = {"input", "compute", "view", "start", "wait", "output"};
 inline constexpr std::array<std::string_view, 4> collective_names = {"all_gather", "reduce_scatter", "all_reduce",
                                                                      "all_to_all"};
 
-/// Equal names are neighbours in the order of (hash, name, position).
+/// An entry of the table of names, which is sorted by (hash, name, position), so that equal names are neighbours.
 struct hashed_name {
     std::uint64_t hash = 0;
     std::uint32_t node = 0;
@@ -113,9 +115,9 @@ inline std::uint64_t hash_of(std::string_view name) noexcept {
 
 }  // namespace detail
 
-/// A captured step. Everything is in program order, and a node only names nodes before it.
-/// Space: the text of the file, about 100 bytes a node, 4 to 8 bytes a reference. Accessors cost O(1) unless they say
-/// otherwise; spans and string views live as long as the capture is neither destroyed nor assigned to.
+/// A captured step. Everything is in program order, and a node only names nodes before it. It takes the text of the
+/// file, about 100 bytes per node, and 4 to 8 bytes per reference. Accessors take O(1) unless they say otherwise. Spans
+/// and string views are valid until the capture is destroyed or assigned to.
 class capture {
 public:
     using node_id = std::uint32_t;
@@ -123,16 +125,16 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
     [[nodiscard]] std::string_view name() const noexcept { return name_; }
     [[nodiscard]] std::span<const capture_group> groups() const noexcept { return groups_; }
-    /// The number of groups, and the group of that id: with its ranks where the file lists them. A capture is a
-    /// group_model.
+    /// A capture is a group_model: the number of groups, and the group of that id, with its ranks if the file lists
+    /// them.
     [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
     [[nodiscard]] process_group group_at(group_id id) const noexcept {
         STRETTO_ASSERT(id < groups_.size(), "there is no group of that number in this capture");
         const capture_group& g = groups_[id];
         return {.size = g.size, .id = id, .ranks = g.ranks, .duplicate_of = g.duplicate_of};
     }
-    /// The costs of a collective on a group, or nothing where the file has none. What a duplicate does not have under
-    /// its own name, it takes from the group that it duplicates. Time: number of tables.
+    /// The costs of a collective on a group, or null if the file has none. A duplicate takes what it does not have
+    /// under its own name from the group that it duplicates. O(number of tables).
     [[nodiscard]] const collective_cost_table* cost_table(group_id id, collective_kind collective) const noexcept {
         for (; id != no_group; id = groups_[id].duplicate_of)
             for (const collective_cost_table& t : costs_.collectives)
@@ -141,40 +143,41 @@ public:
     }
     [[nodiscard]] const capture_costs& costs() const noexcept { return costs_; }
     [[nodiscard]] std::span<const capture_symbol> symbols() const noexcept { return symbols_; }
-    /// Further members of the whole JSON object, `"key":value` with commas between them, or empty.
+    /// Further members of the whole JSON object, `"key":value` with commas between them; may be empty.
     [[nodiscard]] std::string_view fields() const noexcept { return fields_; }
 
     [[nodiscard]] std::string_view name(node_id v) const noexcept { return text(record(v).name); }
     [[nodiscard]] std::string_view op(node_id v) const noexcept { return text(record(v).op); }
     [[nodiscard]] op_kind kind(node_id v) const noexcept { return record(v).kind; }
-    /// Of the kernel, or of the collective on its channel. Never negative; all of them together fit in 64 bits.
+    /// The duration of the kernel, or of the collective on its channel. It is never negative, and all durations
+    /// together fit in 64 bits.
     [[nodiscard]] nanoseconds duration(node_id v) const noexcept { return record(v).duration; }
-    /// Storage that the node allocates. Never negative; all of it together fits in 64 bits.
+    /// The storage that the node allocates. It is never negative, and all of it together fits in 64 bits.
     [[nodiscard]] bytes allocation(node_id v) const noexcept { return record(v).allocation; }
-    /// Of a start: which collective (never `other`), on which group (below groups().size()), with how many bytes of
-    /// this rank's input. Of another node: `other`, 0 and 0.
+    /// For a start: which collective (never `other`), on which group (below groups().size()), and how many bytes of
+    /// this rank's input. For any other node: `other`, 0 and 0.
     [[nodiscard]] collective_kind collective(node_id v) const noexcept { return record(v).collective; }
     [[nodiscard]] group_id group(node_id v) const noexcept { return record(v).group; }
     [[nodiscard]] bytes payload(node_id v) const noexcept { return record(v).payload; }
 
-    /// The distinct nodes that v reads, in the order that "%k" in its arguments refers to.
+    /// The different nodes that v reads, in the order to which "%k" in its arguments refers.
     [[nodiscard]] std::span<const node_id> inputs(node_id v) const noexcept { return inputs_[v]; }
-    /// The distinct nodes whose storage v shares.
+    /// The different nodes whose storage v shares.
     [[nodiscard]] std::span<const node_id> aliases(node_id v) const noexcept { return aliases_[v]; }
-    /// The distinct nodes whose storage v writes.
+    /// The different nodes whose storage v writes.
     [[nodiscard]] std::span<const node_id> writes(node_id v) const noexcept { return writes_[v]; }
-    /// The distinct nodes that read v, ascending.
+    /// The different nodes that read v, ascending.
     [[nodiscard]] std::span<const node_id> readers(node_id v) const noexcept { return readers_[v]; }
 
-    /// The start that a wait waits for: the first node it reads, if that is a start, and nothing otherwise. For a node
-    /// that is no wait, nothing.
+    /// The start that a wait waits for: the first node that it reads, if that is a start. Nothing for any other wait,
+    /// and for a node that is no wait.
     [[nodiscard]] std::optional<node_id> launch_of(node_id w) const noexcept {
         const std::span<const node_id> read = inputs(w);
         if (kind(w) != op_kind::wait || read.empty() || kind(read[0]) != op_kind::start) return std::nullopt;
         return read[0];
     }
 
-    /// What v produces, as JSON text: a list of {"shape":[...],"dtype":"..."}; capture_fields.hpp takes it apart.
+    /// The results of v as JSON text: a list of {"shape":[...],"dtype":"..."}, which capture_fields.hpp takes apart.
     [[nodiscard]] std::string_view outputs(node_id v) const noexcept { return text(record(v).outputs); }
     /// The members of the node's JSON object that are not interpreted (args, kwargs, fqn, ...), in the order of the
     /// file.
@@ -183,14 +186,14 @@ public:
         const detail::field_slices f = slices(v)[i];
         return {text(f.key), text(f.text)};
     }
-    /// The value of the field of that key, as JSON text; nothing if v has no such field. Time: its number of fields.
+    /// The value of the field with that key, as JSON text; nothing if v has no such field. O(number of its fields).
     [[nodiscard]] std::optional<std::string_view> field(node_id v, std::string_view key) const noexcept {
         for (const detail::field_slices& f : slices(v))
             if (text(f.key) == key) return text(f.text);
         return std::nullopt;
     }
 
-    /// The node of that name. Time: O(log V).
+    /// The node with that name. O(log V).
     [[nodiscard]] std::optional<node_id> find(std::string_view wanted) const noexcept {
         const std::uint64_t h = detail::hash_of(wanted);
         auto at = std::lower_bound(by_name_.begin(), by_name_.end(), h,
@@ -200,7 +203,8 @@ public:
         return std::nullopt;
     }
 
-    /// Same step: equal nodes in equal order with equal fields. Order and spelling of uninterpreted fields count.
+    /// Two captures are equal if they have equal nodes in equal order with equal fields. The order and the spelling of
+    /// uninterpreted fields count.
     friend bool operator==(const capture& a, const capture& b) {
         if (a.size() != b.size() || a.name_ != b.name_ || a.groups_ != b.groups_ || a.costs_ != b.costs_ ||
             a.symbols_ != b.symbols_ || a.fields_ != b.fields_)

@@ -1,5 +1,5 @@
-// Writes captures back as stretto-graph, version 1: one node a line, members in one fixed order, so that two files
-// of the same step are equal and two plans can be compared with diff. Needs zlib for files that end in ".gz".
+// Writes captures back as stretto-graph, version 1, with one node on a line and members in one fixed order, so that two
+// files of the same step are equal and two plans can be compared with diff. Needs zlib for files that end in ".gz".
 #ifndef STRETTO_CAPTURE_CAPTURE_WRITER_HPP
 #define STRETTO_CAPTURE_CAPTURE_WRITER_HPP
 
@@ -22,10 +22,11 @@
 namespace stretto {
 namespace detail {
 
+/// Prints one capture.
 class capture_printer {
 public:
     std::string print(const capture& c) {
-        // Some text is escaped anew and some numbers are longer than in the file: a guess, not a bound.
+        // This is a guess and not a bound: some text is escaped anew, and some numbers are longer than in the file.
         out_.reserve(c.size() * 96 + 4096);
         out_ += "{\"format\":\"stretto-graph\",\"version\":1,\"name\":";
         append_quoted(out_, c.name());
@@ -175,18 +176,18 @@ private:
 
 }  // namespace detail
 
-/// The capture as JSON text. Reading it gives an equal capture, and writing that gives the same text. O(text).
+/// The capture as JSON text. Reading it yields an equal capture, and writing that yields the same text. O(text).
 inline std::string to_json(const capture& c) { return detail::capture_printer().print(c); }
 
-/// Writes a capture and gives the size of the file in bytes: gzipped if the path ends in ".gz" (the same capture gives
-/// the same bytes), "-" is standard output. After a failure the file may be incomplete.
+/// Writes a capture and returns the size of the file in bytes. It is gzipped if the path ends in ".gz" (the same
+/// capture gives the same bytes); "-" is standard output. After a failure the file may be incomplete.
 inline expected<std::uint64_t, diagnostic> write_capture(const capture& c, const std::string& path) {
     return write_text(path, to_json(c));
 }
 
-/// The same nodes in another order: node order[i] becomes node i, and what is named by position is renumbered; the
-/// order of inputs stays, so "%k" in arguments keeps its meaning. Fails if the order names a node twice or not at all,
-/// or puts one before a node it reads, aliases or writes. Time: O(V log V + E + text).
+/// The same nodes in another order: node order[i] becomes node i, and what is named by position is renumbered. The
+/// order of inputs stays, so "%k" in arguments keeps its meaning. The call fails if the order names a node twice or not
+/// at all, or puts one before a node that it reads, aliases or writes. It takes O(V log V + E + text) time.
 inline expected<capture, diagnostic> reordered(const capture& c, std::span<const std::uint32_t> order) {
     std::vector<std::uint32_t> position(c.size(), UINT32_MAX);
     for (std::size_t i = 0; i < order.size(); ++i) {

@@ -1,5 +1,5 @@
-// The interpreter itself, over a program of flat numbers: interpreter.hpp makes one of any graph. Every node runs on
-// all ranks before the next one does.
+// The interpreter itself, over a program of flat numbers; interpreter.hpp makes such a program of any graph. Every node
+// runs on all ranks before the next one does.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 
@@ -25,6 +25,7 @@
 
 namespace stretto::aten::detail {
 
+/// An operation of a flat program.
 struct program_node {
     std::size_t vertex = 0;  ///< its index in the view
     op_kind kind = op_kind::compute;
@@ -33,18 +34,18 @@ struct program_node {
     std::string_view name;
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
-    std::vector<std::uint32_t> operands;                 ///< values that it reads, by number
-    std::uint32_t first_result = 0;                      ///< number of its first result; the others follow
-    std::vector<std::span<const tensor_type>> recorded;  ///< what the program says of each result
+    std::vector<std::uint32_t> operands;                 ///< the values that it reads, by number
+    std::uint32_t first_result = 0;                      ///< the number of its first result; the others follow
+    std::vector<std::span<const tensor_type>> recorded;  ///< what the program says about each result
 };
 
-/// A program in the order in which it runs. Values are numbered as the caller likes, below `values`.
+/// A program in the order in which it runs. Values have any numbers below `values`.
 struct program {
     std::vector<program_node> nodes;
     std::uint32_t values = 0;
 };
 
-/// A template only so that nobody pays for it who only includes it.
+/// One run of a program. It is a template only so that those who merely include it do not pay for it.
 template <class = void>
 class program_run {
 public:
@@ -59,7 +60,7 @@ public:
         }
     }
 
-    /// `input(n)` is what input node n is, on all ranks.
+    /// Runs the program. `input(n)` returns what input node n is, on all ranks.
     template <class Input>
     [[nodiscard]] expected<interpretation, interpretation_failure> run(Input input) {
         STRETTO_ASSERT(options_.ranks > 0, "a program runs on one rank at least");
@@ -161,7 +162,7 @@ private:
             settle(node, rank, std::move(c.result));
         }
     }
-    /// What an operator that works in place made is what its first operand becomes.
+    /// What an operator that works in place has made is what its first operand becomes.
     void write_back(operator_call& c) {
         const tensor self = c.input(0, "self");
         if (c.failed()) return;
@@ -216,7 +217,7 @@ private:
         }
     }
 
-    /// Hands what a node made to the values that it defines: a node with several values has a tensor for each.
+    /// Hands what a node has made to the values that it defines; a node with several values has a tensor for each.
     void settle(const program_node& node, std::size_t rank, interpreted_value made) {
         if (node.recorded.size() == 1) {
             value(rank, node.first_result) = std::move(made);
@@ -273,9 +274,9 @@ private:
     const program& program_;
     const interpreter_options& options_;
     process_groups everyone_ = strided_groups(options_.ranks, options_.ranks);
-    std::vector<std::vector<interpreted_value>> values_;  // by rank, by value
-    std::vector<std::size_t> last_use_;                   // by value: position of the node
-    std::vector<std::size_t> producer_;                   // by value: position of the node
+    std::vector<std::vector<interpreted_value>> values_;  // by rank, then by value
+    std::vector<std::size_t> last_use_;                   // by value: the position of the last node that reads it
+    std::vector<std::size_t> producer_;                   // by value: the position of the node that makes it
     std::vector<std::vector<const interpreted_value*>> pointers_ =
         std::vector<std::vector<const interpreted_value*>>(options_.ranks);
     std::size_t node_ = 0;
