@@ -1,6 +1,5 @@
-// What chunking asks of an operation: given how its operands fall into parts, how do its results? A chunk is an
-// interval of the rows of a region's tokens; running an operation once per chunk, each on its own parts, gives the
-// parts of the results. The state of a value says what those parts have to do with the value itself.
+// interval of the rows of a region's tokens. Running an operation once per chunk, each time on that chunk's parts,
+// yields the parts of the results. The state of a value says what those parts have to do with the value itself.
 #ifndef STRETTO_CORE_CHUNK_MODEL_HPP
 #define STRETTO_CORE_CHUNK_MODEL_HPP
 
@@ -13,31 +12,34 @@
 
 namespace stretto {
 
-/// The state of a tensor (or number) under chunking. Made and read by chunk models; who carries states from operation
-/// to operation copies them whole and looks at `what` and `dim` only.
+/// The state of a tensor (or number) under chunking. Chunk models make and read states. The planner copies them whole
+/// from operation to operation; it looks at `what` and `dim`, and where a value leaves its region, at `positions` and
+/// `into` as well. The verifier compares whole states, with the names of orders up to renaming.
 struct chunk_state {
     enum class kind : std::uint8_t {
-        whole,     ///< the same in every chunk: computed once and shared
-        sliced,    ///< the parts, one behind the other along `dim`, are the value
-        permuted,  ///< the parts have among them the rows of the value along `dim`, each once, in an order of their own
+        whole,     ///< the same in every chunk; computed once and shared
+        sliced,    ///< the parts, one after the other along `dim`, are the value
+        permuted,  ///< the parts together have the rows of the value along `dim`, each once, in an order of their own
         addend,    ///< the parts sum to the value
-        opaque,    ///< there are parts, and no way from them to the value is known
-        unset      ///< nobody has said: a result before `combine_rule` has filled it in. Never a state of a plan
+        opaque,    ///< there are parts, but no way from them to the value is known
+        unset      ///< nobody has said: a result before `combine_rule` has set it; never in a plan
     };
     kind what = kind::whole;
-    std::int8_t dim = -1;  ///< of sliced and permuted; of opaque: the dimension whose extent is a part's share, or -1
+    std::int8_t dim = -1;  ///< for sliced and permuted; for opaque: the dimension that parts share out, or -1
 
-    /// Of integers that count rows from the first of the chunk: how much every token in front of the chunk adds to
-    /// them. Row r of a tensor that is sliced with n rows a token has n here, and what is gathered from that tensor or
-    /// scattered into it with such integers stays within the chunk. Of a number that is an addend: its share is exactly
-    /// so much a token. 0: neither.
+    /// For integers that count rows from the first row of the chunk: how much every token before the chunk adds to
+    /// them. Row r of a tensor that is sliced with n rows per token has n here, and what is gathered from that tensor,
+    /// or scattered into it, with such integers stays within the chunk. For a number that is an addend: its share is
+    /// exactly this much per token. 0 means neither.
     std::int64_t positions = 0;
 
-    /// Of permuted and opaque: which order the rows are in, a name that the model gives. Two values go together row by
-    /// row only if they are in the same. Of a number that is an addend: the order whose rows it counts. 0: none.
+    /// For permuted and opaque: the order that the rows are in, by a name that the model chooses. Two values go
+    /// together row by row only if their rows are in the same order. For a number that is an addend: the order whose
+    /// rows it counts. 0 means none.
     std::uint32_t order = 0;
 
-    /// Of integers that are a permutation of the numbers of rows: of a value in which order.
+    /// For integers that are a permutation of the numbers of rows: the order of the value whose rows they number. 0
+    /// means none.
     std::uint32_t into = 0;
 
     friend bool operator==(const chunk_state&, const chunk_state&) = default;
@@ -47,21 +49,21 @@ struct chunk_state {
 struct chunk_verdict {
     bool possible = true;
 
-    /// Why not, for people: a literal, or text of the model, which may write the next reason over it. Whoever keeps a
-    /// reason copies it before asking again.
+    /// Why it is not possible, for people: a literal, or text of the model, which may write the next reason over it.
+    /// Whoever keeps a reason copies it before asking again.
     std::string_view reason = {};
 
-    /// The operation adds an addend, in place, to a value that all chunks share. Its clones together do what it does if
-    /// they run one behind the other, and what reads the result runs after the last of them.
+    /// The operation adds an addend, in place, to a value that all chunks share. Its clones together do what the
+    /// operation does if they run one after the other, and if what reads the result runs after the last of them.
     bool chain = false;
 
-    /// Of a refusal: the component of an operand that is whole and would have to be cut along `wanted_dim` for the
-    /// operation to run per chunk; -1: no such thing is known.
+    /// For a refusal: the component of an operand that is whole, and that would have to be cut along `wanted_dim` for
+    /// the operation to run per chunk;
     std::int32_t wanted = -1;
     std::int8_t wanted_dim = -1;
 
-    /// The operation rounds an addend, or keeps it from being rounded: it changes the type of its elements. Parts are
-    /// converted before they are summed, as if every chunk were computed by itself.
+    /// The operation rounds an addend, or keeps it from being rounded, because it changes the type of its elements.
+    /// Parts are then converted before they are summed, as if every chunk were computed by itself.
     bool converts = false;
 };
 
@@ -72,22 +74,25 @@ struct chunk_interval {
     friend bool operator==(const chunk_interval&, const chunk_interval&) = default;
 };
 
-/// How much of an amount that lies along the tokens (rows, bytes, nanoseconds) is a chunk's: exactly so much a token
-/// where the amount is a multiple of the tokens, and shares that add up to it otherwise.
+/// The share of one chunk in an amount that lies along the tokens (rows, bytes, nanoseconds). If the amount is a
+/// multiple of the tokens, it is exactly so much per token; otherwise the shares of all chunks add up to the amount.
 [[nodiscard]] constexpr std::int64_t share_of(std::int64_t amount, std::int64_t tokens, chunk_interval chunk) {
     __extension__ typedef __int128 wide;  // bytes times rows overflow 64 bits
     const wide all = amount;
     return static_cast<std::int64_t>(all * (chunk.first + chunk.count) / tokens - all * chunk.first / tokens);
 }
 
-/// `components_of(x)`: how many tensors x consists of (none: a number, which has one state). `rank(x, component)`,
-/// `extent(x, component, dim)`: of one of them.
-/// `combine_rule(v, tokens, operands, results)`: `operands` has the states of all components of the operands of v in
-/// order; not all are whole. Fills `results`, the states of all components of the results of v, or says why v cannot
-/// run per chunk. Every result is `unset` to begin with; a rule that finds v possible and leaves one unset is an error
-/// of the model, which plan_chunks and verify_chunks report: a result that is the same in every chunk must be said to
-/// be whole. `tokens` is the number of rows of the region: a sliced extent is a whole multiple of it. An operation that
-/// the model does not know must be refused, not guessed.
+/// How a program can be chunked.
+///
+/// `components_of(x)` is the number of tensors that x consists of (none for a number, which has one state). `rank(x,
+/// component)` and `extent(x, component, dim)` are about one of them.
+///
+/// `combine_rule(v, tokens, operands, results)` gets in `operands` the states of all components of the operands of v,
+/// in order, of which not all are whole. It sets `results`, the states of all components of the results of v, or says
+/// why v cannot run per chunk. Every result is `unset` to begin with. A rule that finds v possible and leaves one unset
+/// is an error of the model, which plan_chunks and verify_chunks report: it must say of a result that is the same in
+/// every chunk that it is whole. `tokens` is the number of rows of the region; a sliced extent is a multiple of it. The
+/// model must refuse an operation that it does not know, and not guess.
 template <class M, class G>
 concept chunk_model =
     dataflow_graph<G> &&

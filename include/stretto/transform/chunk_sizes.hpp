@@ -1,4 +1,4 @@
-// Rows per chunk, and where the rows of a chunk lie in what is cut.
+// The number of rows in each chunk, and where the rows of a chunk are in what is cut.
 #ifndef STRETTO_TRANSFORM_CHUNK_SIZES_HPP
 #define STRETTO_TRANSFORM_CHUNK_SIZES_HPP
 
@@ -11,8 +11,8 @@
 
 namespace stretto {
 
-/// Rows per chunk, equal but for a remainder that the first chunks share: 3, 2, 2 of 7 rows in 3 chunks. With more
-/// chunks than rows the last ones are empty. Preconditions: rows >= 0, chunks >= 1. O(chunks).
+/// Rows per chunk: equal except for a remainder that the first chunks share, such as 3, 2, 2 for 7 rows in 3 chunks.
+/// With more chunks than rows the last ones are empty. O(chunks). Preconditions: rows >= 0, chunks >= 1.
 [[nodiscard]] inline std::vector<std::int64_t> equal_chunks(std::int64_t rows, std::size_t chunks) {
     STRETTO_ASSERT(rows >= 0 && chunks >= 1, "rows are shared out among at least one chunk");
     std::vector<std::int64_t> sizes;
@@ -22,15 +22,16 @@ namespace stretto {
     return sizes;
 }
 
-/// Part of a dimension: the positions from, from + 1, ..., to - 1.
+/// A part of a dimension: the positions from, from + 1, ..., to - 1.
 struct slice_place {
     std::int64_t from = 0;
     std::int64_t to = 0;
     friend constexpr bool operator==(slice_place, slice_place) = default;
 };
 
-/// Where part k lies along a dimension of that extent which is cut into chunks of those rows each. A row may be several
-/// positions: the sum of the sizes divides the extent. Preconditions: that sum is positive, k is a chunk. O(chunks).
+/// The place of part k along a dimension of the given extent that is cut into chunks with these rows. A row may be
+/// several positions: the sum of the sizes divides the extent. O(chunks). Preconditions: that sum is positive, and k is
+/// a chunk.
 [[nodiscard]] constexpr slice_place place_of_slice(std::int64_t extent, std::span<const std::int64_t> sizes,
                                                    std::size_t k) {
     std::int64_t rows = 0, first = 0;

@@ -11,6 +11,7 @@
 
 namespace stretto {
 
+/// The rules; `hint` says what each demands.
 enum class chunk_rule : std::uint8_t {
     sizes,
     region_unknown,
@@ -148,12 +149,13 @@ enum class chunk_rule : std::uint8_t {
 template <handle V>
 struct chunk_violation {
     chunk_rule broken;
-    /// Which region, split, join or entry of `refused`, if the rule is about one, else which operation of the plan.
+    /// If the rule is about a region, a split, a join or an entry of `refused`: its position; otherwise the position of
+    /// an operation of the plan.
     std::size_t position = 0;
     V vertex{};                 ///< the operation that it is about; V{} if a split or join belongs to none
     V other{};                  ///< the second party: a reader, a writer, a producer, the other end of a collective
-    std::string detail = {};    ///< of refused_by_model: the model's reason
-    std::size_t component = 0;  ///< of result_unset: which of the components of the results
+    std::string detail = {};    ///< for refused_by_model: the model's reason
+    std::size_t component = 0;  ///< for result_unset: the component of the results
 };
 
 }  // namespace stretto

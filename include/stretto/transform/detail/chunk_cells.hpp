@@ -1,4 +1,4 @@
-// What every clone of a chunk plan reads, found before the first one is made.
+// What every clone of a chunk plan reads, found before the first clone is made.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 
@@ -14,11 +14,10 @@
 
 namespace stretto::detail {
 
-/// A cell holds a value. Each value that a chunked operation reads or makes has one, for what stands for it outside of
-/// its region; and one per part in each region where it has parts, one behind the other. Carrying the plan out is then
-/// a walk over arrays: parts are written to their cells when they are made, and read from there.
-/// O(operations of the plan, their operands, the results of what produces those); finding a value among the results of
-/// its producer is linear in their number.
+/// A cell holds a value. Each value that a chunked operation reads or makes has a cell for what stands for it outside
+/// its region, and in each region where it has parts, one cell per part, one after the other. Applying the plan is then
+/// a walk over arrays: parts are written to their cells when they are made, and are read from there. It takes
+/// O(operations of the plan + their operands + the results of what produces those).
 template <dataflow_graph G>
     requires indexed_graph<G>
 class chunk_cells {
@@ -34,19 +33,19 @@ public:
         std::uint32_t first_operand, last_operand, first_result, clones;
     };
     struct split {
-        std::uint32_t operation;  // before which it is made
+        std::uint32_t operation;  // the operation before which it is made
         std::uint32_t whole, first_part;
     };
 
     std::vector<X> cells;
     std::vector<operand> operands;
-    std::vector<operation> operations;  // as in the plan
-    std::vector<split> splits;          // as in the plan
+    std::vector<operation> operations;  // in the order of the plan
+    std::vector<split> splits;          // in the order of the plan
 
     chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), numbers_(g) {
         operations.resize(plan.operations.size());
         splits.resize(plan.splits.size());
-        // Region by region, so that one array can say which values have parts.
+        // The plan is read region by region, so that one array can say which values have parts.
         const index_lists operations_of = by_region(plan.operations, plan.regions.size());
         const index_lists splits_of = by_region(plan.splits, plan.regions.size());
         for (std::uint32_t r = 0; r < plan.regions.size(); ++r) {
@@ -81,7 +80,7 @@ public:
         STRETTO_ASSERT(number != numbers_.none, "the plan names a value that no operation of the graph produces");
         return cell_[number];
     }
-    /// Of a result of operation k.
+    /// The first part of a result of operation k.
     [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
         const std::uint32_t i = numbers_.number(result) - numbers_.first(g_.producer(result));
         return operations[k].first_result + i * operations[k].clones;
@@ -104,7 +103,7 @@ private:
         }
         return lists.inverse(regions);
     }
-    /// The first value of a vertex that is met gives a cell to all of them.
+    /// The cell of a value. The first value of a vertex that is met gives cells to all of its values.
     std::uint32_t met(X x) {
         const vertex_t<G> from = g_.producer(x);
         if (!numbers_.contains(from)) {
@@ -116,6 +115,7 @@ private:
         }
         return whole_cell(x);
     }
+    /// Gives a value cells for its parts in a region.
     std::uint32_t add_parts(std::uint32_t whole, std::uint32_t region, std::uint32_t count, std::uint32_t step) {
         const std::uint32_t first = static_cast<std::uint32_t>(cells.size());
         parts_[whole] = {region, first, step};
@@ -127,7 +127,7 @@ private:
     G g_;
     value_numbering<G> numbers_;       // of the values that have been met
     std::vector<std::uint32_t> cell_;  // by number of a value
-    std::vector<parts> parts_;         // by cell of a whole value: in the region that is looked at
+    std::vector<parts> parts_;         // by cell of a whole value: its parts in the region that is being read
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// What the caller of plan_chunks asks for, checked and written into the program.
+// What the caller of plan_chunks asks for: it is checked and written into the program.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 
@@ -16,7 +16,7 @@
 
 namespace stretto::detail {
 
-/// Every step says whether it worked out; `error()` why not.
+/// The steps of reading a request. Each returns whether it has succeeded; if not, `error()` says why.
 template <class G, class C>
 class chunk_request {
 public:
@@ -28,6 +28,7 @@ public:
 
     [[nodiscard]] const chunk_error<V>& error() const { return error_; }
 
+    /// Takes the regions with their sizes and candidates.
     bool take_regions(std::span<const chunk_region<V>> regions) {
         if (regions.empty()) return fail(chunk_reason::no_regions, 0);
         for (std::uint32_t r = 0; r < regions.size(); ++r) {
@@ -56,7 +57,8 @@ public:
         return true;
     }
 
-    /// What a collective brings is cut behind its wait; on the way, only its shape may be read.
+    /// Takes the dimensions of tokens. What a collective brings is cut after its wait; on the way to it, only its shape
+    /// may be read.
     bool take_tokens(std::span<const token_dimension<X>> tokens) {
         std::vector<char> flies(p_.size(), false);
         for (std::uint32_t w = 0; w < p_.size(); ++w)
@@ -75,7 +77,8 @@ public:
         return true;
     }
 
-    /// Of every region, what tokens reach in any way. What they do not is shared, wherever it comes from.
+    /// Checks that in every region whatever tokens reach in any way is convex. What they do not reach is shared,
+    /// wherever it comes from.
     bool check_convex() {
         const auto order = topological_sort(g_);
         STRETTO_ASSERT(order.has_value(), "a view lists its vertices in a topological order");
@@ -96,14 +99,14 @@ public:
         return true;
     }
 
-    /// A region of one chunk is the program as it is.
+    /// Takes the candidates of regions with a single chunk out, because such a region is the program as it is.
     void leave_single_chunks() {
         for (std::uint32_t& r : p_.region)
             if (r != chunk_program::no_region && plan_.regions[r].sizes.size() == 1) r = chunk_program::no_region;
     }
 
 private:
-    /// Always false.
+    /// Records the error, and returns false.
     bool fail(chunk_reason why, std::uint32_t region, V vertex = {}, V other = {}) {
         error_ = chunk_error<V>{why, region, vertex, other};
         return false;

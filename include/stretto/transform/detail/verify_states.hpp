@@ -1,4 +1,4 @@
-// The states of a chunk plan, asked again: every operation of the plan is put to the chunk model with the states that
+// Checks the states in a chunk plan: every operation of the plan is put to the chunk model again, with the states that
 // its operands really have, and the plan must say the same.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
@@ -15,6 +15,7 @@
 
 namespace stretto::detail {
 
+/// One of the passes of verify_chunks; it needs a matched structure.
 template <class G, class C>
 class verify_states {
 public:
@@ -29,7 +30,7 @@ public:
         check_names();
     }
 
-    /// Of a component that a chunked operation produces.
+    /// The state of a component that a chunked operation produces.
     [[nodiscard]] const chunk_state& state(std::uint32_t component) const { return state_[component]; }
 
 private:
@@ -46,7 +47,7 @@ private:
         chunk_verdict verdict;
         if (!reached) {
             s_.report(chunk_rule::not_reached, k, o.vertex);
-            verdict.possible = false;  // such a question no model need answer
+            verdict.possible = false;  // no model need answer such a question
         } else {
             for (chunk_state& s : results) s = {kind::unset};
             verdict = chunks_.combine_rule(f_.vertices[v], plan.regions[o.region].tokens,
@@ -55,7 +56,7 @@ private:
             for (std::size_t c = 0; verdict.possible && c < results.size(); ++c) {
                 if (results[c].what != kind::unset) continue;
                 s_.report_unset(k, o.vertex, c);
-                results[c] = said[c];  // to go on with
+                results[c] = said[c];  // this lets the check go on
             }
         }
         if (!verdict.possible)
@@ -74,7 +75,7 @@ private:
         if (writes) check_writes(k, v, chain && verdict.chain);
     }
 
-    /// Of component c of x, as region r sees it.
+    /// The state of component c of x as region r sees it.
     [[nodiscard]] chunk_state seen_in(std::uint32_t r, std::uint32_t x, std::uint32_t c) const {
         if (s_.chunked_in(r, f_.producer[x])) return state_[c];
         const std::uint32_t split = s_.split_of(r, x);
@@ -82,6 +83,7 @@ private:
         return {kind::sliced, static_cast<std::int8_t>(s_.plan().splits[split].dim)};
     }
 
+    /// Finds the states of the operands of operation k, and compares them with those in the plan.
     void gather_operands(std::size_t k, std::uint32_t v) {
         const auto& o = s_.plan().operations[k];
         const std::span<const chunk_state> said = s_.plan().operand_states(o);
@@ -108,6 +110,7 @@ private:
         }
     }
 
+    /// Whether a value can be cut as a split of the plan says.
     [[nodiscard]] bool can_split(std::uint32_t x, std::uint32_t split) const {
         const auto& cut = s_.plan().splits[split];
         return chunks_.components_of(f_.values[x]) == 1 && is_multiple(x, 0, cut.dim, cut.region);
@@ -118,6 +121,7 @@ private:
         return extent >= 0 && extent % s_.plan().regions[r].tokens == 0;
     }
 
+    /// Checks that the extents of sliced results are multiples of the tokens.
     void check_extents(std::size_t k, std::uint32_t v) {
         const auto& o = s_.plan().operations[k];
         for (std::uint32_t x = f_.first_result[v]; x < f_.end_of_results(v); ++x) {
@@ -130,7 +134,7 @@ private:
         }
     }
 
-    /// Whether the operation writes one value that all chunks share, its operand of that number, and gives it.
+    /// Whether the operation writes one value that all chunks share, the operand of that number, and returns it.
     [[nodiscard]] bool is_chain_of_one(std::size_t operand, std::uint32_t v) const {
         const auto operands = f_.operands[v], writes = f_.writes[v];
         if (operand >= operands.size() || writes.size() != 1 || operands[operand] != writes[0]) return false;
@@ -144,7 +148,7 @@ private:
         return whole;
     }
 
-    /// What an operation does to memory, chunk after chunk.
+    /// Checks what an operation does to memory, chunk after chunk.
     void check_writes(std::size_t k, std::uint32_t v, bool chained) {
         const auto& o = s_.plan().operations[k];
         for (std::uint32_t w : f_.writes[v]) {
@@ -155,7 +159,7 @@ private:
             if (shared && !chained) s_.report(chunk_rule::shared_write, k, o.vertex, producer(w));
             for (std::uint32_t y : f_.operands[v]) {
                 if (y == w || f_.memory[y] != f_.memory[w]) continue;
-                bool own = s_.chunked_in(o.region, f_.producer[y]);  // of this chunk only
+                bool own = s_.chunked_in(o.region, f_.producer[y]);  // whether it is of this chunk only
                 for (std::uint32_t c = f_.first_component[y]; c < f_.first_component[y + 1]; ++c)
                     own = own && state_[c].what != kind::whole;
                 if (!own) s_.report(chunk_rule::reads_what_it_writes, k, o.vertex, producer(y));
@@ -170,7 +174,7 @@ private:
         }
     }
 
-    /// Whether somebody may look at a memory behind vertex v through a value that was there before: a later reader, or
+    /// Whether somebody may look at a memory after vertex v through a value that was there before: a later reader, or
     /// whoever owns an input.
     bool has_older_name(std::uint32_t memory, std::uint32_t v) {
         if (sharing_.rows() == 0) {
@@ -188,7 +192,8 @@ private:
         return false;
     }
 
-    /// Orders of rows may go by other names in the plan, if they do so throughout: see check_names.
+    /// Whether two states are alike. Orders of rows may have other names in the plan if they have them throughout;
+    /// check_names sees to that.
     bool alike(const chunk_state& said, const chunk_state& is, std::size_t k) {
         const auto name = [&](std::uint32_t one, std::uint32_t other) {
             if (one != 0 && other != 0) names_.push_back({one, other, static_cast<std::uint32_t>(k)});
@@ -198,6 +203,7 @@ private:
                said.positions == is.positions;
     }
 
+    /// Checks that names of orders in the plan and in the model correspond one to one.
     void check_names() {
         for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
             std::sort(names_.begin(), names_.end(), [&](const auto& a, const auto& b) {
@@ -217,11 +223,11 @@ private:
     verify_structure<G>& s_;
     const verify_facts<G>& f_;
     const C& chunks_;
-    index_lists sharing_;                              // memory -> values; made when asked for
-    std::vector<chunk_state> state_;                   // of components
+    index_lists sharing_;                              // by memory: its values; made when it is asked for
+    std::vector<chunk_state> state_;                   // by component
     std::vector<chunk_state> operands_;                // of one operation
-    std::vector<char> is_split_;                       // splits that have been looked at
-    std::vector<std::array<std::uint32_t, 3>> names_;  // in the plan, in the model, operation
+    std::vector<char> is_split_;                       // by split: whether it has been checked
+    std::vector<std::array<std::uint32_t, 3>> names_;  // the name in the plan, the name in the model, the operation
 };
 
 }  // namespace stretto::detail

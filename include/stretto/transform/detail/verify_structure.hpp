@@ -1,5 +1,5 @@
-// Does a chunk plan hang together? Matches its operations, splits and joins with the program. The plan's own handles
-// are compared and never followed: a plan for another program is found out, not believed.
+// Does a chunk plan hang together? Its operations, splits and joins are matched with the program. The plan's own
+// handles are compared and never followed, so a plan for another program is found out and not believed.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 
@@ -15,6 +15,7 @@
 
 namespace stretto::detail {
 
+/// The structure of a plan, matched with the facts about a program.
 template <class G>
 class verify_structure {
 public:
@@ -25,14 +26,14 @@ public:
     verify_structure(const plan_type& plan, const verify_facts<G>& facts, std::vector<chunk_violation<V>>& found)
         : plan_(plan), f_(facts), found_(found) {}
 
-    /// Whether the rest of the rules can be asked at all.
+    /// Matches everything. Returns whether the other rules can be checked at all.
     bool match() {
         match_handles();
         for (std::size_t k = 0; k < vertex_.size(); ++k) check_slices(k);
         return found_.empty();
     }
 
-    /// The same, but for the number of states, which takes the models.
+    /// The same without the number of states, for which models are needed.
     bool match_handles() {
         check_regions();
         match_operations();
@@ -45,13 +46,13 @@ public:
     [[nodiscard]] const plan_type& plan() const { return plan_; }
     [[nodiscard]] const verify_facts<G>& facts() const { return f_; }
 
-    /// Which operation of the plan a vertex is, or verify_none.
+    /// The operation of the plan that a vertex is; verify_none if it is not chunked.
     [[nodiscard]] std::uint32_t place(std::uint32_t v) const { return place_[v]; }
     [[nodiscard]] std::uint32_t vertex(std::size_t operation) const { return vertex_[operation]; }
     [[nodiscard]] bool chunked_in(std::uint32_t region, std::uint32_t v) const {
         return place_[v] != verify_none && plan_.operations[place_[v]].region == region;
     }
-    /// The split of a value for a region, or verify_none.
+    /// The split of a value for a region; verify_none if there is none.
     [[nodiscard]] std::uint32_t split_of(std::uint32_t region, std::uint32_t x) const {
         std::uint32_t s = first_split_[x];
         while (s != verify_none && plan_.splits[s].region != region) s = next_split_[s];
@@ -59,7 +60,7 @@ public:
     }
     /// The operation of the plan before which a split is made.
     [[nodiscard]] std::uint32_t made_at(std::uint32_t split) const { return made_at_[split]; }
-    /// The join of a value, or verify_none.
+    /// The join of a value; verify_none if there is none.
     [[nodiscard]] std::uint32_t join_of(std::uint32_t x) const { return join_[x]; }
 
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
@@ -111,6 +112,7 @@ private:
         }
     }
 
+    /// Checks that an operation has as many states as it has components.
     void check_slices(std::size_t k) {
         const chunked_operation<V>& o = plan_.operations[k];
         const std::uint32_t v = vertex_[k];
@@ -132,7 +134,7 @@ private:
         return false;
     }
 
-    /// A split belongs to the first operation of its region that reads the value from outside.
+    /// Matches splits. A split belongs to the first operation of its region that reads the value from outside.
     void match_splits() {
         first_split_.assign(f_.values.size(), verify_none);
         next_split_.assign(plan_.splits.size(), verify_none);
@@ -153,6 +155,7 @@ private:
         if (next < plan_.splits.size()) report(fault_of_split(next), next);
     }
 
+    /// Why a split could not be matched.
     [[nodiscard]] chunk_rule fault_of_split(std::size_t at) const {
         const chunk_split<X>& s = plan_.splits[at];
         if (s.region >= plan_.regions.size()) return chunk_rule::region_unknown;
@@ -171,6 +174,7 @@ private:
         return fault;
     }
 
+    /// Matches joins. A join belongs to the operation that produces its value; joins are in the order of these.
     void match_joins() {
         join_.assign(f_.values.size(), verify_none);
         std::size_t next = 0;
@@ -186,6 +190,7 @@ private:
         if (next < plan_.joins.size()) report(fault_of_join(next), next);
     }
 
+    /// Why a join could not be matched.
     [[nodiscard]] chunk_rule fault_of_join(std::size_t at) const {
         if (plan_.joins[at].region >= plan_.regions.size()) return chunk_rule::region_unknown;
         for (std::size_t k = 0; k < at; ++k)
@@ -201,12 +206,12 @@ private:
     const plan_type& plan_;
     const verify_facts<G>& f_;
     std::vector<chunk_violation<V>>& found_;
-    std::vector<std::uint32_t> place_;        // vertex -> operation of the plan
-    std::vector<std::uint32_t> vertex_;       // operation of the plan -> vertex
-    std::vector<std::uint32_t> first_split_;  // value -> splits, through next_split_
+    std::vector<std::uint32_t> place_;        // by vertex: its operation of the plan
+    std::vector<std::uint32_t> vertex_;       // by operation of the plan: its vertex
+    std::vector<std::uint32_t> first_split_;  // by value: its splits, linked by next_split_
     std::vector<std::uint32_t> next_split_;
-    std::vector<std::uint32_t> made_at_;  // split -> operation of the plan
-    std::vector<std::uint32_t> join_;     // value -> join
+    std::vector<std::uint32_t> made_at_;  // by split: its operation of the plan
+    std::vector<std::uint32_t> join_;     // by value: its join
 };
 
 }  // namespace stretto::detail
