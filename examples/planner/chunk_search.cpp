@@ -377,7 +377,7 @@ bool slices_are_better(const chunk_question& q, const chunk_regions& regions) {
 }
 
 bool any_in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
-                   const stretto::token_symbol& tokens, const std::vector<std::uint32_t>& nodes) {
+                   const stretto::capture_token_symbol& tokens, const std::vector<std::uint32_t>& nodes) {
     chunk_regions everything{{{}, stretto::equal_chunks(tokens.value, 2)}};
     for (std::uint32_t v = 0; v < step.size(); ++v)
         if (step.kind(v) != stretto::op_kind::input && step.kind(v) != stretto::op_kind::output)

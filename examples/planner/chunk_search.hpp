@@ -23,7 +23,7 @@ struct chunk_question {
     const stretto::capture& step;
     const stretto::capture_tensors& tensors;
     const stretto::capture_modules& modules;
-    const stretto::token_symbol& tokens;
+    const stretto::capture_token_symbol& tokens;
     stretto::bytes memory_limit;
     stretto::nanoseconds whole;  ///< the step's time without chunks; the largest value if it does not fit
     recombining how;
@@ -51,7 +51,7 @@ bool slices_are_better(const chunk_question& q, const chunk_regions& regions);
 
 /// Whether at least one of these nodes runs per chunk, if all that can is cut along these tokens.
 bool any_in_chunks(const stretto::capture& step, const stretto::capture_tensors& tensors,
-                   const stretto::token_symbol& tokens, const std::vector<std::uint32_t>& nodes);
+                   const stretto::capture_token_symbol& tokens, const std::vector<std::uint32_t>& nodes);
 
 /// What chunks of a captured step are planned with.
 stretto::chunk_options options_for(bool slices);

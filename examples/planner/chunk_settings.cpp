@@ -83,7 +83,7 @@ expected<chunking, std::string> parse_chunks(const std::string& text) {
 }
 
 expected<std::vector<stretto::module_chunks>, std::string> in_rows(const std::vector<chunk_setting>& settings,
-                                                                   const stretto::token_symbol& tokens) {
+                                                                   const stretto::capture_token_symbol& tokens) {
     std::vector<stretto::module_chunks> all;
     for (const chunk_setting& s : settings) {
         const std::string named = "--chunk " + s.text + ": ",

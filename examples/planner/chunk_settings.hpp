@@ -41,8 +41,8 @@ struct chunking {
 stretto::expected<chunking, std::string> parse_chunks(const std::string& text);
 
 /// The settings in rows of these tokens; or what is wrong.
-stretto::expected<std::vector<stretto::module_chunks>, std::string> in_rows(const std::vector<chunk_setting>& settings,
-                                                                            const stretto::token_symbol& tokens);
+stretto::expected<std::vector<stretto::module_chunks>, std::string> in_rows(
+    const std::vector<chunk_setting>& settings, const stretto::capture_token_symbol& tokens);
 
 /// Settings as --chunk takes them.
 std::string spelled(const std::vector<stretto::module_chunks>& settings);

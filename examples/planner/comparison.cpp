@@ -11,7 +11,6 @@
 
 #include "chunk_search.hpp"
 #include "human_units.hpp"
-#include "stretto/capture/capture_exchanges.hpp"
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
@@ -160,17 +159,18 @@ std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
 
 /// The symbol that most shapes of the step have. If there is none, or if it is not one that tokens are exchanged along,
 /// such as the length of the sequences of a batch: the tokens that the step exchanges, by the fewest rows.
-std::optional<stretto::token_symbol> tokens_of(const stretto::capture& step, const stretto::capture_tensors& tensors) {
-    std::vector<stretto::token_symbol> symbols = stretto::token_symbols_of(step);
-    const std::vector<stretto::token_exchange> exchanges = stretto::token_exchanges(step, tensors);
+std::optional<stretto::capture_token_symbol> tokens_of(const stretto::capture& step,
+                                                       const stretto::capture_tensors& tensors) {
+    std::vector<stretto::capture_token_symbol> symbols = stretto::token_symbols(step, tensors);
+    const std::vector<stretto::capture_token_exchange> exchanges = stretto::token_exchanges(step, tensors);
     std::vector<std::uint32_t> dispatches;
-    for (const stretto::token_exchange& e : exchanges) dispatches.push_back(e.dispatch);
+    for (const stretto::capture_token_exchange& e : exchanges) dispatches.push_back(e.dispatch);
     if (!symbols.empty() && (exchanges.empty() || any_in_chunks(step, tensors, symbols[0], dispatches)))
         return std::move(symbols.front());
     if (exchanges.empty()) return std::nullopt;
-    stretto::token_symbol tokens{"tokens", INT64_MAX, {}};
-    for (const stretto::token_exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
-    for (const stretto::token_exchange& e : exchanges)
+    stretto::capture_token_symbol tokens{"tokens", INT64_MAX, {}};
+    for (const stretto::capture_token_exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
+    for (const stretto::capture_token_exchange& e : exchanges)
         if (e.rows % tokens.value == 0) tokens.dimensions.push_back(e.tokens);
     if (!symbols.empty() && !any_in_chunks(step, tensors, tokens, dispatches)) return std::move(symbols.front());
     return tokens;
@@ -186,14 +186,14 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
         d.file = file;
         return unexpected(failure{failure::reason::unusable, d.message()});
     }
-    const std::optional<stretto::token_symbol> found = tokens_of(step, *tensors);
+    const std::optional<stretto::capture_token_symbol> found = tokens_of(step, *tensors);
     if (!found) {
         if (wanted.choose) return cut_step{whole, {}, "whole: there are no tokens to cut along"};
         return refused(failure::reason::finding, step, file, stretto::no_task,
                        "no input has a symbolic extent, and no all-to-all exchanges tokens",
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
     }
-    const stretto::token_symbol& tokens = *found;
+    const stretto::capture_token_symbol& tokens = *found;
     const stretto::capture_modules modules = stretto::modules_of(step);
     const chunk_question question{step, *tensors, modules, tokens, limit, whole_time, wanted.how};
     chunk_answer cut;

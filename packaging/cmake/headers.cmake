@@ -185,6 +185,8 @@ set(STRETTO_HEADERS
     include/stretto/transform/recording_rewriter.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/transform/step_modules.hpp
+    include/stretto/transform/token_exchanges.hpp
+    include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
     include/stretto/version.hpp
@@ -204,7 +206,6 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_calls.hpp
     include/stretto/capture/capture_chunker.hpp
-    include/stretto/capture/capture_exchanges.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
     include/stretto/capture/capture_reader.hpp

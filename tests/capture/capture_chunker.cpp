@@ -35,7 +35,7 @@ capture_chunk_region whole_step(const capture& step, std::vector<std::int64_t> s
 chunked_capture in_chunks(const capture& step, const std::vector<std::int64_t>& sizes) {
     const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
-    const std::vector<token_symbol> symbols = token_symbols_of(step);
+    const std::vector<capture_token_symbol> symbols = token_symbols(step, *tensors);
     REQUIRE(!symbols.empty());
     const capture_chunk_region region = whole_step(step, sizes);
     auto made = support::chunk_step(step, *tensors, {&region, 1}, symbols[0].dimensions, {.skip_refused = true});
@@ -126,8 +126,9 @@ TEST_CASE("names that are taken are not taken again") {
 }
 
 TEST_CASE("the captured mixture-of-experts step, forward and backward, in chunks of many sizes") {
-    const capture step = support::moe_ep_step().step;
-    const std::int64_t tokens = token_symbols_of(step)[0].value;
+    const support::example_step example = support::moe_ep_step();
+    const capture& step = example.step;
+    const std::int64_t tokens = token_symbols(step, example.tensors)[0].value;
     for (const std::vector<std::int64_t>& sizes :
          {equal_chunks(tokens, 2), equal_chunks(tokens, 3), equal_chunks(tokens, 4), equal_chunks(tokens, 7),
           std::vector<std::int64_t>{1, tokens - 1}, std::vector<std::int64_t>{tokens / 2, 0, tokens - tokens / 2}}) {

@@ -51,7 +51,7 @@ TEST_CASE("paths and directions are what the fields say, decoded") {
 TEST_CASE("every mixture-of-experts block of a captured step, forward and backward, in chunks of many sizes") {
     const auto [step, tensors] = support::moe_ep_step();
     const capture_modules modules = modules_of(step);
-    const token_symbol tokens = token_symbols_of(step)[0];
+    const capture_token_symbol tokens = token_symbols(step, tensors)[0];
     const auto blocks = module_regions(modules, "layers.*.moe");
     REQUIRE(blocks.size() == 2 * 11);
     for (std::size_t k = 0; k < blocks.size(); ++k) {
@@ -92,7 +92,7 @@ TEST_CASE("every mixture-of-experts block of a captured step, forward and backwa
 TEST_CASE("forward and backward of a block as regions of their own, in different chunks") {
     const auto [step, tensors] = support::moe_ep_step();
     const capture_modules modules = modules_of(step);
-    const token_symbol tokens = token_symbols_of(step)[0];
+    const capture_token_symbol tokens = token_symbols(step, tensors)[0];
     std::vector<capture_chunk_region> regions;
     for (module_region<std::uint32_t>& block : module_regions(modules, "layers.*.moe")) {
         const bool forward = block.direction == pass_direction::forward;

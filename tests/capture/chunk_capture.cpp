@@ -56,7 +56,7 @@ TEST_CASE("a step in chunks, with the plan that made it") {
     const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const regions all = {{chain().region, {1, 3}}};
-    const auto made = support::chunk_step(step, *tensors, all, token_symbols_of(step)[0].dimensions);
+    const auto made = support::chunk_step(step, *tensors, all, token_symbols(step, *tensors)[0].dimensions);
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 1, 0});
     CHECK(made->step.find("c_chunk1"));
@@ -69,7 +69,7 @@ TEST_CASE("a step in chunks, put together slice by slice") {
     const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const regions all = {{chain().region, {1, 3}}};
-    const token_list tokens = token_symbols_of(step)[0].dimensions;
+    const token_list tokens = token_symbols(step, *tensors)[0].dimensions;
     const auto made = support::chunk_step(step, *tensors, all, tokens, {.slices_from = 4 * 3});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->plan.counts() == chunk_counts{3, 6, 1, 0, 0, 1, 2});
@@ -105,7 +105,7 @@ TEST_CASE("a step in chunks, put together slice by slice") {
     CHECK(c.inputs(at("out"))[0] == whole);
 
     // With extents that follow the tokens, memory and places do too.
-    const std::string symbol = token_symbols_of(step)[0].name;
+    const std::string symbol = token_symbols(step, *tensors)[0].name;
     const auto open = support::chunk_step(step, *tensors, all, tokens, {.slices_from = 0}, symbol);
     REQUIRE_MESSAGE(open, (open ? "" : open.error().message()));
     const auto text = [&](const char* node) { return std::string(*open->step.field(*open->step.find(node), "args")); };
@@ -153,7 +153,7 @@ TEST_CASE("what a collective brings is not cut before it has arrived, even if on
     const auto tensors = support::read_tensors(step);
     REQUIRE(tensors);
     const auto made = support::chunk_step(step, *tensors, regions{{small.region, {1, 3}}},
-                                          token_symbols_of(step)[0].dimensions, {.skip_refused = true});
+                                          token_symbols(step, *tensors)[0].dimensions, {.skip_refused = true});
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->step.find("a_part1"));
     CHECK(!made->step.find("s_part0"));
@@ -272,7 +272,9 @@ TEST_CASE("rows on their way between ranks do not leave a region") {
         if (step->collective(v) == collective_kind::all_to_all) exchanges.push_back(v);
     REQUIRE(exchanges.size() == 2);
     const std::uint32_t start = exchanges[1], wait = step->readers(start)[0];
-    const token_list tokens = token_symbols_of(*step)[0].dimensions;
+    const auto tensors = support::read_tensors(*step);
+    REQUIRE(tensors);
+    const token_list tokens = token_symbols(*step, *tensors)[0].dimensions;
     const auto up_to = [&](std::uint32_t last) {
         capture_chunk_region region{{}, {128, 128}};
         for (std::uint32_t v = 0; v <= last; ++v)

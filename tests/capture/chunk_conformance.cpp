@@ -38,7 +38,7 @@ interpretation run(const capture& step, const capture_tensors& tensors, const ca
 
 auto try_in_chunks(const capture& step, const capture_tensors& tensors,
                    const std::vector<capture_chunk_region>& regions) {
-    const auto tokens = token_symbols_of(step);
+    const auto tokens = token_symbols(step, tensors);
     REQUIRE(tokens.size() == 1);
     return support::chunk_step(step, tensors, regions, tokens[0].dimensions);
 }

@@ -45,7 +45,7 @@ TEST_CASE("the tasks of a step in chunks are those of the step that would be wri
     REQUIRE(step);
     const auto tensors = support::read_tensors(*step);
     REQUIRE(tensors);
-    const std::vector<token_symbol> symbols = token_symbols_of(*step);
+    const std::vector<capture_token_symbol> symbols = token_symbols(*step, *tensors);
     const std::uint32_t half = static_cast<std::uint32_t>(step->size()) / 2;
     regions two = {{{}, {100, 156}}, {{}, {64, 64, 128}}};
     for (std::uint32_t v = 0; v < step->size(); ++v)

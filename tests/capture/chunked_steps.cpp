@@ -38,7 +38,7 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     const support::named_inputs inputs = support::make_named_inputs(step, *tensors, recipe.run.ranks, 7);
     const interpretation whole = support::run_named(step, *tensors, recipe.run, inputs);
 
-    const std::vector<token_symbol> symbols = token_symbols_of(step);
+    const std::vector<capture_token_symbol> symbols = token_symbols(step, *tensors);
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
     const capture_modules modules = modules_of(step);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "stretto/aten/aten_chunk_model.hpp"
-#include "stretto/capture/capture_exchanges.hpp"
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
@@ -145,7 +144,7 @@ TEST_CASE("every mixture-of-experts block is a region by its module, forward and
                                                  block.vertices.end());
             }
             CHECK(2 * regions.size() == blocks.size());
-            const auto symbols = token_symbols_of(s.step);
+            const auto symbols = token_symbols(s.step, s.tensors);
             const auto made =
                 support::chunk_step(s.step, s.tensors, regions, symbols[0].dimensions, {.skip_refused = true});
             REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
@@ -179,21 +178,21 @@ TEST_CASE("steps are cut around their exchanges") {
         REQUIRE(step);
         const auto tensors = capture_tensors::read(*step);
         REQUIRE(tensors);
-        const std::vector<token_exchange> found = token_exchanges(*step, *tensors);
+        const std::vector<capture_token_exchange> found = token_exchanges(*step, *tensors);
         REQUIRE(found.size() == k.exchanges);
         step_region region{{}, equal_chunks(k.rows, 2)};
         std::vector<token_dimension<std::uint32_t>> tokens;
-        for (const token_exchange& e : found) {
+        for (const capture_token_exchange& e : found) {
             CHECK(e.rows % k.rows == 0);
             tokens.push_back(e.tokens);
-            region.candidates.insert(region.candidates.end(), e.nodes.begin(), e.nodes.end());
+            region.candidates.insert(region.candidates.end(), e.vertices.begin(), e.vertices.end());
         }
         const std::vector<step_region> regions{region};
         const auto made = support::chunk_step(*step, *tensors, regions, tokens, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
         std::vector<char> chunked(step->size(), false);
         for (const auto& o : made->plan.operations) chunked[o.vertex] = true;
-        for (const token_exchange& e : found) {
+        for (const capture_token_exchange& e : found) {
             CHECK(bool(chunked[e.dispatch]) != k.whole_experts);
             CHECK(bool(chunked[e.combine]) != k.whole_experts);
         }

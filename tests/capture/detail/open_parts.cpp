@@ -54,14 +54,14 @@ struct runnable {
 struct small_step {
     runnable whole;
     support::shrunken_recipe recipe;
-    token_symbol tokens;
+    capture_token_symbol tokens;
 
     static small_step of(const support::example_step& captured, support::shrunken_recipe recipe, std::int64_t tokens) {
         recipe.extents.symbols = {{"u0", tokens}};
         auto small = support::shrink(captured.step, captured.tensors, recipe);
         REQUIRE_MESSAGE(small, support::complaint(small));
         runnable whole = runnable::of(*std::move(small));
-        const token_symbol symbol = token_symbols_of(whole.step)[0];
+        const capture_token_symbol symbol = token_symbols(whole.step, whole.tensors)[0];
         REQUIRE(symbol.value == tokens);
         return {std::move(whole), std::move(recipe), symbol};
     }
@@ -136,7 +136,7 @@ TEST_CASE("expressions and numbers for equal chunks, and for a rest") {
     const runnable step = runnable::of(*read);
     const auto chunked = [&](std::vector<std::int64_t> sizes) {
         capture_chunk_region region{{2, 3, 4}, std::move(sizes)};
-        const token_symbol tokens = token_symbols_of(step.step)[0];
+        const capture_token_symbol tokens = token_symbols(step.step, step.tensors)[0];
         auto made = support::chunk_step(step.step, step.tensors, {&region, 1}, tokens.dimensions, {}, "s");
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         return std::move(made->step);
@@ -205,7 +205,7 @@ TEST_CASE("what does not follow the symbol holds for its recorded value, and an 
     REQUIRE_MESSAGE(read, (read ? std::string() : read.error().message()));
     const runnable step = runnable::of(*read);
     const capture_chunk_region region{{2, 3, 4}, {4, 4}};
-    const std::vector<token_symbol> symbols = token_symbols_of(step.step);
+    const std::vector<capture_token_symbol> symbols = token_symbols(step.step, step.tensors);
     const auto chunked = [&](const capture_chunk_region& r, std::string_view symbol) {
         return support::chunk_step(step.step, step.tensors, {&r, 1}, symbols[0].dimensions, {}, symbol);
     };
@@ -227,7 +227,7 @@ TEST_CASE("an exchange in equal shares asks for rows that can be shared out") {
     REQUIRE_MESSAGE(read, (read ? std::string() : read.error().message()));
     const runnable step = runnable::of(*read);
     const capture_chunk_region region{{2, 3, 4, 5, 6, 7}, {8, 8}};
-    const token_symbol tokens = token_symbols_of(step.step)[0];
+    const capture_token_symbol tokens = token_symbols(step.step, step.tensors)[0];
     const auto made = support::chunk_step(step.step, step.tensors, {&region, 1}, tokens.dimensions, {}, "s");
     REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
     const auto tensors = support::read_tensors(made->step);
@@ -257,7 +257,7 @@ TEST_CASE("the step of the examples, in chunks for any batch") {
 
 TEST_CASE("symbols of chunks stay in their region") {
     const support::example_step step = support::moe_ep_step();
-    const token_symbol tokens = token_symbols_of(step.step)[0];
+    const capture_token_symbol tokens = token_symbols(step.step, step.tensors)[0];
     // Forward counts tokens in halves, backward reads rows in quarters.
     const std::vector<module_chunks> settings = {
         {"layers.3.moe", pass_direction::forward, equal_chunks(tokens.value, 2)},

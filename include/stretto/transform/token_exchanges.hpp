@@ -1,0 +1,213 @@
+// Where the tokens of a step are if its inputs name none: at the all-to-alls that send each rank an amount of rows of
+// its own. Mixture-of-experts layers do that: tokens travel to the ranks of their experts, and back.
+#ifndef STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
+#define STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stretto/analysis/cone.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/collective_call.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/core/value_map.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto {
+
+/// Tokens on their way to experts and back, forward or backward.
+template <handle V, handle X>
+struct token_exchange {
+    V dispatch;                 ///< the start that sends copies of the tokens to the ranks of their experts
+    V combine;                  ///< the start that sends back what the experts have made of them
+    token_dimension<X> tokens;  ///< what the copies are gathered from: a row is a token, or several
+    std::int64_t rows = 0;      ///< the extent of that dimension
+    std::vector<V> vertices{};  ///< what depends on tokens, from these to those of the next one, in order
+};
+
+namespace detail {
+
+template <dependence_graph G, op_model<G> Ops, tensor_model<G> Tensors>
+    requires dataflow_graph<G>
+class exchange_finder {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+    using exchange = token_exchange<vertex_type, value_type>;
+
+    /// `order` must outlive the finder.
+    exchange_finder(G g, const topological_order<vertex_type>& order, const Ops& ops, const Tensors& tensors)
+        : graph_(g), order_(&order), ops_(&ops), tensors_(&tensors), cones_(g, order), numbers_(g) {
+        for (vertex_type v : order) numbers_.add(v);
+    }
+
+    [[nodiscard]] std::vector<exchange> find() {
+        std::vector<exchange> found;
+        bool is_open = false;  // the last one has not come back yet
+        for (vertex_type v : *order_) {
+            const std::optional<value_type> sent = rows_sent_by(v);
+            if (!sent) continue;
+            if (const auto gathered = gathered_from(*sent)) {
+                if (is_open) found.pop_back();
+                const value_type tokens = counted_from(*gathered, v);
+                found.push_back({v, v, {tokens, 0}, rows(tokens)});
+                is_open = true;
+            } else if (is_open && depends_on(v, found.back().dispatch)) {
+                found.back().combine = v;
+                is_open = false;
+            }
+        }
+        if (is_open) found.pop_back();
+        collect_vertices(found);
+        return found;
+    }
+
+private:
+    using number_type = typename value_numbering<G>::number_type;
+
+    /// What v sends, if it is an exchange: rows of real numbers, in amounts that the program measures or names, to and
+    /// from all ranks.
+    [[nodiscard]] std::optional<value_type> rows_sent_by(vertex_type v) const {
+        if (ops_->kind(v) != op_kind::start || collective_of<G>(*ops_, v) != collective_kind::all_to_all) return {};
+        const std::optional<value_type> sent = first_of(graph_.operands(v)), received = first_of(graph_.results(v));
+        if (!sent || !received || rank(*sent) < 2 || rank(*received) < 2 || !is_real(type_of(*received).element))
+            return {};
+        const collective_call call = call_of<G>(*ops_, v);
+        const bool amounts = !call.input_sizes.empty() && !call.output_sizes.empty();
+        if (!amounts && symbolic_extent_of<G>(*tensors_, *received, 0, 0).empty()) return {};
+        return sent;
+    }
+
+    /// Where the copies that a start sends come from: the last value before it, over operands that are as wide and have
+    /// as many rows, that has a row, or as many rows as each was copied, for every token. Nothing if there is none
+    /// behind the collective before.
+    [[nodiscard]] std::optional<value_type> gathered_from(value_type sent) const {
+        const std::int64_t copies = rows(sent), width = width_of(sent);
+        std::vector<number_type> open{numbers_.number(sent)};
+        std::optional<number_type> found;
+        while (!open.empty()) {
+            const number_type last = *std::max_element(open.begin(), open.end());
+            std::erase(open, last);
+            if (found && last < *found) break;
+            const vertex_type v = graph_.producer(numbers_.value(last));
+            if (ops_->kind(v) == op_kind::start || ops_->kind(v) == op_kind::wait) continue;
+            for (value_type x : graph_.operands(v)) {
+                if (rank(x) < 2 || width_of(x) != width) continue;
+                const std::span<const std::int64_t> shape = type_of(x).shape;
+                std::int64_t outer = 1;
+                for (std::int64_t extent : shape.first(shape.size() - 1)) outer *= extent;
+                const bool of_tokens = shape[0] > 1 && shape[0] < copies && copies % shape[0] == 0;
+                const number_type n = numbers_.number(x);
+                if (of_tokens && (shape.size() == 2 || outer == copies)) found = std::max(found.value_or(0), n);
+                else if (outer == copies) open.push_back(n);
+            }
+        }
+        return found ? std::optional(numbers_.value(*found)) : std::nullopt;
+    }
+
+    /// What the amounts of a start are computed from, too: `tokens`, or what that is a view of. `tokens` if they come
+    /// from elsewhere, as backward.
+    [[nodiscard]] value_type counted_from(value_type tokens, vertex_type start) {
+        std::vector<value_type> names{tokens};
+        while (true) {
+            const vertex_type v = graph_.producer(names.back());
+            if (ops_->kind(v) != op_kind::view) break;
+            const std::optional<value_type> x = first_of(graph_.operands(v));
+            if (!x || rank(*x) < 2 || width_of(*x) != width_of(tokens)) break;
+            names.push_back(*x);
+        }
+        std::vector<vertex_type> amounts;  // what makes the operands behind the first
+        bool is_first = true;
+        for (value_type x : graph_.operands(start)) {
+            if (!is_first) amounts.push_back(graph_.producer(x));
+            is_first = false;
+        }
+        const auto needed = cones_.down_set(amounts, {position_of(names.back()), cones_.position(start)});
+        const auto is_before = [&](vertex_type v, std::size_t position) { return cones_.position(v) < position; };
+        for (value_type x : names) {
+            const std::size_t p = position_of(x);
+            const auto at = std::lower_bound(needed.begin(), needed.end(), p, is_before);
+            if (at != needed.end() && cones_.position(*at) == p) return x;
+        }
+        return tokens;
+    }
+
+    [[nodiscard]] bool depends_on(vertex_type w, vertex_type v) {
+        const std::array seeds{w};
+        return cones_.down_set(seeds, {cones_.position(v), cones_.position(w) + 1}).front() == v;
+    }
+
+    /// Hands every vertex that depends on tokens to the exchange whose tokens are the last ones before it.
+    void collect_vertices(std::vector<exchange>& exchanges) {
+        std::vector<std::size_t> begins;
+        std::vector<vertex_type> readers;
+        for (const exchange& e : exchanges) {
+            begins.push_back(position_of(e.tokens.value));
+            for (vertex_type v : graph_.consumers(e.tokens.value)) readers.push_back(v);
+        }
+        std::size_t begun = 0;
+        for (vertex_type v : cones_.up_set(readers)) {
+            while (begun < begins.size() && begins[begun] < cones_.position(v)) ++begun;
+            if (begun > 0 && ops_->kind(v) != op_kind::output) exchanges[begun - 1].vertices.push_back(v);
+        }
+    }
+
+    template <class Values>
+    [[nodiscard]] static std::optional<value_type> first_of(Values&& values) {
+        for (value_type x : values) return x;
+        return std::nullopt;
+    }
+    [[nodiscard]] static bool is_real(element_type e) noexcept {
+        return e == element_type::f16 || e == element_type::bf16 || e == element_type::f32 || e == element_type::f64;
+    }
+    [[nodiscard]] std::size_t position_of(value_type x) const { return cones_.position(graph_.producer(x)); }
+    [[nodiscard]] tensor_type type_of(value_type x) const {
+        return std::span<const tensor_type>(tensors_->components(x))[0];
+    }
+    /// The number of dimensions of what is one tensor, else 0.
+    [[nodiscard]] std::size_t rank(value_type x) const {
+        const std::span<const tensor_type> made = tensors_->components(x);
+        return made.size() == 1 ? made[0].shape.size() : 0;
+    }
+    [[nodiscard]] std::int64_t rows(value_type x) const { return type_of(x).shape.front(); }
+    [[nodiscard]] std::int64_t width_of(value_type x) const { return type_of(x).shape.back(); }
+
+    G graph_;
+    const topological_order<vertex_type>* order_;
+    const Ops* ops_;
+    const Tensors* tensors_;
+    cone_finder<G> cones_;
+    value_numbering<G> numbers_;  // ascending along the order
+};
+
+}  // namespace detail
+
+/// The exchanges of a step, forward and backward, in the order `order`, a topological order of `g`. An exchange is a
+/// pair of all-to-alls of rows of real numbers, in amounts that the program measures or, traced for one routing, names:
+/// one whose rows go back, over operands of the same width, to a value that has a row for every token, or to what that
+/// is a view of if the program counts rows from there; and the next one that depends on it and has no such value behind
+/// the collective before. A start sends its first operand and gives its first result.
+///
+/// Amounts are known from `call(v)` of the op model (collective_call: sizes are given for both ways), or from a number
+/// of received rows that is symbolic; a program that tells neither has no exchanges.
+///
+/// Their vertices and tokens are what plan_chunks asks for; backward keeps what forward has permuted, so both belong
+/// into one region. Where a step tells its modules (module_regions.hpp) and the symbol of its tokens
+/// (token_symbols.hpp), more can be cut than what lies around exchanges. O(V + E), and what lies between dispatch and
+/// combine once more; 8 bytes per index and a handle per value.
+template <dependence_graph G, op_model<G> Ops, tensor_model<G> Tensors>
+    requires dataflow_graph<G>
+[[nodiscard]] std::vector<token_exchange<vertex_t<G>, value_t<G>>> token_exchanges(
+    G g, const topological_order<vertex_t<G>>& order, const Ops& ops, const Tensors& tensors) {
+    return detail::exchange_finder<G, Ops, Tensors>(g, order, ops, tensors).find();
+}
+
+}  // namespace stretto
+
+#endif

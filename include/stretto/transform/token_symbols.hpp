@@ -1,0 +1,112 @@
+// Where the tokens of a step are: the extents that its inputs leave open.
+#ifndef STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
+#define STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/extent_expression.hpp"
+
+namespace stretto {
+
+/// A symbolic extent that an input has (a batch, a number of tokens), as opposed to one that the program computes.
+template <handle X>
+struct token_symbol {
+    std::string name;
+    std::int64_t value = 0;
+    std::vector<token_dimension<X>> dimensions;  ///< of all values, in program order
+};
+
+/// A symbol and the value that the extents of a step were recorded for.
+template <class S>
+concept extent_symbol = requires(const S& s) {
+    { s.name } -> std::convertible_to<std::string_view>;
+    { s.value } -> std::convertible_to<std::int64_t>;
+};
+
+/// The symbols in the shapes of inputs, most frequent first, each with every dimension that is a multiple of it and
+/// mentions it; of a value the first such dimension, and none of a value that is not one tensor. A dimension that
+/// mentions two symbols belongs to both. Symbols without a positive value are left out, and so are those that `symbols`
+/// does not list. Equally frequent ones are in the order in which inputs mention them, and
+/// within one extent in that of `symbols`. O(V + length of all extents, times the logarithm of the number of symbols).
+template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_symbol S>
+    requires dataflow_graph<G>
+[[nodiscard]] std::vector<token_symbol<value_t<G>>> token_symbols(G g, const Ops& ops, const Tensors& tensors,
+                                                                  std::span<const S> symbols) {
+    constexpr std::size_t none = SIZE_MAX;
+    struct known_symbol {
+        std::int64_t value = 0;
+        std::size_t number = 0;    // among the symbols
+        std::size_t found = none;  // among those of inputs
+        std::size_t seen = 0;      // the last value whose dimension it has
+    };
+    std::map<std::string, known_symbol, detail::text_order> known;
+    std::size_t count = 0;
+    for (const S& s : symbols)
+        known.emplace(std::string(std::string_view(s.name)), known_symbol{std::int64_t{s.value}, count++});
+
+    // Calls f(dim, extent, expression) for every extent of a component that is an expression.
+    const auto for_each_extent = [&](value_t<G> x, std::size_t component, auto f) {
+        const std::span<const std::int64_t> shape =
+            std::span<const tensor_type>(tensors.components(x))[component].shape;
+        for (std::size_t d = 0; d < shape.size(); ++d)
+            if (const std::string_view text = symbolic_extent_of<G>(tensors, x, component, d); !text.empty())
+                f(d, shape[d], text);
+    };
+
+    std::vector<token_symbol<value_t<G>>> found;
+    std::vector<typename decltype(known)::iterator> mentioned;
+    for (vertex_t<G> v : g.vertices()) {
+        if (ops.kind(v) != op_kind::input) continue;
+        for (value_t<G> x : g.results(v))
+            for (std::size_t c = 0; c < std::span<const tensor_type>(tensors.components(x)).size(); ++c)
+                for_each_extent(x, c, [&](std::size_t, std::int64_t, std::string_view text) {
+                    mentioned.clear();
+                    extent_expression::for_each_symbol(text, [&](std::string_view word) {
+                        const auto s = known.find(word);
+                        if (s != known.end() && s->second.value > 0) mentioned.push_back(s);
+                    });
+                    std::sort(mentioned.begin(), mentioned.end(),
+                              [](auto a, auto b) { return a->second.number < b->second.number; });
+                    for (auto s : mentioned) {
+                        if (s->second.found != none) continue;
+                        s->second.found = found.size();
+                        found.push_back({s->first, s->second.value, {}});
+                    }
+                });
+    }
+
+    std::size_t at = 0;  // values so far
+    for (vertex_t<G> v : g.vertices())
+        for (value_t<G> x : g.results(v)) {
+            ++at;
+            if (std::span<const tensor_type>(tensors.components(x)).size() != 1) continue;
+            for_each_extent(x, 0, [&](std::size_t d, std::int64_t extent, std::string_view text) {
+                extent_expression::for_each_symbol(text, [&](std::string_view word) {
+                    const auto s = known.find(word);
+                    if (s == known.end() || s->second.found == none || s->second.seen == at) return;
+                    if (extent % s->second.value != 0) return;
+                    s->second.seen = at;
+                    found[s->second.found].dimensions.push_back({x, d});
+                });
+            });
+        }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.dimensions.size() > b.dimensions.size(); });
+    return found;
+}
+
+}  // namespace stretto
+
+#endif
