@@ -12,10 +12,13 @@
 #include <tuple>
 #include <utility>
 
-#include "stretto/capture/chunk_tasks.hpp"
+#include "stretto/capture/capture_part_costs.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/chunk_capture.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/tune/try_chunks.hpp"
 
 namespace planner {
 namespace {
@@ -26,9 +29,27 @@ using stretto::pass_direction;
 /// Tasks that refinement may schedule; a machine does about half a million a second.
 constexpr std::size_t refinement_tasks = 200'000;
 
+/// What the step would be in these chunks; nothing if it cannot be cut.
+std::optional<stretto::chunked_tasks> tasks_in_chunks(const stretto::capture& step,
+                                                      const stretto::capture_tensors& tensors,
+                                                      const stretto::token_symbol& tokens, const chunk_regions& regions,
+                                                      bool slices) {
+    const stretto::capture_view view{&step};
+    const stretto::capture_op_model ops{&step};
+    stretto::aten_ledger ledger;
+    const stretto::capture_chunk_model model(view, {&step, &tensors}, ledger);
+    const auto plan =
+        stretto::plan_chunks(view, ops, model, std::span<const stretto::capture_chunk_region>(regions),
+                             std::span<const stretto::capture_token_dimension>(tokens.dimensions), options_for(slices));
+    if (!plan) return std::nullopt;
+    auto made = stretto::try_chunks(*plan, view, ops, stretto::part_costs_of(step, tensors));
+    if (!made) return std::nullopt;
+    return *std::move(made);
+}
+
 /// The step's time in these chunks; nothing if it cannot be cut or does not fit.
 std::optional<nanoseconds> time_of(const chunk_question& q, const chunk_regions& regions, bool slices) {
-    const auto made = stretto::chunk_tasks(q.step, q.tensors, regions, q.tokens.dimensions, options_for(slices));
+    const auto made = tasks_in_chunks(q.step, q.tensors, q.tokens, regions, slices);
     if (!made) return std::nullopt;
     stretto::schedule_options options;
     options.memory_limit = q.memory_limit;
@@ -171,8 +192,7 @@ private:
         outcome o;
         const auto regions = regions_of(chunks);
         if (regions.empty()) return o;
-        const auto made = stretto::chunk_tasks(q_.step, q_.tensors, regions, q_.tokens.dimensions,
-                                               options_for(q_.how == recombining::slices));
+        const auto made = tasks_in_chunks(q_.step, q_.tensors, q_.tokens, regions, q_.how == recombining::slices);
         if (!made) return o;
         budget_ -= std::min(budget_, made->graph.size());
         o.hopeless = stretto::bound_below(made->graph).value >= best_;
@@ -382,7 +402,7 @@ bool any_in_chunks(const stretto::capture& step, const stretto::capture_tensors&
     for (std::uint32_t v = 0; v < step.size(); ++v)
         if (step.kind(v) != stretto::op_kind::input && step.kind(v) != stretto::op_kind::output)
             everything[0].candidates.push_back(v);
-    const auto made = stretto::chunk_tasks(step, tensors, everything, tokens.dimensions, options_for(false));
+    const auto made = tasks_in_chunks(step, tensors, tokens, everything, false);
     if (!made) return false;
     return std::any_of(nodes.begin(), nodes.end(), [&](std::uint32_t v) {
         return std::count(made->original.begin(), made->original.end(), v) > 1;

@@ -189,6 +189,11 @@ set(STRETTO_HEADERS
     include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
+    include/stretto/tune/chunk_trial.hpp
+    include/stretto/tune/clone_layout.hpp
+    include/stretto/tune/part_costs.hpp
+    include/stretto/tune/step_table.hpp
+    include/stretto/tune/try_chunks.hpp
     include/stretto/version.hpp
     include/stretto/views/contracted.hpp
     include/stretto/views/adaptor.hpp
@@ -208,6 +213,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_chunker.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
+    include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
     include/stretto/capture/capture_tensors.hpp
     include/stretto/capture/capture_tokens.hpp
@@ -215,13 +221,10 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_writer.hpp
     include/stretto/capture/check_plan.hpp
     include/stretto/capture/chunk_capture.hpp
-    include/stretto/capture/chunk_tasks.hpp
     include/stretto/capture/concretise_capture.hpp
     include/stretto/capture/detail/argument_text.hpp
     include/stretto/capture/detail/capture_check.hpp
     include/stretto/capture/detail/capture_node_reader.hpp
-    include/stretto/capture/detail/chunk_costs.hpp
-    include/stretto/capture/detail/chunk_layout.hpp
     include/stretto/capture/detail/chunk_reasons.hpp
     include/stretto/capture/detail/chunk_symbols.hpp
     include/stretto/capture/detail/concrete_numbers.hpp

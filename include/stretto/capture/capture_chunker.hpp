@@ -25,11 +25,10 @@
 #include "stretto/aten/aten_chunk_model.hpp"
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_part_costs.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/detail/argument_text.hpp"
-#include "stretto/capture/detail/chunk_costs.hpp"
-#include "stretto/capture/detail/chunk_layout.hpp"
 #include "stretto/capture/detail/chunk_symbols.hpp"
 #include "stretto/capture/detail/open_parts.hpp"
 #include "stretto/capture/diagnostic.hpp"
@@ -39,6 +38,9 @@
 #include "stretto/schedule/json_quote.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/tune/clone_layout.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/step_table.hpp"
 
 namespace stretto {
 
@@ -52,7 +54,15 @@ public:
 
     /// `chunks`: the model that the plan was made with; it knows the operators.
     capture_chunker(const capture& step, const capture_tensors& tensors, const capture_chunk_model& chunks)
-        : step_(&step), tensors_(&tensors), model_(chunks), layout_(step), symbols_(step), costs_(step, tensors) {}
+        : step_(&step),
+          tensors_(&tensors),
+          model_(chunks),
+          numbers_(numbered_step<capture_view>::read(capture_view{&step}, capture_op_model{&step})),
+          layout_(numbers_->table()),
+          symbols_(step),
+          costs_(part_costs_of(step, tensors)) {}
+    capture_chunker(const capture_chunker&) = delete;
+    capture_chunker& operator=(const capture_chunker&) = delete;
 
     /// Parts keep extents that follow a symbol of the step, the tokens of all regions of the plan: in shapes as
     /// expressions, in arguments as numbers that new nodes compute from an input. What that asks of the symbol are
@@ -82,7 +92,9 @@ public:
             n.collective = step_->collective(v);
             n.group = step_->group(v);
         }
-        set_costs(n, costs_.of_clone(v, part));
+        const clone_cost cost = costs_.of_clone(v, part, std::span<bytes>(&n.allocation, 1));
+        n.duration = cost.duration;
+        n.payload = cost.payload;
         symbols_.bind_symbols(v, part);
         n.outputs = keep(outputs_of_part(v, part));
         add_fields(n, v, part);
@@ -90,7 +102,7 @@ public:
     }
 
     std::vector<node_id> split(node_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const std::string name = std::string(step_->name(layout_.original(x))) + "_part";
+        const std::string name = std::string(step_->name(layout_.original_value(x))) + "_part";
         std::vector<node_id> parts;
         for (std::size_t k = 0; k < sizes.size(); ++k) parts.push_back(slice(x, name, dim, sizes, k));
         return parts;
@@ -100,17 +112,18 @@ public:
         std::string args = "[[";
         for (std::size_t k = 0; k < parts.size(); ++k) args += (k == 0 ? "\"%" : ",\"%") + std::to_string(k) + "\"";
         args += "]," + std::to_string(dim) + "]";
-        return whole_again(parts, "aten.cat.default", op_kind::compute, std::move(args));
+        const join_cost cost = costs_.of_concat(layout_.original_value(parts[0]));
+        return whole_again(parts, "aten.cat.default", cost, std::move(args));
     }
 
     /// In the order of the parts: ((p0 + p1) + p2) + ...
     node_id sum(std::span<const node_id> parts) {
-        const bool number = tensors_->components(layout_.original(parts[0])).empty();
+        const join_cost cost = costs_.of_sum(layout_.original_value(parts[0]));
         node_id total = parts[0];
         for (node_id part : parts.subspan(1)) {
             const std::array<node_id, 2> both = {total, part};
-            total = whole_again(both, number ? "add" : "aten.add.Tensor", number ? op_kind::view : op_kind::compute,
-                                "[\"%0\",\"%1\"]");
+            const bool number = cost.kind == op_kind::view;
+            total = whole_again(both, number ? "add" : "aten.add.Tensor", cost, "[\"%0\",\"%1\"]");
         }
         return total;
     }
@@ -118,12 +131,12 @@ public:
     /// Allocates and launches no kernel: a view that shares no storage. It reads the part so that no order makes it
     /// before there is anything to write.
     node_id empty_like(node_id x, node_id part) {
-        const node_id id = layout_.add(x);
+        const node_id id = layout_.add_like(x);
         capture_node& n =
             make(fresh_name(std::string(step_->name(x)) + "_whole"), "aten.new_empty.default", op_kind::view);
         n.inputs = {part};
         n.outputs = step_->outputs(x);
-        set_costs(n, costs_.of_whole(x, op_kind::view));
+        n.allocation = costs_.of_empty(x);
         std::string sizes;
         for (std::size_t d = 0; d < tensors_->components(x)[0].shape.size(); ++d)
             sizes += (d == 0 ? "" : ",") + whole_extent(n, x, d);
@@ -135,18 +148,17 @@ public:
     /// A view of the slice and a copy into it.
     node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
                         std::size_t k) {
-        const node_id like = layout_.original(whole);
+        const node_id like = layout_.original_value(whole);
         const std::string name = std::string(step_->name(like)) + "_slice";
         const node_id slice_there = slice(whole, name, dim, sizes, k);
         const std::string_view made = made_[slice_there - step_->size()].outputs;
-        layout_.add(whole);
+        layout_.add_like(whole);
         capture_node& copy =
             make(fresh_name(name + std::to_string(k) + "_write"), "aten.copy_.default", op_kind::compute);
         copy.inputs = {slice_there, part};
         copy.aliases = copy.writes = {slice_there};
         copy.outputs = made;
-        const auto [from, to] = place_of_slice(tensors_->components(like)[0].shape[dim], sizes, k);
-        set_costs(copy, costs_.of_slice_write(like, dim, to - from));
+        copy.duration = costs_.of_slice_write(like, dim, sizes, k);
         copy.fields.push_back({"args", R"(["%0","%1"])"});
         keep_module(copy, like);
         return whole;
@@ -159,7 +171,7 @@ public:
     [[nodiscard]] expected<capture, diagnostic> build() {
         capture_builder builder = capture_builder::like(*step_);
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
-        layout_.for_each([&](node_id id) {
+        for (node_id id : layout_.close()) {
             capture_node n = id < step_->size() ? node_of(*step_, id) : made_[id - step_->size()];
             const auto keep_there = [](std::vector<node_id>& list, std::span<const node_id> there) {
                 list.assign(there.begin(), there.end());
@@ -167,8 +179,8 @@ public:
             keep_there(n.inputs, layout_.positions(n.inputs));
             keep_there(n.aliases, layout_.storages(id, n.aliases));
             keep_there(n.writes, layout_.storages(id, n.writes));
-            return builder.append(n);
-        });
+            builder.append(n);
+        }
         return std::move(builder).build();
     }
 
@@ -195,7 +207,7 @@ private:
     /// A view of part k of x.
     node_id slice(node_id x, const std::string& name, std::size_t dim, std::span<const std::int64_t> sizes,
                   std::size_t k) {
-        const node_id like = layout_.original(x), id = layout_.add(x);
+        const node_id like = layout_.original_value(x), id = layout_.add_like(x);
         const tensor_type type = tensors_->components(like)[0];
         const auto [from, to] = place_of_slice(type.shape[dim], sizes, k);
         capture_node& n = make(fresh_name(name + std::to_string(k)), "aten.slice.Tensor", op_kind::view);
@@ -229,11 +241,6 @@ private:
         n.kind = kind;
         return n;
     }
-    static void set_costs(capture_node& n, const detail::node_costs& c) {
-        n.allocation = c.allocation;
-        n.payload = c.payload;
-        n.duration = c.duration;
-    }
     /// Nodes refer to their texts.
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
@@ -243,7 +250,7 @@ private:
         for (std::size_t c = 0; c < types.size(); ++c) {
             std::vector<std::int64_t> shape(types[c].shape.begin(), types[c].shape.end());
             const chunk_state& s = part.results[c];
-            const std::size_t cut = s.dim >= 0 && detail::has_rows(s) ? static_cast<std::size_t>(s.dim) : SIZE_MAX;
+            const std::size_t cut = s.dim >= 0 && has_rows(s) ? static_cast<std::size_t>(s.dim) : SIZE_MAX;
             if (cut != SIZE_MAX) shape[cut] = part.share(shape[cut]);
             std::vector<std::string> symbolic;
             for (std::size_t d = 0; d < shape.size() && (open_ || tensors_->is_symbolic(v, c)); ++d) {
@@ -294,12 +301,13 @@ private:
         n.fields.push_back({"chunk", keep(std::to_string(part.chunk))});
     }
 
-    node_id whole_again(std::span<const node_id> parts, std::string_view op, op_kind kind, std::string args) {
-        const node_id like = layout_.original(parts[0]), id = layout_.add(like);
-        capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_whole"), op, kind);
+    node_id whole_again(std::span<const node_id> parts, std::string_view op, const join_cost& cost, std::string args) {
+        const node_id like = layout_.original_value(parts[0]), id = layout_.add_like(like);
+        capture_node& n = make(fresh_name(std::string(step_->name(like)) + "_whole"), op, cost.kind);
         n.inputs.assign(parts.begin(), parts.end());
         n.outputs = step_->outputs(like);
-        set_costs(n, costs_.of_whole(like, kind));
+        n.allocation = cost.allocation;
+        n.duration = cost.duration;
         n.fields.push_back({"args", keep(std::move(args))});
         keep_module(n, like);
         return id;
@@ -319,10 +327,11 @@ private:
     const capture* step_;
     const capture_tensors* tensors_;
     capture_chunk_model model_;
-    detail::chunk_layout layout_;
+    expected<numbered_step<capture_view>, task_graph_error> numbers_;  // captures are well formed
+    clone_layout layout_;
     std::deque<capture_node> made_;  // make() gives references
     detail::chunk_symbols symbols_;
-    detail::chunk_costs costs_;
+    capture_part_costs costs_;
     std::optional<detail::open_parts> open_;
     std::deque<std::string> texts_;
     std::set<std::string> taken_;

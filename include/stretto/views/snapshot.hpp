@@ -16,7 +16,7 @@
 
 namespace stretto {
 
-/// The integers 0 .. size-1 as a range.
+/// The integers 0 .. size-1, or first .. last-1, as a range.
 class id_range {
 public:
     /// This iterator is all that a C++20 forward iterator must be, so that ids flow through the pipelines of range
@@ -40,13 +40,14 @@ public:
         std::uint32_t id_ = 0;
     };
 
-    constexpr explicit id_range(std::size_t size) noexcept : size_(static_cast<std::uint32_t>(size)) {}
-    constexpr iterator begin() const noexcept { return iterator(0); }
-    constexpr iterator end() const noexcept { return iterator(size_); }
-    [[nodiscard]] constexpr std::size_t size() const noexcept { return size_; }
+    constexpr explicit id_range(std::size_t size) noexcept : last_(static_cast<std::uint32_t>(size)) {}
+    constexpr id_range(std::uint32_t first, std::uint32_t last) noexcept : first_(first), last_(last) {}
+    constexpr iterator begin() const noexcept { return iterator(first_); }
+    constexpr iterator end() const noexcept { return iterator(last_); }
+    [[nodiscard]] constexpr std::size_t size() const noexcept { return last_ - first_; }
 
 private:
-    std::uint32_t size_;
+    std::uint32_t first_ = 0, last_;
 };
 
 /// A dependence graph over rows of ids: row v of `successors` and of `predecessors` lists the neighbours of v. The

@@ -1,4 +1,4 @@
-#include "stretto/capture/chunk_tasks.hpp"
+#include "stretto/capture/capture_part_costs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/chunk_capture.hpp"
+#include "stretto/tune/try_chunks.hpp"
 #include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
 
@@ -18,8 +19,7 @@ namespace {
 
 using regions = std::vector<capture_chunk_region>;
 
-static_assert(chunking_rewriter<detail::chunk_task_maker, capture_view>);
-static_assert(slice_writing_rewriter<detail::chunk_task_maker, capture_view>);
+static_assert(part_cost_model<capture_part_costs, capture_view>);
 
 std::vector<std::uint32_t> all_of(const index_lists& lists) {
     std::vector<std::uint32_t> all;
@@ -54,11 +54,12 @@ TEST_CASE("the tasks of a step in chunks are those of the step that would be wri
     chunk_options options{.skip_refused = true};
     SUBCASE("concatenated") {}
     SUBCASE("slice by slice") { options.slices_from = 0; }
-    const auto tasks = chunk_tasks(*step, *tensors, two, symbols[0].dimensions, options);
-    REQUIRE_MESSAGE(tasks, (tasks ? "" : tasks.error().message()));
-    const task_graph& graph = tasks->graph;
     const auto made = support::chunk_step(*step, *tensors, two, symbols[0].dimensions, options);
     REQUIRE(made);
+    const auto tasks =
+        try_chunks(made->plan, capture_view{&*step}, capture_op_model{&*step}, part_costs_of(*step, *tensors));
+    REQUIRE(tasks);
+    const task_graph& graph = tasks->graph;
     CHECK((made->plan.counts().empties == 0) == (options.slices_from != 0));
     const auto written = make_task_graph(capture_view{&made->step}, capture_op_model{&made->step});
     REQUIRE(written);
@@ -77,6 +78,4 @@ TEST_CASE("the tasks of a step in chunks are those of the step that would be wri
     CHECK(all_of(graph.storages) == all_of(written->storages));
     CHECK(all_of(graph.writes) == all_of(written->writes));
     CHECK(all_of(graph.predecessors) == all_of(written->predecessors));
-    CHECK(chunk_tasks(*step, *tensors, regions{}, symbols[0].dimensions).error() ==
-          support::chunk_step(*step, *tensors, regions{}, symbols[0].dimensions).error());
 }

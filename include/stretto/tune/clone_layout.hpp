@@ -1,0 +1,227 @@
+// Where the operations of a chunked program stand, and which values the others read, share and write there, while
+// apply_chunks makes them. Whoever rewrites a program that it does not change in place needs this: a trial on a task
+// graph, or a writer of files.
+#ifndef STRETTO_TUNE_CLONE_LAYOUT_HPP
+#define STRETTO_TUNE_CLONE_LAYOUT_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/index_lists.hpp"
+#include "stretto/tune/step_table.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto {
+
+/// Vertices and values of the step keep their numbers. New ones get the numbers behind those in the order in which they
+/// are made, so in a program of one value per vertex a new value has the number of its vertex. Calls are O(1), unless
+/// they say otherwise. The table must outlive the layout.
+class clone_layout {
+public:
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    explicit clone_layout(const step_table& step)
+        : step_(&step), at_vertex_(step.size()), whole_(step.values(), none) {}
+
+    /// What is made from now on stands in front of vertex v of the step, in the order of the calls.
+    void insert_before(std::uint32_t v) { at_ = v; }
+
+    /// A new vertex with one result, which is like the value x: it cuts x, or makes it whole.
+    std::uint32_t add_like(std::uint32_t x) {
+        const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
+        own_value(id, like);
+        stand(id);
+        return id;
+    }
+    /// As add_like, but in front of the vertex that keep_ready_for names and of whatever is made there, behind those
+    /// that were made ready before it.
+    std::uint32_t add_ready(std::uint32_t x) {
+        const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
+        own_value(id, like);
+        ready_.push_back(id);
+        return id;
+    }
+    void keep_ready_for(std::uint32_t v) { ready_for_ = v; }
+    /// A clone of vertex v of the step, with results like those of v. Clones are made in the order of the chunks.
+    std::uint32_t add_clone(std::uint32_t v) {
+        const std::uint32_t id = append(v);
+        for (std::uint32_t x : id_range(step_->first_result[v], step_->first_result[v + 1])) own_value(id, x);
+        stand(id);
+        slot& s = at_vertex_[v];
+        if (s.first_clone == none) s.first_clone = id;
+        else made(s.last_clone).next_clone = id;
+        s.last_clone = id;
+        return id;
+    }
+
+    /// The value that the clone of v made last has instead of x, whose storage v shares or writes: a result of its own
+    /// if x is one of v's, one of its operands if that is x or shares the storage of x, or else what the clone for that
+    /// chunk of the producer of x makes. O(values that share storage with the operands of v, and chunks).
+    [[nodiscard]] std::uint32_t of_chunk(std::uint32_t v, std::uint32_t x, std::span<const std::uint32_t> operands,
+                                         std::uint32_t chunk) const {
+        const std::uint32_t p = step_->producer[x];
+        if (p == v) return first_result(at_vertex_[v].last_clone) + (x - step_->first_result[v]);
+        const std::size_t by = operand_in(v, x);
+        if (by != SIZE_MAX) return operands[by];
+        const std::uint32_t clone = clone_for(p, chunk);
+        return clone == none ? x : first_result(clone) + (x - step_->first_result[p]);
+    }
+    /// The clone of vertex v for that chunk, or the last one if there are fewer; none if v has no clones. O(chunk).
+    [[nodiscard]] std::uint32_t clone_for(std::uint32_t v, std::uint32_t chunk) const {
+        std::uint32_t clone = at_vertex_[v].first_clone;
+        for (; clone != none && chunk > 0 && made(clone).next_clone != none; --chunk) clone = made(clone).next_clone;
+        return clone;
+    }
+
+    /// Whoever reads `from` of an erased vertex reads `to`: apply_chunks replaces all uses outside of the region.
+    void replace_uses(std::uint32_t from, std::uint32_t to) { whole_[from] = to; }
+    void erase(std::uint32_t v) { at_vertex_[v].erased = true; }
+
+    /// Vertices so far, erased ones among them.
+    [[nodiscard]] std::size_t size() const noexcept { return step_->size() + made_.size(); }
+    [[nodiscard]] bool is_new(std::uint32_t id) const noexcept { return id >= step_->size(); }
+    /// The vertex, or the value, of the step that one is made from.
+    [[nodiscard]] std::uint32_t original(std::uint32_t id) const { return is_new(id) ? made(id).like : id; }
+    [[nodiscard]] std::uint32_t original_value(std::uint32_t x) const {
+        return x < step_->values() ? x : made_values_[x - step_->values()].like;
+    }
+    [[nodiscard]] std::uint32_t first_result(std::uint32_t id) const {
+        return is_new(id) ? made(id).first_result : step_->first_result[id];
+    }
+
+    /// All that is left and all that is new, in program order. From here on nothing is added, and the members below
+    /// answer. O(vertices, values).
+    [[nodiscard]] std::span<const std::uint32_t> close() {
+        order_.clear();
+        for (std::uint32_t v = 0; v < step_->size(); ++v) {
+            const slot& s = at_vertex_[v];
+            if (v == ready_for_) order_.insert(order_.end(), ready_.begin(), ready_.end());
+            for (std::uint32_t k = s.first; k != none; k = made(k).next) order_.push_back(k);
+            if (!s.erased) order_.push_back(v);
+        }
+        position_.assign(size(), none);
+        first_value_.assign(size(), none);
+        std::uint32_t next_value = 0;
+        for (std::uint32_t at = 0; at < order_.size(); ++at) {
+            const std::uint32_t id = order_[at];
+            position_[id] = at;
+            first_value_[id] = next_value;
+            next_value += results(id);
+        }
+        return order_;
+    }
+    [[nodiscard]] std::uint32_t results(std::uint32_t id) const {
+        if (is_new(id)) return made(id).results;
+        return step_->first_result[id + 1] - step_->first_result[id];
+    }
+    /// In the new program: the position of a vertex, none if it has been erased.
+    [[nodiscard]] std::uint32_t position(std::uint32_t id) const { return position_[id]; }
+    /// In the new program: the numbers of values that somebody reads, each once. Valid until the next call.
+    [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
+        there_.clear();
+        for (std::uint32_t x : values) add_position(x);
+        return there_;
+    }
+    /// The same for values whose storage vertex `id` shares or writes. Where a vertex of the step shared it with what
+    /// is gone, such as a start of which it has read the wait, it shares that of what it reads now.
+    [[nodiscard]] std::span<const std::uint32_t> storages(std::uint32_t id, std::span<const std::uint32_t> values) {
+        there_.clear();
+        for (std::uint32_t x : values) {
+            const bool gone = x < step_->values() && is_erased(step_->producer[x]) && whole_[x] == none;
+            if (!gone) {
+                add_position(x);
+            } else if (!is_new(id)) {
+                const std::size_t by = operand_in(id, x);
+                if (by != SIZE_MAX) add_position(step_->operands[id][by]);
+            }
+        }
+        return there_;
+    }
+    /// In the new program: the positions of the vertices that come before whatever vertex v of the step came before,
+    /// through a dependence that no value carries: v itself, or all of its clones.
+    template <class F>
+    void for_each_stand_in(std::uint32_t v, F f) const {
+        if (position_[v] != none) f(position_[v]);
+        else
+            for (std::uint32_t k = at_vertex_[v].first_clone; k != none; k = made(k).next_clone) f(position_[k]);
+    }
+
+private:
+    struct new_vertex {
+        std::uint32_t like;
+        std::uint32_t first_result, results = 0;
+        std::uint32_t next = none;        // made behind it, before the same vertex of the step
+        std::uint32_t next_clone = none;  // of the same vertex
+    };
+    struct new_value {
+        std::uint32_t vertex, like;
+    };
+    /// What has been made at a vertex of the step, and of it.
+    struct slot {
+        std::uint32_t first = none, last = none;
+        std::uint32_t first_clone = none, last_clone = none;
+        bool erased = false;
+    };
+
+    std::uint32_t append(std::uint32_t like) {
+        const std::uint32_t id = static_cast<std::uint32_t>(size());
+        made_.push_back({like, static_cast<std::uint32_t>(step_->values() + made_values_.size())});
+        return id;
+    }
+    void own_value(std::uint32_t id, std::uint32_t like) {
+        made_values_.push_back({id, like});
+        ++made(id).results;
+    }
+    void stand(std::uint32_t id) {
+        slot& s = at_vertex_[at_];
+        if (s.first == none) s.first = id;
+        else made(s.last).next = id;
+        s.last = id;
+    }
+    [[nodiscard]] bool is_erased(std::uint32_t v) const { return at_vertex_[v].erased; }
+    void add_position(std::uint32_t x) {
+        const bool old = x < step_->values();
+        const std::uint32_t now = old && is_erased(step_->producer[x]) ? whole_[x] : x;
+        if (now == none) return;
+        const std::uint32_t owner =
+            now < step_->values() ? step_->producer[now] : made_values_[now - step_->values()].vertex;
+        const std::uint32_t there = first_value_[owner] + (now - first_result(owner));
+        if (std::find(there_.begin(), there_.end(), there) == there_.end()) there_.push_back(there);
+    }
+    /// Which operand of v is x, or else the first that shares the storage of x; SIZE_MAX if none is.
+    [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {
+        const std::span<const std::uint32_t> operands = step_->operands[v];
+        const auto at = std::find(operands.begin(), operands.end(), x);
+        if (at != operands.end()) return static_cast<std::size_t>(at - operands.begin());
+        std::vector<std::uint32_t> shared;
+        for (std::size_t i = 0; i < operands.size(); ++i) {
+            const std::span<const std::uint32_t> own = step_->aliases[operands[i]];
+            shared.assign(own.begin(), own.end());
+            for (std::size_t k = 0; k < shared.size(); ++k) {
+                if (shared[k] == x) return i;
+                for (std::uint32_t y : step_->aliases[shared[k]])
+                    if (std::find(shared.begin(), shared.end(), y) == shared.end()) shared.push_back(y);
+            }
+        }
+        return SIZE_MAX;
+    }
+    [[nodiscard]] new_vertex& made(std::uint32_t id) { return made_[id - step_->size()]; }
+    [[nodiscard]] const new_vertex& made(std::uint32_t id) const { return made_[id - step_->size()]; }
+
+    const step_table* step_;
+    std::uint32_t at_ = 0;
+    std::vector<new_vertex> made_;
+    std::vector<new_value> made_values_;
+    std::vector<slot> at_vertex_;
+    std::vector<std::uint32_t> whole_;  // of a value of the step: what its parts were recombined to
+    std::uint32_t ready_for_ = none;
+    std::vector<std::uint32_t> ready_;
+    std::vector<std::uint32_t> order_, position_, first_value_, there_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,208 @@
+// What the parts of operations cost, before anything is cut: the numbers with which a plan is tried. Most programs know
+// what their operations cost whole; share_costs derives the rest from that.
+#ifndef STRETTO_TUNE_PART_COSTS_HPP
+#define STRETTO_TUNE_PART_COSTS_HPP
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+
+namespace stretto {
+
+/// What a clone costs beside the storage of its results. `payload` counts for a start only.
+struct clone_cost {
+    nanoseconds duration;
+    bytes payload;
+};
+
+/// What an operation that puts parts together is, takes and allocates: `compute` for a kernel, `view` for none.
+struct join_cost {
+    op_kind kind = op_kind::compute;
+    nanoseconds duration;
+    bytes allocation;
+};
+
+/// The costs of what apply_chunks makes.
+/// `of_clone(v, part, allocated)`: of the clone of v that has that part; fills `allocated` with the storage of its
+/// results, in the order of the results of v, 0 for one that shares the storage of another value. `of_concat(x)`: of
+/// one kernel that makes a value like x of all its parts. `of_sum(x)`: of the addition of two parts of x.
+/// `of_empty(x)`: the storage of a value like x that slices are written into. `of_slice_write(x, dim, sizes, k)`: the
+/// time in which part k of those sizes along a dimension of x is copied to where it belongs. Cutting a value is free: a
+/// part that is cut out shares the storage of the whole.
+template <class C, class G>
+concept part_cost_model =
+    dataflow_graph<G> && requires(const C& c, vertex_t<G> v, value_t<G> x, const chunk_part& part, std::size_t dim,
+                                  std::span<bytes> allocated, std::span<const std::int64_t> sizes) {
+        { c.of_clone(v, part, allocated) } -> std::same_as<clone_cost>;
+        { c.of_concat(x) } -> std::same_as<join_cost>;
+        { c.of_sum(x) } -> std::same_as<join_cost>;
+        { c.of_empty(x) } -> std::same_as<bytes>;
+        { c.of_slice_write(x, dim, sizes, dim) } -> std::same_as<nanoseconds>;
+    };
+
+/// Whether a part in that state has some of the rows, and not all of them or a value of the same size.
+[[nodiscard]] constexpr bool has_rows(const chunk_state& s) noexcept {
+    return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
+}
+
+/// The sizes of tensors as share_costs asks for them.
+/// `components_of(x)`: how many tensors x consists of (none: a number); `size(x, component)`: bytes of one of them;
+/// `extent(x, component, dim)`.
+template <class S, class G>
+concept size_model = dataflow_graph<G> && requires(const S& s, value_t<G> x, std::size_t component, std::size_t dim) {
+    { s.components_of(x) } -> std::convertible_to<std::size_t>;
+    { s.size(x, component) } -> std::convertible_to<std::int64_t>;
+    { s.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
+};
+
+/// Sizes by the shapes and element types of a tensor_model.
+template <dataflow_graph G, tensor_model<G> T>
+struct tensor_sizes {
+    T tensors;
+
+    [[nodiscard]] std::size_t components_of(value_t<G> x) const { return components(x).size(); }
+    [[nodiscard]] std::int64_t size(value_t<G> x, std::size_t c) const { return size_of(components(x)[c]); }
+    [[nodiscard]] std::int64_t extent(value_t<G> x, std::size_t c, std::size_t dim) const {
+        return components(x)[c].shape[dim];
+    }
+
+private:
+    [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors.components(x); }
+};
+
+/// Sizes by the extents of a chunk_model, all elements `element` bytes large: for programs of one element type, or with
+/// no tensor_model.
+template <dataflow_graph G, chunk_model<G> C>
+struct extent_sizes {
+    C chunks;
+    std::int64_t element = 4;
+
+    [[nodiscard]] std::size_t components_of(value_t<G> x) const { return chunks.components_of(x); }
+    [[nodiscard]] std::int64_t size(value_t<G> x, std::size_t c) const {
+        std::int64_t all = element;
+        for (std::size_t d = 0; d < chunks.rank(x, c); ++d) all *= extent(x, c, d);
+        return all;
+    }
+    [[nodiscard]] std::int64_t extent(value_t<G> x, std::size_t c, std::size_t dim) const {
+        return chunks.extent(x, c, dim);
+    }
+};
+
+/// The machine, as far as share_costs must know it.
+struct part_cost_options {
+    nanoseconds launch = {};                ///< of one kernel: what no chunk does without
+    double memory_bytes_per_second = 1e12;  ///< positive
+};
+
+/// No collective has a price of its own: all take their share.
+struct no_collective_prices {
+    [[nodiscard]] std::optional<nanoseconds> operator()(collective_kind, group_id, bytes) const { return std::nullopt; }
+};
+
+/// The part_cost_model of a program that knows its whole costs and its sizes. Work is shared out by rows, at least a
+/// launch for every clone and never less than writing its results takes; an operation on no rows, such as one on sums,
+/// costs the same in every chunk. A collective takes what `prices(kind, group, payload)` says of its part's payload,
+/// its share of the time if that is nothing. Results that are cut have their share of the storage of the whole.
+/// Concatenations, sums and slices read and write what they move once; sums of numbers are free. Exact in integers but
+/// for times of memory, which are rounded down; deterministic. O(components of the operation).
+template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_collective_prices>
+class share_costs {
+public:
+    share_costs(G g, M ops, S sizes, part_cost_options options = {}, Prices prices = {})
+        : graph_(g), ops_(ops), sizes_(sizes), options_(options), prices_(prices) {}
+
+    [[nodiscard]] clone_cost of_clone(vertex_t<G> v, const chunk_part& part, std::span<bytes> allocated) const {
+        std::int64_t made = 0;
+        std::size_t state = 0, result = 0;
+        for (value_t<G> x : graph_.results(v)) {
+            std::int64_t size = 0, whole = 0;
+            const std::size_t components = sizes_.components_of(x);
+            for (std::size_t c = 0; c < components; ++c) {
+                whole += sizes_.size(x, c);
+                size += size_of_part(x, c, part.results[state + c], part);
+            }
+            state += components == 0 ? 1 : components;
+            bytes& own = allocated[result++];
+            own = allocation_of<G>(ops_, x);
+            if (size != whole) own.count = part.share(own.count);
+            made += size;
+        }
+        clone_cost cost{duration_of<G>(ops_, v), {}};
+        const op_kind kind = ops_.kind(v);
+        if (kind == op_kind::start) {
+            cost.payload = payload_of<G>(ops_, v);
+            if (!part.operands.empty() && has_rows(part.operands[0])) {
+                cost.payload.count = part.share(cost.payload.count);
+                const std::optional<nanoseconds> price =
+                    prices_(collective_of<G>(ops_, v), group_of<G>(ops_, v), cost.payload);
+                cost.duration = price.value_or(nanoseconds{part.share(cost.duration.count)});
+            }
+        } else if (kind == op_kind::compute) {
+            cost.duration = time_of_part(cost.duration.count, made, part);
+        }
+        return cost;
+    }
+    [[nodiscard]] join_cost of_concat(value_t<G> x) const {
+        const bytes whole = of_empty(x);
+        return {op_kind::compute, time_of_copy(whole.count), whole};
+    }
+    [[nodiscard]] join_cost of_sum(value_t<G> x) const {
+        return sizes_.components_of(x) == 0 ? join_cost{op_kind::view, {}, {}} : of_concat(x);
+    }
+    [[nodiscard]] bytes of_empty(value_t<G> x) const {
+        bytes whole;
+        for (std::size_t c = 0; c < sizes_.components_of(x); ++c) whole.count += sizes_.size(x, c);
+        return whole;
+    }
+    [[nodiscard]] nanoseconds of_slice_write(value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,
+                                             std::size_t k) const {
+        std::int64_t tokens = 0;
+        for (std::int64_t s : sizes) tokens += s;
+        const std::int64_t extent = sizes_.extent(x, 0, dim), rows = extent / tokens * sizes[k];
+        return time_of_copy(rows == 0 ? 0 : sizes_.size(x, 0) / extent * rows);
+    }
+
+private:
+    [[nodiscard]] std::int64_t size_of_part(value_t<G> x, std::size_t c, const chunk_state& s,
+                                            const chunk_part& part) const {
+        const std::int64_t whole = sizes_.size(x, c);
+        if (s.dim < 0 || !has_rows(s)) return whole;
+        const std::int64_t extent = sizes_.extent(x, c, static_cast<std::size_t>(s.dim));
+        return extent == 0 ? 0 : whole / extent * part.share(extent);
+    }
+    [[nodiscard]] nanoseconds time_of_part(std::int64_t whole, std::int64_t made, const chunk_part& part) const {
+        const std::int64_t launch = std::min(whole, options_.launch.count);
+        bool by_rows = false;
+        for (const chunk_state& s : part.operands) by_rows = by_rows || has_rows(s);
+        for (const chunk_state& s : part.results) by_rows = by_rows || s.what == chunk_state::kind::sliced;
+        if (!by_rows) return {whole};
+        const std::int64_t work = whole - launch, done = part.share(work);
+        const double writing = static_cast<double>(made) / options_.memory_bytes_per_second * 1e9;
+        const std::int64_t least = std::min(work, static_cast<std::int64_t>(writing));
+        return {launch + std::max(done, least)};
+    }
+    [[nodiscard]] nanoseconds time_of_copy(std::int64_t written) const {
+        const double moved = 2 * static_cast<double>(written) / options_.memory_bytes_per_second * 1e9;
+        return {options_.launch.count + static_cast<std::int64_t>(moved) + 1};
+    }
+
+    G graph_;
+    M ops_;
+    S sizes_;
+    part_cost_options options_;
+    Prices prices_;
+};
+
+}  // namespace stretto
+
+#endif

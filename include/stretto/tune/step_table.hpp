@@ -1,0 +1,218 @@
+// A step in numbers: everything that a view and an op model say of a program, read once, so that thousands of plans can
+// be tried on it without asking the user's IR again. Vertices and values are their positions in program order, whatever
+// handles the IR has; tables are structures of arrays that no template argument touches.
+#ifndef STRETTO_TUNE_STEP_TABLE_HPP
+#define STRETTO_TUNE_STEP_TABLE_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/unique_rows.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/core/value_map.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/views/snapshot.hpp"
+
+namespace stretto {
+
+/// A program of V vertices with X values. Space: about 60 bytes a vertex, 24 a value, 4 to 8 an operand.
+struct step_table {
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    struct operation {
+        op_kind kind = op_kind::compute;
+        collective_kind collective = collective_kind::other;  ///< of a start
+        group_id group = 0;                                   ///< of a start
+        std::uint32_t launch = none;                          ///< of a wait: its start, or none
+        nanoseconds duration;
+        bytes payload;  ///< of a start
+    };
+    std::vector<operation> operations;
+    std::vector<std::uint32_t> first_result = {0};  ///< results of v: [first_result[v], first_result[v + 1])
+    std::vector<std::uint32_t> producer;            ///< of a value
+    std::vector<bytes> allocation;                  ///< of a value
+    index_lists operands;                           ///< vertex -> values it reads, in order
+    index_lists controls;      ///< vertex -> predecessors in the view none of whose results it reads, each once
+    index_lists aliases;       ///< value -> values whose storage it shares
+    index_lists effects;       ///< vertex -> values whose storage it writes in place
+    index_lists predecessors;  ///< vertex -> producers of its operands, then its controls, each once
+    index_lists successors;    ///< vertex -> vertices that have it as a predecessor, ascending
+    index_lists readers;       ///< value -> vertices, once per use, ascending
+
+    [[nodiscard]] std::size_t size() const noexcept { return operations.size(); }
+    [[nodiscard]] std::size_t values() const noexcept { return producer.size(); }
+
+    /// Derives the lists that follow from the others. O(V + X + operands and controls).
+    void close() {
+        predecessors = index_lists();
+        predecessors.reserve(size(), operands.items() + controls.items());
+        detail::unique_rows<> rows;
+        for (std::uint32_t v = 0; v < size(); ++v) {
+            for (std::uint32_t x : operands[v]) rows.add(predecessors, producer[x]);
+            for (std::uint32_t p : controls[v]) rows.add(predecessors, p);
+            rows.close(predecessors);
+        }
+        successors = predecessors.inverse(size());
+        readers = operands.inverse(values());
+    }
+};
+
+/// The table as a view. It must outlive the view.
+struct step_table_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+
+    const step_table* table;
+
+    [[nodiscard]] id_range vertices() const noexcept { return id_range(table->size()); }
+    [[nodiscard]] std::span<const vertex_type> successors(vertex_type v) const { return table->successors[v]; }
+    [[nodiscard]] std::span<const vertex_type> predecessors(vertex_type v) const { return table->predecessors[v]; }
+    [[nodiscard]] std::size_t index(vertex_type v) const noexcept { return v; }
+    [[nodiscard]] std::size_t index_bound() const noexcept { return table->size(); }
+    [[nodiscard]] std::span<const value_type> operands(vertex_type v) const { return table->operands[v]; }
+    [[nodiscard]] id_range results(vertex_type v) const {
+        return id_range(table->first_result[v], table->first_result[v + 1]);
+    }
+    [[nodiscard]] vertex_type producer(value_type x) const { return table->producer[x]; }
+    [[nodiscard]] std::span<const vertex_type> consumers(value_type x) const { return table->readers[x]; }
+};
+
+/// What the operations of the table are. It must outlive the model.
+struct step_table_model {
+    const step_table* table;
+
+    [[nodiscard]] op_kind kind(std::uint32_t v) const { return table->operations[v].kind; }
+    [[nodiscard]] nanoseconds duration(std::uint32_t v) const { return table->operations[v].duration; }
+    [[nodiscard]] collective_kind collective(std::uint32_t v) const { return table->operations[v].collective; }
+    [[nodiscard]] group_id group(std::uint32_t v) const { return table->operations[v].group; }
+    [[nodiscard]] bytes payload(std::uint32_t v) const { return table->operations[v].payload; }
+    [[nodiscard]] std::uint32_t launch_of(std::uint32_t w) const {
+        const std::uint32_t start = table->operations[w].launch;
+        return start == step_table::none ? w : start;
+    }
+    [[nodiscard]] bytes bytes_of(std::uint32_t x) const { return table->allocation[x]; }
+    [[nodiscard]] std::span<const std::uint32_t> aliases(std::uint32_t x) const { return table->aliases[x]; }
+    [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const { return table->effects[v]; }
+};
+
+/// The table of a graph, and the way back to its handles. It does not follow changes of the graph.
+template <dependence_graph G>
+    requires dataflow_graph<G>
+class numbered_step {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+
+    /// Reads a program whose order is topological; fails as make_task_graph does where it is not, where a wait names
+    /// what is no start before it, or where a value has no producer in the list. Durations and bytes are not checked.
+    /// O(V + E), and for every use of a value its place among the results of its producer.
+    template <op_model<G> M>
+    [[nodiscard]] static expected<numbered_step, task_graph_error> read(G g, const M& ops) {
+        numbered_step s(g);
+        for (vertex_type v : g.vertices()) s.list(v);
+        for (std::uint32_t v = 0; v < s.vertices_.size(); ++v)
+            if (const auto fault = s.take(v, ops)) return unexpected(*fault);
+        s.table_.close();
+        return s;
+    }
+
+    [[nodiscard]] const step_table& table() const noexcept { return table_; }
+    [[nodiscard]] const G& graph() const noexcept { return graph_; }
+    [[nodiscard]] vertex_type vertex(std::uint32_t v) const { return vertices_[v]; }
+    [[nodiscard]] value_type value(std::uint32_t x) const { return values_.value(x); }
+    [[nodiscard]] std::span<const vertex_type> vertices() const noexcept { return vertices_; }
+    /// step_table::none if the graph does not list it.
+    [[nodiscard]] std::uint32_t number(vertex_type v) const {
+        const std::size_t i = graph_.index(v);
+        return i < number_.size() ? number_[i] : step_table::none;
+    }
+    [[nodiscard]] std::uint32_t number_of_value(value_type x) const { return values_.number(x); }
+
+private:
+    explicit numbered_step(G g) : graph_(g), number_(g.index_bound(), step_table::none), values_(g) {}
+
+    void list(vertex_type v) {
+        const std::uint32_t id = static_cast<std::uint32_t>(vertices_.size());
+        STRETTO_ASSERT(number_[graph_.index(v)] == step_table::none, "vertices() lists a vertex twice");
+        number_[graph_.index(v)] = id;
+        vertices_.push_back(v);
+        values_.add(v);
+        table_.producer.resize(values_.size(), id);
+        table_.first_result.push_back(values_.size());
+    }
+
+    using fault = task_graph_error;
+
+    template <class M>
+    [[nodiscard]] std::optional<fault> take(std::uint32_t id, const M& ops) {
+        const vertex_type v = vertices_[id];
+        bool known = true;
+        const auto push = [&](index_lists& list, value_type x) {
+            const std::uint32_t number = number_of_value(x);
+            known = known && number != step_table::none;
+            if (number != step_table::none) list.push(number);
+        };
+        for (value_type x : graph_.operands(v)) push(table_.operands, x);
+        table_.operands.close_row();
+        for_each_effect<G>(ops, v, [&](value_type x) { push(table_.effects, x); });
+        table_.effects.close_row();
+        for (value_type x : graph_.results(v)) {
+            for_each_alias<G>(ops, x, [&](value_type y) { push(table_.aliases, y); });
+            table_.aliases.close_row();
+            table_.allocation.push_back(allocation_of<G>(ops, x));
+        }
+        if (!known) return fault{fault::reason::operand_not_in_graph, id, no_task};
+        for (vertex_type p : graph_.predecessors(v)) {
+            const std::uint32_t before = number(p);
+            if (before >= id) return fault{fault::reason::reads_later_task, id, before};
+            const std::span<const std::uint32_t> read = table_.operands[id], found = table_.controls.open_row();
+            const auto makes = [&](std::uint32_t x) { return table_.producer[x] == before; };
+            if (std::none_of(read.begin(), read.end(), makes) &&
+                std::find(found.begin(), found.end(), before) == found.end())
+                table_.controls.push(before);
+        }
+        table_.controls.close_row();
+
+        step_table::operation o;
+        o.kind = ops.kind(v);
+        o.duration = duration_of<G>(ops, v);
+        if (o.kind == op_kind::start) {
+            o.collective = collective_of<G>(ops, v);
+            o.group = group_of<G>(ops, v);
+            o.payload = payload_of<G>(ops, v);
+        }
+        if (o.kind == op_kind::wait) {
+            const vertex_type start = launch_of<G>(graph_, ops, v);
+            if (!(start == v)) {
+                o.launch = number(start);
+                if (o.launch >= id || table_.operations[o.launch].kind != op_kind::start)
+                    return fault{fault::reason::launch_is_no_start, id, o.launch};
+            }
+        }
+        table_.operations.push_back(o);
+        return std::nullopt;
+    }
+
+    G graph_;
+    std::vector<std::uint32_t> number_;  // by index of the view
+    std::vector<vertex_type> vertices_;
+    value_numbering<G> values_;
+    step_table table_;
+};
+
+static_assert(dependence_graph<step_table_view> && dataflow_graph<step_table_view>);
+static_assert(op_model<step_table_model, step_table_view>);
+
+}  // namespace stretto
+
+#endif
