@@ -102,14 +102,20 @@ set(STRETTO_HEADERS
     include/stretto/schedule/verify.hpp
     include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
+    include/stretto/testing/check_applied_chunks.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_graph.hpp
+    include/stretto/testing/check_rewriter.hpp
+    include/stretto/testing/check_tensor_model.hpp
     include/stretto/testing/chunk_relation.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp
     include/stretto/testing/detail/chunked_sample.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
+    include/stretto/testing/detail/program_copy.hpp
+    include/stretto/testing/detail/rewriter_checker.hpp
     include/stretto/testing/detail/sample_source.hpp
+    include/stretto/testing/detail/slicing_checker.hpp
     include/stretto/aten/detail/interpreted_value.hpp
     include/stretto/aten/detail/interpreter_activations.hpp
     include/stretto/aten/detail/interpreter_arithmetic.hpp
@@ -139,6 +145,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/misspelt_members.hpp
     include/stretto/testing/finding.hpp
     include/stretto/testing/host_value.hpp
+    include/stretto/testing/run_conformance.hpp
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "support/row_evaluate.hpp"
+#include "support/checked_row_ir.hpp"
 #include "support/row_ir.hpp"
 
 using namespace stretto;
@@ -17,31 +17,6 @@ using does = row_op::does;
 using kind = chunk_state::kind;
 
 namespace {
-
-/// Every operation of the row IR, most of them twice.
-support::row_program program() {
-    support::row_program p;
-    row_op* x = p.append(does::input, {}, 12);
-    row_op* row = p.append(does::input, {}, 1);
-    row_op* y = p.append(does::scale, {x}, 12);
-    row_op* sent = p.append(does::send, {y}, 12);
-    row_op* back = p.append(does::wait, {sent}, 12);
-    row_op* z = p.append(does::add, {back, row}, 12);
-    row_op* both = p.append(does::add, {z, x}, 12);
-    row_op* sorted = p.append(does::order, {both}, 12);
-    row_op* total = p.append(does::total, {sorted}, 1);
-    p.append(does::total, {total}, 1);
-    row_op* twice = p.append(does::scale, {total}, 1);
-    row_op* numbers = p.append(does::numbers, {both}, 12);
-    p.append(does::scale, {numbers}, 12);
-    p.append(does::order, {numbers}, 12);
-    row_op* run = p.append(does::running, {both}, 12);
-    row_op* wide = p.append(does::widen, {run}, 12);
-    row_op* chained = p.append(does::increment, {row, twice}, 1);
-    row_op* summed = p.append(does::increment, {wide, both}, 12);
-    p.append(does::output, {chained, summed}, 1);
-    return p;
-}
 
 /// The model of the row IR with something wrong.
 struct lying_model : support::row_chunk_model {
@@ -95,7 +70,7 @@ struct lying_model : support::row_chunk_model {
 };
 
 std::string verdict(lying_model::lie lie) {
-    support::row_program p = program();
+    support::row_program p = support::every_row_operation();
     int asked = 0;
     lying_model model;
     model.wrong = lie;
@@ -108,7 +83,7 @@ std::string verdict(lying_model::lie lie) {
 
 // [check-chunk-model]
 TEST_CASE("my chunk model says what is true") {
-    support::row_program p = program();  // all kinds of operations, extents of a few rows
+    support::row_program p = support::every_row_operation();  // all kinds of operations, extents of a few rows
     const auto checked = stretto::check_chunk_model(support::row_view{&p}, support::row_model{},
                                                     support::row_chunk_model{}, support::row_evaluate{});
     if (!checked) FAIL(checked.error().message());
@@ -118,7 +93,7 @@ TEST_CASE("my chunk model says what is true") {
 // [/check-chunk-model]
 
 TEST_CASE("the same seed asks the same questions") {
-    support::row_program p = program();
+    support::row_program p = support::every_row_operation();
     const auto ask = [&](std::uint64_t seed) {
         chunk_model_options options;
         options.seed = seed;
@@ -149,7 +124,7 @@ TEST_CASE("each untruth is found, at the operation that it is about") {
 }
 
 TEST_CASE("a finding says on what it was found") {
-    support::row_program p = program();
+    support::row_program p = support::every_row_operation();
     lying_model model;
     model.wrong = lying_model::sorted_is_sliced;
     const auto checked = check_chunk_model(support::row_view{&p}, support::row_model{}, model, support::row_evaluate{});

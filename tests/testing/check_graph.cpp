@@ -11,30 +11,10 @@
 #include "stretto/analysis/liveness.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/testing/archetypes.hpp"
-#include "support/prop.hpp"
+#include "support/linked_ir.hpp"
 #include "support/random_program.hpp"
-#include "support/toy_irs.hpp"
 
 using namespace stretto;
-
-TEST_CASE_TEMPLATE("every toy IR keeps its promises, and says what it was built from", IR, STRETTO_TOY_IRS) {
-    stretto_check("check_graph, check_op_model and the way back", 60, [] {
-        const support::toy_program p = *support::random_programs({.unwaited_starts = true});
-        const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1000);
-        const IR ir(p, seed);
-        const auto graph = check_graph(ir.view());
-        if (!graph) RC_FAIL(graph.error().message());
-        std::size_t edges = 0, values = 0;
-        for (const support::toy_op& op : p.ops) {
-            edges += op.operands.size();
-            values += op.results.size();
-        }
-        RC_ASSERT(*graph == (graph_summary{p.ops.size(), edges, values}));
-        const auto model = check_op_model(ir.view(), ir.model());
-        if (!model) RC_FAIL(model.error().message());
-        RC_ASSERT(support::read_back(ir.view(), ir.model(), p.groups) == p);
-    });
-}
 
 // [check-your-view]
 TEST_CASE("my IR keeps its promises") {

@@ -1,4 +1,6 @@
 // The rules behind check_chunk_model. A function returns a finding without a rule if all is well.
+//
+// Longer than 300 lines: choosing states, asking and comparing share everything that is known of the program.
 #ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 

@@ -1,6 +1,6 @@
-// The operations of the row IR on host values, one at a time, whatever their extents are.
-#ifndef STRETTO_TESTS_SUPPORT_ROW_EVALUATE_HPP
-#define STRETTO_TESTS_SUPPORT_ROW_EVALUATE_HPP
+// The row IR as the checks of testing/ take it, with its operations on host values, whatever their extents are.
+#ifndef STRETTO_TESTS_SUPPORT_CHECKED_ROW_IR_HPP
+#define STRETTO_TESTS_SUPPORT_CHECKED_ROW_IR_HPP
 
 #include <algorithm>
 #include <cstddef>
@@ -81,6 +81,46 @@ struct row_evaluate {
         return {stretto::host_value{{std::move(made)}, 0}};
     }
 };
+
+/// A row program with everything that the checks of testing/ ask of an IR.
+struct row_ir {
+    row_program p;
+
+    row_view view() { return {&p}; }
+    row_model model() const { return {}; }
+    row_chunk_model chunks() const { return {}; }
+    row_rewriter rewriter() { return {&p, p.ops.end()}; }
+    void changed() { p.renumber(); }
+    row_evaluate::values evaluate(row_op* v, std::span<const stretto::host_value> in) const {
+        return row_evaluate{}(v, in);
+    }
+};
+
+/// Every operation of the row IR, most of them twice. Program order is numbered in the comments of tests.
+inline row_program every_row_operation() {
+    using does = row_op::does;
+    row_program p;
+    row_op* x = p.append(does::input, {}, 12);
+    row_op* row = p.append(does::input, {}, 1);
+    row_op* y = p.append(does::scale, {x}, 12);
+    row_op* sent = p.append(does::send, {y}, 12);
+    row_op* back = p.append(does::wait, {sent}, 12);
+    row_op* z = p.append(does::add, {back, row}, 12);
+    row_op* both = p.append(does::add, {z, x}, 12);
+    row_op* sorted = p.append(does::order, {both}, 12);
+    row_op* total = p.append(does::total, {sorted}, 1);
+    p.append(does::total, {total}, 1);
+    row_op* twice = p.append(does::scale, {total}, 1);
+    row_op* numbers = p.append(does::numbers, {both}, 12);
+    p.append(does::scale, {numbers}, 12);
+    p.append(does::order, {numbers}, 12);
+    row_op* run = p.append(does::running, {both}, 12);
+    row_op* wide = p.append(does::widen, {run}, 12);
+    row_op* chained = p.append(does::increment, {row, twice}, 1);
+    row_op* summed = p.append(does::increment, {wide, both}, 12);
+    p.append(does::output, {chained, summed}, 1);
+    return p;
+}
 
 }  // namespace support
 

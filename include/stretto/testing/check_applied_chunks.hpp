@@ -1,0 +1,152 @@
+// Does chunking work on an author's IR from end to end? Programs are planned, verified, applied in place, verified
+// again and, if operations can be computed, run before and after.
+#ifndef STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
+#define STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/chunk_relation.hpp"
+#include "stretto/testing/detail/host_program.hpp"
+#include "stretto/testing/detail/sample_source.hpp"
+#include "stretto/testing/detail/slicing_checker.hpp"
+#include "stretto/testing/finding.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/recording_rewriter.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+
+namespace stretto {
+
+struct applied_chunks_summary {
+    std::size_t plans = 0;       ///< that chunk something
+    std::size_t operations = 0;  ///< chunked, of all plans
+    std::size_t clones = 0, splits = 0, concats = 0, sums = 0, slices = 0;
+    std::size_t compared = 0;  ///< values read by outputs, computed before and after and found equal
+};
+
+struct applied_chunks_options {
+    std::size_t most = 24;  ///< plans that are made
+    std::uint64_t seed = 1;
+    double tolerance = 1e-9;  ///< relative: chunks add in another order
+};
+
+/// Each plan cuts one input of the program, along one dimension, for all operations in one region of two to four
+/// chunks; what cannot be chunked stays whole. Checks that verify_chunks and verify_applied find nothing wrong, that
+/// the view keeps its promises afterwards, and that outputs read the same values. `make` and the members of what it
+/// makes: as of check_rewriter, with all of `chunks()` and the verbs of chunking_rewriter. Deterministic. O(most (V +
+/// E)) questions.
+template <class Make>
+[[nodiscard]] expected<applied_chunks_summary, finding> check_applied_chunks(Make make,
+                                                                             applied_chunks_options options = {}) {
+    using IR = decltype(make());
+    applied_chunks_summary summary;
+    detail::sample_source pick(options.seed);
+    for (std::size_t round = 0; round < options.most; ++round) {
+        IR ir = make();
+        auto g = ir.view();
+        using G = decltype(g);
+        using V = vertex_t<G>;
+        using X = value_t<G>;
+        const auto model = ir.model();
+        std::vector<token_dimension<X>> places;
+        chunk_region<V> region;
+        for (V v : g.vertices()) {
+            if (model.kind(v) != op_kind::input && model.kind(v) != op_kind::output) region.candidates.push_back(v);
+            if (model.kind(v) != op_kind::input) continue;
+            for (X x : g.results(v))
+                if (ir.chunks().components_of(x) == 1)
+                    for (std::size_t d = 0; d < ir.chunks().rank(x, 0); ++d)
+                        if (ir.chunks().extent(x, 0, d) > 1) places.push_back({x, d});
+        }
+        if (places.empty()) break;
+        const token_dimension<X> tokens = places[pick.below(places.size())];
+        const std::int64_t rows = pick.divisor(ir.chunks().extent(tokens.value, 0, tokens.dim));
+        if (rows == 0) continue;
+        for (const chunk_interval& chunk : pick.chunks(rows)) region.sizes.push_back(chunk.count);
+        if (round % 3 == 2 && region.sizes.back() > 1) {
+            --region.sizes.back();
+            region.sizes.push_back(1);
+        }
+        auto plan = plan_chunks(g, model, ir.chunks(), std::span<const chunk_region<V>>(&region, 1),
+                                std::span<const token_dimension<X>>(&tokens, 1), {.skip_refused = true});
+        if (!plan || plan->empty()) continue;
+        if (round % 2 == 1) choose_slices(*plan, [](const auto&) { return true; });
+        const auto failed = [&](const char* rule, const char* hint, std::string detail) {
+            return unexpected(finding{.rule = rule, .hint = hint, .detail = std::move(detail)});
+        };
+        if (const auto verified = verify_chunks(*plan, g, model, ir.chunks()); !verified)
+            return failed("plan", "verify_chunks finds something wrong with a plan of plan_chunks",
+                          std::string(hint(verified.error()[0].broken)));
+        const auto run = [&](auto& of, std::vector<host_value>& seen) {
+            using evaluate_type = detail::evaluate_of<IR, V>;
+            evaluate_type evaluate{&of};
+            const auto chunks = of.chunks();
+            const G now = of.view();
+            detail::host_program<G, decltype(of.chunks()), evaluate_type> program(now, chunks, evaluate, 1 << 16);
+            detail::sample_source contents(options.seed);
+            if (finding f = program.compute(contents); *f.rule) return f;
+            bool computed = true;
+            std::size_t v = 0;
+            for (V vertex : now.vertices()) {
+                const op_kind kind = of.model().kind(vertex);
+                const bool is_given = kind == op_kind::input || kind == op_kind::output || program.operands[v].empty();
+                computed = computed && (is_given || program.results[v].empty() || !program.is_made_up[v]);
+                if (kind == op_kind::output)
+                    for (std::uint32_t x : program.operands[v]) seen.push_back(program.values[x]);
+                ++v;
+            }
+            if (!computed) seen.clear();
+            return finding{};
+        };
+        std::vector<host_value> before, after;
+        if (finding f = run(ir, before); *f.rule) return unexpected(std::move(f));
+
+        auto rewriter = ir.rewriter();
+        chunk_recording<G> recording(g, *plan);
+        auto recorder = recording.rewriter(rewriter);
+        apply_chunks(*plan, g, recorder);
+        if constexpr (requires { ir.changed(); }) ir.changed();
+        const auto applied = recording.verify(ir.view());
+        if (!applied)
+            return failed("applied", "verify_applied finds something wrong with what the rewriter has made",
+                          std::string(hint(applied.error()[0].broken)));
+        if (auto graph = check_graph(ir.view()); !graph) return unexpected(std::move(graph).error());
+        if (finding f = run(ir, after); *f.rule) return unexpected(std::move(f));
+        if (!before.empty() && !after.empty()) {
+            const chunk_interval all[] = {{0, 1}};
+            const chunk_relation relation(
+                1, all, [](std::uint32_t) -> const known_rows* { return nullptr; }, options.tolerance,
+                options.tolerance);
+            for (std::size_t k = 0; k < before.size(); ++k) {
+                const std::vector<chunk_state> same(before[k].is_number() ? 1 : before[k].tensors.size(),
+                                                    {chunk_state::kind::whole});
+                const std::string wrong =
+                    k < after.size() ? relation.check(before[k], std::span(&after[k], 1), same) : "it is gone";
+                if (!wrong.empty())
+                    return failed("value", "an output reads another value when the program runs in chunks",
+                                  "value " + std::to_string(k) + ": " + wrong);
+                ++summary.compared;
+            }
+        }
+        ++summary.plans;
+        const chunk_counts counts = plan->counts();
+        summary.operations += counts.chunked;
+        summary.clones += counts.clones;
+        summary.splits += counts.splits;
+        summary.concats += counts.concats;
+        summary.sums += counts.sums;
+        summary.slices += counts.slice_writes;
+    }
+    return summary;
+}
+
+}  // namespace stretto
+
+#endif

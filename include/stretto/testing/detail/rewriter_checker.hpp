@@ -1,0 +1,295 @@
+// The rules behind check_rewriter that need no extents: clone, replace_uses, erase, move_before.
+#ifndef STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
+#define STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/detail/program_copy.hpp"
+#include "stretto/testing/detail/sample_source.hpp"
+#include "stretto/testing/finding.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+
+namespace stretto::detail {
+
+template <class R, class G>
+concept part_cloning_rewriter =
+    dataflow_graph<G> && requires(R& r, vertex_t<G> v, std::span<const value_t<G>> values, const chunk_part& part) {
+        r.insert_before(v);
+        { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
+    };
+
+/// A fresh program that is about to be rewritten, and what it was.
+template <class Make>
+class rewriter_trial {
+public:
+    using IR = decltype(std::declval<Make&>()());
+    using G = std::remove_cvref_t<decltype(std::declval<IR&>().view())>;
+    using M = std::remove_cvref_t<decltype(std::declval<IR&>().model())>;
+    using R = std::remove_cvref_t<decltype(std::declval<IR&>().rewriter())>;
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+
+    explicit rewriter_trial(Make& make)
+        : ir(make()), model(ir.model()), rewriter(ir.rewriter()), now(copy_program(ir.view(), model)) {}
+
+    IR ir;
+    M model;
+    R rewriter;
+    program_copy<G> now;   ///< as it was when it was last looked at
+    program_copy<G> made;  ///< by the verb that was looked at last
+
+    [[nodiscard]] std::size_t position(const V& v) const {
+        for (std::size_t k = 0; k < now.size(); ++k)
+            if (now[k].vertex == v) return k;
+        return finding::none;
+    }
+    [[nodiscard]] std::size_t producer(const X& x) const {
+        for (std::size_t k = 0; k < now.size(); ++k)
+            for (const X& y : now[k].results)
+                if (x == y) return k;
+        return finding::none;
+    }
+
+    /// To be called when `verb` has worked: the program must be `expected`, with what is new before its `at`-th.
+    [[nodiscard]] finding look(const char* verb, const program_copy<G>& expected, std::size_t at,
+                               bool topological = true) {
+        for (std::size_t k = 0; k < expected.size(); ++k)
+            if (ir.view().index(expected[k].vertex) != expected[k].index)
+                return {.rule = "index-kept",
+                        .hint =
+                            "index(v) of an operation that was there has changed before changed(); plans find "
+                            "operations by it while they are applied",
+                        .vertex = k,
+                        .verb = verb};
+        if constexpr (requires { ir.changed(); }) ir.changed();
+        const G g = ir.view();
+        if (auto checked = check_graph(g, {.program_order_is_topological = topological}); !checked) {
+            finding f = std::move(checked).error();
+            f.verb = verb;
+            return f;
+        }
+        program_copy<G> after = copy_program(g, model);
+        finding f = match_rewritten(verb, now, expected, at, after, made);
+        now = std::move(after);
+        return f;
+    }
+    [[nodiscard]] finding look(const char* verb, std::size_t at) {
+        const program_copy<G> expected = now;
+        return look(verb, expected, at);
+    }
+};
+
+template <class Make, class Options, class Summary>
+class rewriter_checker {
+    using trial = rewriter_trial<Make>;
+    using G = typename trial::G;
+    using R = typename trial::R;
+    using V = typename trial::V;
+    using X = typename trial::X;
+    using operation = operation_copy<G>;
+
+public:
+    rewriter_checker(Make& make, const Options& options, Summary& summary)
+        : make_(make), options_(options), summary_(summary), pick_(options.seed) {}
+
+    [[nodiscard]] finding check() {
+        trial first(make_), second(make_);
+        if (!same(first, second))
+            return {.rule = "fresh", .hint = "two calls of the callable do not make the same program"};
+        std::vector<std::size_t> inner;
+        for (std::size_t k = 0; k < first.now.size(); ++k)
+            if (first.now[k].kind != op_kind::input && first.now[k].kind != op_kind::output) inner.push_back(k);
+        const std::size_t step = inner.size() / (options_.most == 0 ? 1 : options_.most) + 1;
+        for (std::size_t k = 0; k < inner.size(); k += step) {
+            finding f;
+            if constexpr (part_cloning_rewriter<R, G>) f = try_clone(inner[k]);
+            if constexpr (use_rewriter<R, G>)
+                if (!*f.rule) f = try_replace(inner[k]);
+            if (*f.rule) return f;
+        }
+        if constexpr (ordering_rewriter<R, G>)
+            for (std::size_t k = 0; k < options_.most && first.now.size() > 1; ++k) {
+                const std::size_t from = pick_.below(first.now.size());
+                std::size_t to = pick_.below(first.now.size() - 1);
+                to += to >= from;
+                if (finding f = try_move(from, to); *f.rule) return f;
+            }
+        return {};
+    }
+
+private:
+    /// The same shape; handles may differ.
+    [[nodiscard]] static bool same(const trial& a, const trial& b) {
+        if (a.now.size() != b.now.size()) return false;
+        for (std::size_t k = 0; k < a.now.size(); ++k) {
+            const operation &o = a.now[k], &p = b.now[k];
+            if (o.kind != p.kind || o.operands.size() != p.operands.size() || o.results.size() != p.results.size())
+                return false;
+            for (std::size_t i = 0; i < o.operands.size(); ++i)
+                if (a.producer(o.operands[i]) != b.producer(p.operands[i])) return false;
+        }
+        return true;
+    }
+
+    [[nodiscard]] finding try_clone(std::size_t p) {
+        trial t(make_);
+        const operation original = t.now[p];
+        std::vector<X> made;
+        if (finding f = clone_whole(t, original, original.operands, original, made); *f.rule) return f;
+        const operation copy = t.made[0];
+
+        // Twice at one place: the second stands behind the first.
+        std::vector<X> first = call_clone(t, original, original.operands), second;
+        for (X x : t.rewriter.clone(original.vertex, std::span<const X>(original.operands), whole_part(original)))
+            second.push_back(x);
+        summary_.clones += 2;
+        finding f = t.look("clone", t.position(original.vertex));
+        if (*f.rule) return f;
+        if (t.made.size() != 2 || (!first.empty() && t.made[0].results != first) ||
+            (!second.empty() && t.made[1].results != second))
+            return {.rule = "call-order",
+                    .hint = "what is made later at one place stands behind what was made before",
+                    .vertex = t.position(original.vertex),
+                    .verb = "clone"};
+
+        // A reader reads the copy.
+        for (std::size_t k = t.position(original.vertex) + 1; k < t.now.size(); ++k) {
+            const operation reader = t.now[k];
+            if (reader.kind == op_kind::output || reader.kind == op_kind::input) continue;
+            std::vector<X> operands = reader.operands;
+            for (std::size_t i = 0; i < original.results.size(); ++i)
+                std::replace(operands.begin(), operands.end(), original.results[i], copy.results[i]);
+            if (operands == reader.operands) continue;
+            operation expected = reader;
+            if (reader.kind == op_kind::wait && reader.launch == original.vertex) expected.launch = copy.vertex;
+            return clone_whole(t, reader, operands, expected, made);
+        }
+        return {};
+    }
+
+    /// A part that is everything, with the states in `states_`.
+    [[nodiscard]] chunk_part whole_part(const operation& o) {
+        const chunk_state whole{chunk_state::kind::whole};
+        states_.assign(64 * (o.operands.size() + o.results.size() + 1), whole);  // more than there are components
+        return {0, 1, 1, {0, 1}, states_, states_, 0};
+    }
+    [[nodiscard]] std::vector<X> call_clone(trial& t, const operation& o, const std::vector<X>& operands) {
+        t.rewriter.insert_before(o.vertex);
+        std::vector<X> made;
+        for (X x : t.rewriter.clone(o.vertex, std::span<const X>(operands), whole_part(o))) made.push_back(x);
+        return made;
+    }
+
+    /// `expected` tells kind, collective and launch.
+    [[nodiscard]] finding clone_whole(trial& t, const operation& o, const std::vector<X>& operands,
+                                      const operation& expected, std::vector<X>& made) {
+        made = call_clone(t, o, operands);
+        ++summary_.clones;
+        if (finding f = t.look("clone", t.position(o.vertex)); *f.rule) return f;
+        const auto broken = [&](const char* rule, const char* hint) {
+            return finding{.rule = rule, .hint = hint, .vertex = t.position(o.vertex), .verb = "clone"};
+        };
+        if (t.made.size() != 1) return broken("one-operation", "a clone is one operation");
+        const operation& c = t.made[0];
+        if (c.results != made) return broken("clone-results", "clone gives the results of the clone, in order");
+        if (c.results.size() != o.results.size())
+            return broken("clone-results", "a clone has as many results as the original");
+        if (c.operands != operands)
+            return broken("clone-operands", "a clone reads exactly the operands that it is given");
+        if (c.kind != expected.kind) return broken("clone-kind", "a clone is of the kind of the original");
+        if (c.collective != expected.collective || c.group != expected.group)
+            return broken("clone-collective", "a clone of a start is the same collective in the same group");
+        if (c.kind == op_kind::wait && !(c.launch == (expected.launch == expected.vertex ? c.vertex : expected.launch)))
+            return broken("clone-launch", "a clone of a wait waits for the start whose result it is given");
+        // What referred to operands and results of the original refers to those of the clone.
+        const auto translate = [&](std::vector<X> all) {
+            for (X& x : all)
+                for (std::size_t k = 0; k < o.operands.size() + o.results.size(); ++k) {
+                    const bool read = k < o.operands.size();
+                    const std::size_t i = read ? k : k - o.operands.size();
+                    if (!(x == (read ? o.operands[i] : o.results[i]))) continue;
+                    x = read ? operands[i] : c.results[i];
+                    break;
+                }
+            return all;
+        };
+        if (c.effects != translate(o.effects))
+            return broken("clone-effects", "a clone writes in place what stands for what the original writes");
+        for (std::size_t k = 0; k < c.results.size(); ++k) {
+            if (c.aliases[k] != translate(o.aliases[k]))
+                return broken("clone-aliases", "results of a clone alias what stands for what the original's alias");
+            if (c.sizes[k] != o.sizes[k])
+                return broken("clone-bytes", "a clone of all rows has storage of the size of the original's");
+        }
+        return {};
+    }
+
+    /// Readers of one operation read an earlier value instead, one by one; then nobody reads it, and it goes.
+    [[nodiscard]] finding try_replace(std::size_t p) {
+        trial t(make_);
+        const operation original = t.now[p];
+        if (original.kind != op_kind::compute && original.kind != op_kind::view) return {};
+        const X* to = nullptr;
+        for (std::size_t k = 0; k < p; ++k)
+            if (!t.now[k].results.empty() && t.now[k].kind != op_kind::start) to = &t.now[k].results[0];
+        if (to == nullptr) return {};
+        const X earlier = *to;
+        for (const X& x : original.results) {
+            for (std::size_t k = 0; k < t.now.size(); ++k) {
+                const operation reader = t.now[k];
+                if (std::find(reader.operands.begin(), reader.operands.end(), x) == reader.operands.end()) continue;
+                t.rewriter.replace_uses(reader.vertex, x, earlier);
+                ++summary_.replaced_uses;
+                program_copy<G> expected = t.now;
+                std::replace(expected[k].operands.begin(), expected[k].operands.end(), x, earlier);
+                std::replace(expected[k].effects.begin(), expected[k].effects.end(), x, earlier);
+                if (finding f = t.look("replace_uses", expected, finding::none); *f.rule) return f;
+            }
+        }
+        if constexpr (erasing_rewriter<R, G>) {
+            for (const operation& o : t.now)  // somebody may still name it without reading it
+                for (const X& x : original.results) {
+                    if (std::find(o.effects.begin(), o.effects.end(), x) != o.effects.end()) return {};
+                    for (const std::vector<X>& aliases : o.aliases)
+                        if (std::find(aliases.begin(), aliases.end(), x) != aliases.end()) return {};
+                }
+            program_copy<G> expected = t.now;
+            expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(p));
+            t.rewriter.erase(original.vertex);
+            ++summary_.erased;
+            return t.look("erase", expected, finding::none);
+        }
+        return {};
+    }
+
+    [[nodiscard]] finding try_move(std::size_t from, std::size_t to) {
+        trial t(make_);
+        t.rewriter.move_before(t.now[from].vertex, t.now[to].vertex);
+        ++summary_.moved;
+        program_copy<G> expected = t.now;
+        const operation moved = expected[from];
+        expected.erase(expected.begin() + static_cast<std::ptrdiff_t>(from));
+        expected.insert(expected.begin() + static_cast<std::ptrdiff_t>(to > from ? to - 1 : to), moved);
+        for (std::size_t k = 0; k < expected.size(); ++k)  // an IR may number its operations in program order
+            expected[k].index = t.ir.view().index(expected[k].vertex);
+        return t.look("move_before", expected, finding::none, false);
+    }
+
+    Make& make_;
+    const Options& options_;
+    Summary& summary_;
+    sample_source pick_;
+    std::vector<chunk_state> states_;
+};
+
+}  // namespace stretto::detail
+
+#endif
