@@ -32,12 +32,12 @@ constexpr std::size_t refinement_tasks = 200'000;
 /// What the step would be in these chunks; nothing if it cannot be cut.
 std::optional<stretto::chunked_tasks> tasks_in_chunks(const stretto::capture& step,
                                                       const stretto::capture_tensors& tensors,
-                                                      const stretto::token_symbol& tokens, const chunk_regions& regions,
-                                                      bool slices) {
+                                                      const stretto::capture_token_symbol& tokens,
+                                                      const chunk_regions& regions, bool slices) {
     const stretto::capture_view view{&step};
     const stretto::capture_op_model ops{&step};
-    stretto::aten_ledger ledger;
-    const stretto::capture_chunk_model model(view, {&step, &tensors}, ledger);
+    stretto::row_orders orders;
+    const stretto::capture_chunk_model model(view, {&step, &tensors}, orders);
     const auto plan =
         stretto::plan_chunks(view, ops, model, std::span<const stretto::capture_chunk_region>(regions),
                              std::span<const stretto::capture_token_dimension>(tokens.dimensions), options_for(slices));

@@ -151,25 +151,43 @@ set(STRETTO_HEADERS
     include/stretto/aten/tensor.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/aten/aten_chunk_model.hpp
+    include/stretto/aten/aten_dialect.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
     include/stretto/transform/chunk_sizes.hpp
     include/stretto/transform/describe_chunks.hpp
-    include/stretto/aten/detail/aten_blocks.hpp
-    include/stretto/aten/detail/aten_call.hpp
-    include/stretto/aten/detail/aten_factories.hpp
-    include/stretto/aten/detail/aten_gather.hpp
-    include/stretto/aten/detail/aten_history.hpp
-    include/stretto/aten/aten_ledger.hpp
     include/stretto/aten/collective_calls.hpp
-    include/stretto/aten/detail/aten_norms.hpp
-    include/stretto/aten/detail/aten_pointwise.hpp
-    include/stretto/aten/detail/aten_products.hpp
-    include/stretto/aten/detail/aten_reductions.hpp
+    include/stretto/aten/detail/aten_arguments.hpp
+    include/stretto/aten/detail/aten_decode.hpp
+    include/stretto/aten/detail/aten_decode_rows.hpp
+    include/stretto/aten/detail/aten_decode_values.hpp
     include/stretto/aten/detail/aten_rules.hpp
-    include/stretto/aten/detail/aten_scatter.hpp
     include/stretto/aten/argument_spelling.hpp
-    include/stretto/aten/detail/aten_views.hpp
+    include/stretto/transform/chunk_rules/all_kinds.hpp
+    include/stretto/transform/chunk_rules/any_rule.hpp
+    include/stretto/transform/chunk_rules/blocks.hpp
+    include/stretto/transform/chunk_rules/chunk_call.hpp
+    include/stretto/transform/chunk_rules/detail/indices.hpp
+    include/stretto/transform/chunk_rules/detail/rows.hpp
+    include/stretto/transform/chunk_rules/detail/written_rows.hpp
+    include/stretto/transform/chunk_rules/elementwise.hpp
+    include/stretto/transform/chunk_rules/exchanges.hpp
+    include/stretto/transform/chunk_rules/factories.hpp
+    include/stretto/transform/chunk_rules/joining.hpp
+    include/stretto/transform/chunk_rules/layout.hpp
+    include/stretto/transform/chunk_rules/lookups.hpp
+    include/stretto/transform/chunk_rules/losses.hpp
+    include/stretto/transform/chunk_rules/norms.hpp
+    include/stretto/transform/chunk_rules/numbers.hpp
+    include/stretto/transform/chunk_rules/parts.hpp
+    include/stretto/transform/chunk_rules/products.hpp
+    include/stretto/transform/chunk_rules/reductions.hpp
+    include/stretto/transform/chunk_rules/row_orders.hpp
+    include/stretto/transform/chunk_rules/rule_chunk_model.hpp
+    include/stretto/transform/chunk_rules/rule_operands.hpp
+    include/stretto/transform/chunk_rules/scatters.hpp
+    include/stretto/transform/chunk_rules/sorting.hpp
+    include/stretto/transform/chunk_rules/value_history.hpp
     include/stretto/transform/detail/applied_origins.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_program.hpp

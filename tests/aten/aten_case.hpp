@@ -216,7 +216,7 @@ inline tensor take(const tensor& t, std::size_t dim, const extents& places) {
 struct world {
     std::int64_t tokens = 2;
     std::vector<chunk_interval> chunks;
-    stretto::aten_ledger ledger;
+    stretto::row_orders ledger;
     std::vector<rows> orders;
 
     explicit world(choices& pick) {
@@ -240,18 +240,18 @@ struct world {
             }
             orders.push_back(r);
             orders.push_back(
-                another(r, ledger.name(stretto::aten_ledger::origin::sorted, r.order, r.shared, {1}), pick));
+                another(r, ledger.name(stretto::row_orders::origin::sorted, r.order, r.shared, {1}), pick));
         }
         rows exchanged;
         exchanged.of_chunk.resize(chunks.size());
         const std::int64_t n_rows = 3 + static_cast<std::int64_t>(pick.below(4));
         for (std::int64_t p = 0; p < n_rows; ++p)
             exchanged.of_chunk[static_cast<std::size_t>(pick.noise(0, static_cast<std::int64_t>(n) - 1))].push_back(p);
-        exchanged = another(exchanged, ledger.name(stretto::aten_ledger::origin::exchanged, 0, 0, {2}), pick);
+        exchanged = another(exchanged, ledger.name(stretto::row_orders::origin::exchanged, 0, 0, {2}), pick);
         exchanged.shared = exchanged.order;
         orders.push_back(exchanged);
         orders.push_back(
-            another(exchanged, ledger.name(stretto::aten_ledger::origin::runs, 0, exchanged.order, {3}), pick));
+            another(exchanged, ledger.name(stretto::row_orders::origin::runs, 0, exchanged.order, {3}), pick));
         orders.push_back(grouped(pick));
     }
 
@@ -284,7 +284,7 @@ struct world {
                 r.of_chunk[c].push_back(p);
                 ++r.groups[c][group];
             }
-        r.order = r.shared = ledger.name(stretto::aten_ledger::origin::exchanged, 0, 0, {4});
+        r.order = r.shared = ledger.name(stretto::row_orders::origin::exchanged, 0, 0, {4});
         r.state = {kind::permuted, 0, 0, r.order, 0};
         return r;
     }

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "stretto/aten/argument_spelling.hpp"
-#include "stretto/aten/aten_ledger.hpp"
+#include "stretto/transform/chunk_rules/row_orders.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "support/read_step.hpp"
@@ -71,7 +71,7 @@ struct program {
         return text + "]";
     }
 
-    aten_ledger ledger;
+    row_orders ledger;
     capture step;
     capture_tensors tensors;
     std::vector<chunk_state> results;
@@ -294,10 +294,10 @@ TEST_CASE("several indices side by side: one may number rows of the chunk") {
 }
 
 TEST_CASE("rows known by their group alone go together with rows in these groups; those that have a place do not") {
-    using origin = aten_ledger::origin;
+    using origin = row_orders::origin;
     program sum(input("a", "[8]", "i64") + input("b", "[8]", "i64") +
                 node("aten.add.Tensor", "[0,1]", R"(["%0","%1"])", "[8]", "i64"));
-    aten_ledger& orders = sum.ledger;
+    row_orders& orders = sum.ledger;
     const std::uint32_t all = orders.name(origin::exchanged, 0, 0, {1});
     const std::uint32_t sorted = orders.name(origin::sorted, all, all, {2});
     const std::uint32_t runs = orders.name(origin::runs, 0, all, {3});
@@ -364,8 +364,8 @@ TEST_CASE("an exchange back, of the same amounts, restores the order") {
                  input("d", "number") +
                  node("_c10d_functional.all_to_all_single.default", "[0,3,4,1,2]",
                       R"(["%0",["%1","%2"],["%3","%4"],"ep"])", "[6,2]"));
-    aten_ledger& orders = there.ledger;
-    const std::uint32_t by_expert = orders.name(aten_ledger::origin::sorted, orders.natural(3), orders.natural(3), {7});
+    row_orders& orders = there.ledger;
+    const std::uint32_t by_expert = orders.name(row_orders::origin::sorted, orders.natural(3), orders.natural(3), {7});
     const chunk_state sorted{kind::permuted, 0, 0, by_expert, 0};
     CHECK(there.ask(2, {sorted, addend, addend, addend, addend}).possible);
     const chunk_state received = there.results[0];
@@ -386,7 +386,7 @@ namespace {
 struct sweep {
     const capture& step;
     const capture_tensors& tensors;
-    aten_ledger ledger;
+    row_orders ledger;
     std::map<std::uint32_t, chunk_state> cut;
     std::map<std::string, int> refused;
     std::vector<std::vector<chunk_state>> states;

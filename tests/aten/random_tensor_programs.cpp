@@ -217,7 +217,7 @@ struct random_case {
     tensor_program whole;
     std::vector<chunk_region<node_id>> regions;
     std::vector<token_dimension<node_id>> entries;
-    aten_ledger ledger;
+    row_orders ledger;
 
     random_case(const std::vector<std::uint8_t>& bytes, bool whole_numbers) {
         const std::uint8_t how = bytes.empty() ? std::uint8_t{0} : bytes[0];

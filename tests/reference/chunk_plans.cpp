@@ -53,11 +53,11 @@ struct opened {
     capture_tensors tensors;
     const known& k;
 
-    [[nodiscard]] step_model model(aten_ledger& ledger) const {
+    [[nodiscard]] step_model model(row_orders& ledger) const {
         return {capture_view{&step}, {&step, &tensors}, ledger};
     }
     [[nodiscard]] step_plan plan(std::vector<step_region> regions) const {
-        aten_ledger ledger;
+        row_orders ledger;
         std::vector<token_dimension<std::uint32_t>> tokens;
         for (std::uint32_t t : k.tokens) tokens.push_back({t, 0});
         const auto made = plan_chunks(capture_view{&step}, capture_op_model{&step}, model(ledger),
@@ -68,7 +68,7 @@ struct opened {
     }
     /// Asks a model that has not seen the step before.
     [[nodiscard]] auto verify(const step_plan& plan) const {
-        aten_ledger ledger;
+        row_orders ledger;
         return verify_chunks(plan, capture_view{&step}, capture_op_model{&step}, model(ledger));
     }
     [[nodiscard]] step_region between(std::uint32_t first, std::uint32_t last, std::vector<std::int64_t> sizes) const {

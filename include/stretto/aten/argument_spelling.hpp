@@ -8,9 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/aten/detail/aten_call.hpp"
+#include "stretto/aten/detail/aten_arguments.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
 
 namespace stretto {
 
@@ -60,8 +61,9 @@ enum class spelled : std::uint8_t {
 
 class argument_speller {
 public:
-    argument_speller(const aten_call& call, chunk_interval chunk, argument_store& store)
-        : c_(call), chunk_(chunk), store_(store), out_{call.positional, call.named} {}
+    argument_speller(const aten_arguments& arguments, const chunk_rules::chunk_call& call, chunk_interval chunk,
+                     argument_store& store)
+        : a_(arguments), c_(call), chunk_(chunk), store_(store), out_{arguments.positional, arguments.named} {}
 
     chunk_arguments spell(spelled what) {
         switch (what) {
@@ -93,13 +95,13 @@ private:
 
     /// A copy of the argument that may be changed; none if it is left out.
     tensor_argument* writable(std::size_t position, std::string_view name) {
-        if (position < c_.positional.size()) {
-            if (positional_.empty()) out_.positional = positional_ = store_.copy(c_.positional);
+        if (position < a_.positional.size()) {
+            if (positional_.empty()) out_.positional = positional_ = store_.copy(a_.positional);
             return &positional_[position];
         }
-        for (std::size_t k = 0; k < c_.named.size(); ++k) {
-            if (c_.named[k].name != name) continue;
-            if (named_.empty()) out_.named = named_ = store_.copy(c_.named);
+        for (std::size_t k = 0; k < a_.named.size(); ++k) {
+            if (a_.named[k].name != name) continue;
+            if (named_.empty()) out_.named = named_ = store_.copy(a_.named);
             return &named_[k].value;
         }
         return nullptr;
@@ -110,25 +112,23 @@ private:
         return items;
     }
     [[nodiscard]] bool shared_number(const tensor_argument& a) const {
-        const std::size_t k = c_.operand(a);
-        return k < c_.operands.size() && is_whole(c_.state(k));
+        const std::size_t k = aten_arguments::operand(a);
+        return k < c_.operands.size() && chunk_rules::is_whole(c_.state(k));
     }
-    /// The chunk's share of an extent of the result, or of an amount (dim: -1).
-    void write_share(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
-        a = {};
-        a.what = form::integer;
-        a.integer = share_of(extent, c_.tokens, chunk_);
-        store_.written(a, dim);
+    /// What an extent of the result is in the part; -1 is not an extent that somebody has written.
+    void write_extent(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
+        a = {form::integer, chunk_rules::part_extent(c_.results[0], extent, dim, c_.tokens, chunk_), 0, {}, {}};
+        if (a.integer >= 0) store_.written(a, dim);
     }
 
     /// How many rows a part has is its exact share of what is sliced. Of rows in another order only the operand knows,
     /// and -1 stands for that. Any other -1 is written out: a part without rows would not tell what it stands for.
     void sizes(std::size_t position, std::string_view name) {
         const chunk_state& r = c_.results[0];
-        const tensor_argument& old = c_.argument(position, name);
+        const tensor_argument& old = a_.argument(position, name);
         const std::size_t d = static_cast<std::size_t>(r.dim);
         const std::span<const std::int64_t> shape = c_.result_types[0].shape;
-        if (!is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
+        if (!chunk_rules::is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
         const bool expands = c_.name == "aten.expand.default";  // there, -1 is whatever the operand has
         const std::span<tensor_argument> items = writable_items(*writable(position, name));
         for (std::size_t j = 0; j < items.size(); ++j) {
@@ -138,39 +138,43 @@ private:
                 store_.written(items[j], static_cast<std::int32_t>(j));
             }
             if (j != d || (literal ? items[j].integer < 0 : !shared_number(items[j]))) continue;
-            if (r.what == chunk_kind::sliced) write_share(items[j], shape[j], r.dim);
-            else items[j] = {form::integer, -1, 0, {}, {}};
+            write_extent(items[j], shape[j], r.dim);
         }
     }
 
     /// An end behind the last row is none of the rows' business; the exact end of all of them becomes that of the part.
     void end_of_slice() {
         const chunk_state& r = c_.results[0];
-        const tensor_argument& end = c_.argument(3, "end");
-        if (r.what != chunk_kind::sliced || end.what != form::integer) return;
+        const tensor_argument& end = a_.argument(3, "end");
+        if (r.what != chunk_rules::chunk_kind::sliced || end.what != form::integer) return;
         const std::int64_t extent = c_.result_types[0].shape[static_cast<std::size_t>(r.dim)];
-        if (wrapped(c_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim && end.integer == extent)
-            write_share(*writable(3, "end"), extent, r.dim);
+        if (chunk_rules::wrapped(a_.integer(1, "dim", 0), c_.result_types[0].shape.size()) == r.dim &&
+            end.integer == extent)
+            write_extent(*writable(3, "end"), extent, r.dim);
     }
 
     void amounts(std::size_t position) {
         const chunk_state& r = c_.results[0];
-        if (!is_cut(r) || r.dim != 0) return;
+        if (!chunk_rules::is_cut(r) || r.dim != 0) return;
         const std::string_view name = position == 1 ? "output_split_sizes" : "input_split_sizes";
         bool literal = false;
-        for (const tensor_argument& a : c_.argument(position, name).items) literal = literal || a.what == form::integer;
+        for (const tensor_argument& a : a_.argument(position, name).items) literal = literal || a.what == form::integer;
         if (!literal) return;
         for (tensor_argument& a : writable_items(*writable(position, name)))
-            if (a.what == form::integer) write_share(a, a.integer, -1);
+            if (a.what == form::integer) {
+                a = {form::integer, share_of(a.integer, c_.tokens, chunk_), 0, {}, {}};
+                store_.written(a, -1);
+            }
     }
 
     /// A number that all chunks share cannot be how many rows each of them has; the counts tell that themselves.
     void rows_of_runs() {
-        const tensor_argument& total = c_.argument(SIZE_MAX, "output_size");
+        const tensor_argument& total = a_.argument(SIZE_MAX, "output_size");
         if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
     }
 
-    const aten_call& c_;
+    const aten_arguments& a_;
+    const chunk_rules::chunk_call& c_;
     chunk_interval chunk_;
     argument_store& store_;
     chunk_arguments out_;

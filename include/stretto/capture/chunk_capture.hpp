@@ -61,11 +61,11 @@ struct chunked_capture {
     const detail::chunk_reasons reasons(step, tensors, regions, tokens);
     if (auto fault = reasons.of_regions()) return unexpected(*std::move(fault));
 
-    aten_ledger ledger;
+    row_orders ledger;
     const capture_chunk_model model(view, {&step, &tensors}, ledger);
     auto plan = plan_chunks(view, ops, model, regions, tokens, options);
     if (!plan) return unexpected(reasons.of(plan.error()));
-    aten_ledger second_ledger;
+    row_orders second_ledger;
     const auto verified = verify_chunks(*plan, view, ops, capture_chunk_model(view, {&step, &tensors}, second_ledger));
     if (!verified) return unexpected(reasons.of(verified.error()[0]));
     capture_chunker chunker(step, tensors, model);

@@ -1,4 +1,4 @@
-// Which rule an operator has: sorted by name, searched by halves. An operator that is not here is refused.
+// Which kind of rule an operator has: sorted by name, searched by halves. An operator that is not here is refused.
 // Longer than 300 lines: it is one table.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
@@ -7,61 +7,32 @@
 #include <string_view>
 
 #include "stretto/aten/argument_spelling.hpp"
-#include "stretto/aten/detail/aten_blocks.hpp"
-#include "stretto/aten/detail/aten_call.hpp"
-#include "stretto/aten/detail/aten_factories.hpp"
-#include "stretto/aten/detail/aten_gather.hpp"
-#include "stretto/aten/detail/aten_norms.hpp"
-#include "stretto/aten/detail/aten_pointwise.hpp"
-#include "stretto/aten/detail/aten_products.hpp"
-#include "stretto/aten/detail/aten_reductions.hpp"
-#include "stretto/aten/detail/aten_scatter.hpp"
-#include "stretto/aten/detail/aten_views.hpp"
+#include "stretto/aten/detail/aten_arguments.hpp"
+#include "stretto/aten/detail/aten_decode.hpp"
+#include "stretto/aten/detail/aten_decode_rows.hpp"
+#include "stretto/aten/detail/aten_decode_values.hpp"
+#include "stretto/transform/chunk_rules/numbers.hpp"
+#include "stretto/transform/chunk_rules/reductions.hpp"
 
 namespace stretto::detail::aten {
 
+using by = rules::reduction::by;
+using counts = rules::number_arithmetic::op;
+
 struct aten_operator {
     std::string_view name;
-    aten_rule rule;
+    aten_decoder decode;
     spelled extents = spelled::nothing;
 };
 
-// Families of elementwise operators.
-inline constexpr aten_rule copy = pointwise<linear::in_its_operand, row_numbers::kept>;
-inline constexpr aten_rule cast = pointwise<linear::but_for_rounding_up, row_numbers::kept>;
-inline constexpr aten_rule elementwise = pointwise<linear::never, row_numbers::refused>;
-inline constexpr aten_rule sum = pointwise<linear::in_all_at_once, row_numbers::added>;
-inline constexpr aten_rule added_in_place = written<pointwise<linear::in_all_at_once, row_numbers::refused>, true>;
-inline constexpr aten_rule computed_in_place = written<pointwise<linear::never, row_numbers::refused>>;
-inline constexpr aten_rule quotient = pointwise<linear::in_the_first, row_numbers::refused>;
-inline constexpr aten_rule divided_in_place = written<pointwise<linear::in_the_first, row_numbers::refused>>;
-inline constexpr aten_rule floor_quotient = pointwise<linear::never, row_numbers::divided>;
-inline constexpr aten_rule linear_elementwise = pointwise<linear::in_its_operand, row_numbers::refused>;
-inline constexpr aten_rule scaled = pointwise<linear::in_one_at_a_time, row_numbers::multiplied>;
-inline constexpr aten_rule scaled_in_place = written<pointwise<linear::in_one_at_a_time, row_numbers::refused>>;
-inline constexpr aten_rule rest = pointwise<linear::never, row_numbers::remainder>;
-inline constexpr aten_rule difference = pointwise<linear::in_all_at_once, row_numbers::subtracted>;
-inline constexpr aten_rule reversed_difference = pointwise<linear::in_all_at_once, row_numbers::refused>;
-inline constexpr aten_rule subtracted_in_place = written<pointwise<linear::in_all_at_once, row_numbers::refused>>;
-
-/// div with a rounding mode: numbers of rows may be divided rounding down, which for them is rounding to zero.
-inline chunk_verdict divided_with_mode(const aten_call& c) {
-    const std::string_view mode = c.argument(SIZE_MAX, "rounding_mode").text;
-    return mode == "floor" || mode == "trunc" ? floor_quotient(c) : quotient(c);
-}
-
-inline chunk_verdict foreign_kernel(const aten_call& c) {
-    return c.refuse("is a kernel of the program's own: what it does with rows is not known");
-}
-
 inline constexpr aten_operator aten_operators[] = {
-    {"_c10d_functional.all_gather_into_tensor.default", collective_refused},
-    {"_c10d_functional.all_reduce.default", collective_refused},
+    {"_c10d_functional.all_gather_into_tensor.default", other_collective},
+    {"_c10d_functional.all_reduce.default", other_collective},
     {"_c10d_functional.all_to_all_single.default", exchanged, spelled::amounts},
-    {"_c10d_functional.broadcast.default", collective_refused},
-    {"_c10d_functional.reduce_scatter_tensor.default", collective_refused},
+    {"_c10d_functional.broadcast.default", other_collective},
+    {"_c10d_functional.reduce_scatter_tensor.default", other_collective},
     {"_c10d_functional.wait_tensor.default", copy},
-    {"add", number_computed<number_arithmetic::add>},
+    {"add", number_computed<counts::add>},
     {"aten._assert_scalar.default", asserted},
     {"aten._conj.default", copy},
     {"aten._fused_rms_norm.default", normalized<0>},
@@ -90,19 +61,19 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.addcmul.default", elementwise},
     {"aten.addmm.default", multiplied_with_bias},
     {"aten.alias.default", copy},
-    {"aten.all.default", reduced<reduction::extreme, -1>},
-    {"aten.all.dim", reduced<reduction::extreme, 1>},
-    {"aten.all.dims", reduced<reduction::extreme, 1>},
-    {"aten.amax.default", reduced<reduction::extreme, 1>},
-    {"aten.amin.default", reduced<reduction::extreme, 1>},
-    {"aten.any.default", reduced<reduction::extreme, -1>},
-    {"aten.any.dim", reduced<reduction::extreme, 1>},
-    {"aten.any.dims", reduced<reduction::extreme, 1>},
+    {"aten.all.default", reduced_to_one<by::other>},
+    {"aten.all.dim", reduced<by::other>},
+    {"aten.all.dims", reduced<by::other>},
+    {"aten.amax.default", reduced<by::other>},
+    {"aten.amin.default", reduced<by::other>},
+    {"aten.any.default", reduced_to_one<by::other>},
+    {"aten.any.dim", reduced<by::other>},
+    {"aten.any.dims", reduced<by::other>},
     {"aten.arange.default", numbered<0>},
     {"aten.arange.start", numbered<1>},
     {"aten.arange.start_step", numbered<1>},
-    {"aten.argmax.default", reduced<reduction::extreme, 1>},
-    {"aten.argmin.default", reduced<reduction::extreme, 1>},
+    {"aten.argmax.default", reduced<by::other>},
+    {"aten.argmin.default", reduced<by::other>},
     {"aten.bitwise_and.Scalar", elementwise},
     {"aten.bitwise_and.Tensor", elementwise},
     {"aten.bitwise_not.default", elementwise},
@@ -110,10 +81,10 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.bitwise_or.Tensor", elementwise},
     {"aten.bitwise_xor.Scalar", elementwise},
     {"aten.bitwise_xor.Tensor", elementwise},
-    {"aten.bmm.default", multiplied<1>},
-    {"aten.cat.default", joined<false>},
+    {"aten.bmm.default", batch_multiplied},
+    {"aten.cat.default", concatenated},
     {"aten.ceil.default", elementwise},
-    {"aten.chunk.default", split_elsewhere},
+    {"aten.chunk.default", split_along},
     {"aten.clamp.default", elementwise},
     {"aten.clamp_max.default", elementwise},
     {"aten.clamp_min.default", elementwise},
@@ -123,7 +94,7 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.copy_.default", written<copied>},
     {"aten.cos.default", elementwise},
     {"aten.cumprod.default", along_one<1, false>},
-    {"aten.cumsum.default", along_one<1, true>},
+    {"aten.cumsum.default", running_sum},
     {"aten.detach.default", copy},
     {"aten.div.Scalar", quotient},
     {"aten.div.Scalar_mode", elementwise},
@@ -133,8 +104,8 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.div_.Tensor", divided_in_place},
     {"aten.embedding.default", embedded},
     {"aten.embedding_dense_backward.default", embedding_backward},
-    {"aten.empty.memory_format", made, spelled::sizes_first},
-    {"aten.empty_like.default", made_like},
+    {"aten.empty.memory_format", made<false>, spelled::sizes_first},
+    {"aten.empty_like.default", made_like<false>},
     {"aten.eq.Scalar", elementwise},
     {"aten.eq.Tensor", elementwise},
     {"aten.erf.default", elementwise},
@@ -147,8 +118,8 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.floor.default", elementwise},
     {"aten.floor_divide.Scalar", floor_quotient},
     {"aten.floor_divide.default", floor_quotient},
-    {"aten.full.default", made, spelled::sizes_first},
-    {"aten.full_like.default", made_like},
+    {"aten.full.default", made_full, spelled::sizes_first},
+    {"aten.full_like.default", made_like<false>},
     {"aten.gather.default", gathered},
     {"aten.ge.Scalar", elementwise},
     {"aten.ge.Tensor", elementwise},
@@ -181,22 +152,22 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.logical_and_.default", computed_in_place},
     {"aten.logical_not.default", elementwise},
     {"aten.logical_or.default", elementwise},
-    {"aten.logsumexp.default", reduced<reduction::extreme, 1>},
+    {"aten.logsumexp.default", reduced<by::other>},
     {"aten.lt.Scalar", elementwise},
     {"aten.lt.Tensor", elementwise},
     {"aten.masked_fill.Scalar", elementwise},
     {"aten.masked_fill.Tensor", elementwise},
     {"aten.masked_fill_.Scalar", computed_in_place},
     {"aten.masked_fill_.Tensor", computed_in_place},
-    {"aten.max.default", reduced<reduction::extreme, -1>},
-    {"aten.max.dim", reduced<reduction::extreme, 1>},
+    {"aten.max.default", reduced_to_one<by::other>},
+    {"aten.max.dim", reduced<by::other>},
     {"aten.maximum.default", elementwise},
-    {"aten.mean.default", reduced<reduction::mean, -1>},
-    {"aten.mean.dim", reduced<reduction::mean, 1>},
-    {"aten.min.default", reduced<reduction::extreme, -1>},
-    {"aten.min.dim", reduced<reduction::extreme, 1>},
+    {"aten.mean.default", reduced_to_one<by::mean>},
+    {"aten.mean.dim", reduced<by::mean>},
+    {"aten.min.default", reduced_to_one<by::other>},
+    {"aten.min.dim", reduced<by::other>},
     {"aten.minimum.default", elementwise},
-    {"aten.mm.default", multiplied<0>},
+    {"aten.mm.default", multiplied},
     {"aten.mul.Scalar", scaled},
     {"aten.mul.Tensor", scaled},
     {"aten.mul_.Scalar", scaled_in_place},
@@ -207,21 +178,21 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.ne.Tensor", elementwise},
     {"aten.neg.default", linear_elementwise},
     {"aten.neg_.default", computed_in_place},
-    {"aten.new_empty.default", made_new, spelled::sizes_second},
-    {"aten.new_full.default", made_new, spelled::sizes_second},
-    {"aten.new_ones.default", made_new, spelled::sizes_second},
-    {"aten.new_zeros.default", made_new, spelled::sizes_second},
+    {"aten.new_empty.default", made_new<false>, spelled::sizes_second},
+    {"aten.new_full.default", made_new_full, spelled::sizes_second},
+    {"aten.new_ones.default", made_new<false>, spelled::sizes_second},
+    {"aten.new_zeros.default", made_new<true>, spelled::sizes_second},
     {"aten.nll_loss_backward.default", loss_backward},
     {"aten.nll_loss_forward.default", loss},
-    {"aten.numpy_T.default", transposed_2d},
-    {"aten.ones.default", made, spelled::sizes_first},
-    {"aten.ones_like.default", made_like},
-    {"aten.permute.default", dimensions_permuted},
+    {"aten.numpy_T.default", reversed_dimensions},
+    {"aten.ones.default", made<false>, spelled::sizes_first},
+    {"aten.ones_like.default", made_like<false>},
+    {"aten.permute.default", permuted},
     {"aten.pow.Scalar", elementwise},
     {"aten.pow.Tensor_Scalar", elementwise},
     {"aten.pow.Tensor_Tensor", elementwise},
-    {"aten.prod.default", reduced<reduction::extreme, -1>},
-    {"aten.prod.dim_int", reduced<reduction::extreme, 1>},
+    {"aten.prod.default", reduced_to_one<by::other>},
+    {"aten.prod.dim_int", reduced<by::other>},
     {"aten.real.default", linear_elementwise},
     {"aten.reciprocal.default", elementwise},
     {"aten.reciprocal_.default", computed_in_place},
@@ -253,28 +224,28 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.silu_.default", computed_in_place},
     {"aten.silu_backward.default", elementwise},
     {"aten.sin.default", elementwise},
-    {"aten.slice.Tensor", sliced_elsewhere, spelled::slice_end},
+    {"aten.slice.Tensor", sliced, spelled::slice_end},
     {"aten.slice_backward.default", part_backward<false>, spelled::sizes_second},
     {"aten.slice_scatter.default", slice_scattered},
     {"aten.softmax.int", along_one<1, false>},
     {"aten.softplus.default", elementwise},
     {"aten.sort.default", sorted},
-    {"aten.sort.stable", sorted},
-    {"aten.split.Tensor", split_elsewhere},
-    {"aten.split_with_sizes.default", split_elsewhere},
+    {"aten.sort.stable", sorted_stably},
+    {"aten.split.Tensor", split_along},
+    {"aten.split_with_sizes.default", split_along},
     {"aten.sqrt.default", elementwise},
     {"aten.sqrt_.default", computed_in_place},
     {"aten.squeeze.dim", squeezed},
     {"aten.squeeze.dims", squeezed},
-    {"aten.stack.default", joined<true>},
+    {"aten.stack.default", stacked},
     {"aten.sub.Scalar", difference},
     {"aten.sub.Tensor", difference},
     {"aten.sub_.Tensor", subtracted_in_place},
-    {"aten.sum.default", reduced<reduction::sum, -1>},
-    {"aten.sum.dim_IntList", reduced<reduction::sum, 1>},
+    {"aten.sum.default", reduced_to_one<by::sum>},
+    {"aten.sum.dim_IntList", reduced<by::sum>},
     {"aten.sym_numel.default", size_read},
     {"aten.sym_size.int", extent_read},
-    {"aten.t.default", transposed_2d},
+    {"aten.t.default", reversed_dimensions},
     {"aten.tanh.default", elementwise},
     {"aten.tanh_.default", computed_in_place},
     {"aten.tanh_backward.default", elementwise},
@@ -292,19 +263,19 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.where.ScalarSelf", elementwise},
     {"aten.where.self", elementwise},
     {"aten.zero_.default", computed_in_place},
-    {"aten.zeros.default", made, spelled::sizes_first},
-    {"aten.zeros_like.default", made_like},
+    {"aten.zeros.default", made<true>, spelled::sizes_first},
+    {"aten.zeros_like.default", made_like<true>},
     {"flex_attention", flexible_attention},
     {"flex_attention_backward", flexible_attention},
-    {"floordiv", number_computed<number_arithmetic::divide>},
+    {"floordiv", number_computed<counts::divide>},
     {"ge", number_compared},
     {"getitem", component},
-    {"mul", number_computed<number_arithmetic::multiply>},
+    {"mul", number_computed<counts::multiply>},
     {"prims.convert_element_type.default", cast},
     {"prims.device_put.default", copy},
     {"prims.fma.default", elementwise},
-    {"sub", number_computed<number_arithmetic::subtract>},
-    {"sym_sum", number_computed<number_arithmetic::add>},
+    {"sub", number_computed<counts::subtract>},
+    {"sym_sum", number_computed<counts::add>},
     {"torchtitan.deterministic_scatter_add.default", rows_scatter_added},
     {"triton_kernel_wrapper_functional", foreign_kernel},
 };

@@ -1,11 +1,9 @@
-// What an aten_chunk_model remembers from one question to the next: in which orders rows can be, and what it has said.
-#ifndef STRETTO_ATEN_ATEN_LEDGER_HPP
-#define STRETTO_ATEN_ATEN_LEDGER_HPP
+// What rules remember from one question to the next: in which orders the rows of values can be, and what has been said.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -15,7 +13,7 @@ namespace stretto {
 /// An order of rows is known by how it came about. Rows sorted by the same keys, or exchanged among the same ranks in
 /// the same amounts, are in the same order, whoever moved them; an exchange of the same amounts in the other direction
 /// leads back. Grows with the questions asked; asking again adds nothing. Not for several threads at a time.
-class aten_ledger {
+class row_orders {
 public:
     enum class origin : std::uint8_t {
         natural,    ///< as the tokens are, key[0] rows a token
@@ -74,16 +72,19 @@ public:
         return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
     }
 
-    /// Both, with a blank between them; lives as long as the ledger. O(different sentences said).
+    /// Both, with a blank between them (no subject: the sentence alone); what is returned lives as long as this object.
+    /// O(different sentences said).
     std::string_view say(std::string_view subject, std::string_view sentence) {
-        for (const std::string& said : said_)
-            if (said.size() == subject.size() + 1 + sentence.size() && said.starts_with(subject) &&
-                said.ends_with(sentence))
-                return said;
-        std::string text(subject);
-        text.append(" ").append(sentence);
+        const std::size_t blank = subject.empty() ? 0 : 1, size = subject.size() + blank + sentence.size();
+        for (const std::vector<char>& text : said_) {
+            const std::string_view said(text.data(), text.size());
+            if (said.size() == size && said.starts_with(subject) && said.ends_with(sentence)) return said;
+        }
+        std::vector<char> text(subject.begin(), subject.end());
+        text.insert(text.end(), blank, ' ');
+        text.insert(text.end(), sentence.begin(), sentence.end());
         said_.push_back(std::move(text));
-        return said_.back();
+        return {said_.back().data(), size};
     }
 
 private:
@@ -94,7 +95,7 @@ private:
 
     std::vector<order> orders_ = std::vector<order>(1);
     std::vector<std::vector<std::uint32_t>> children_;
-    std::deque<std::string> said_;
+    std::vector<std::vector<char>> said_;  // the letters of each stay where they are when others are added
 };
 
 }  // namespace stretto

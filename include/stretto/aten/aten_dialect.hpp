@@ -1,0 +1,50 @@
+// The ATen dialect of chunk rules: which kind of rule an operation is, read from the name of its operator and its
+// arguments.
+#ifndef STRETTO_ATEN_ATEN_DIALECT_HPP
+#define STRETTO_ATEN_ATEN_DIALECT_HPP
+
+#include <cstddef>
+#include <span>
+#include <string_view>
+
+#include "stretto/aten/detail/aten_arguments.hpp"
+#include "stretto/aten/detail/aten_rules.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+
+namespace stretto {
+
+/// A chunk_dialect of graphs with a tensor_model whose operators are called as PyTorch's ATen and prims operators are.
+/// Operators are known by name, tensors by their recorded shapes; nothing depends on names of modules, nodes or
+/// symbols. An operator whose name ends in an underscore writes its first argument in place, known or not.
+template <dataflow_graph G, tensor_model<G> T>
+class aten_dialect {
+public:
+    explicit aten_dialect(T tensors) : tensors_(tensors) {}
+
+    [[nodiscard]] std::string_view name(vertex_t<G> v) const { return tensors_.operation(v); }
+    [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors_.components(x); }
+
+    /// O(log operators + arguments of v).
+    [[nodiscard]] chunk_rules::any_rule rule(vertex_t<G> v) const {
+        const std::string_view called = name(v);
+        const detail::aten::aten_operator* known = detail::aten::find_aten_operator(called);
+        if (known != nullptr) return known->decode(arguments(v));
+        const std::size_t dot = called.rfind('.');
+        if (dot == std::string_view::npos || dot == 0 || called[dot - 1] != '_') return {};
+        return detail::aten::written<detail::aten::unknown>(arguments(v));
+    }
+
+    /// The arguments of v, as the program writes them.
+    [[nodiscard]] detail::aten::aten_arguments arguments(vertex_t<G> v) const {
+        return {tensors_.arguments(v), tensors_.named_arguments(v)};
+    }
+
+private:
+    T tensors_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,92 @@
+// The arguments of an operation as PyTorch calls it, positional and named, and what rules of chunking make of them.
+#ifndef STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
+#define STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/rule_operands.hpp"
+
+namespace stretto::detail::aten {
+
+using argument_form = tensor_argument::form;
+
+struct aten_arguments {
+    std::span<const tensor_argument> positional;
+    std::span<const named_tensor_argument> named;
+
+    /// The argument at a position or of a name; a `none` if it is left out.
+    [[nodiscard]] const tensor_argument& argument(std::size_t position, std::string_view name_of) const {
+        static constexpr tensor_argument left_out{};
+        if (position < positional.size()) return positional[position];
+        for (const named_tensor_argument& a : named)
+            if (a.name == name_of) return a.value;
+        return left_out;
+    }
+    [[nodiscard]] std::int64_t integer(std::size_t position, std::string_view name_of, std::int64_t otherwise) const {
+        const tensor_argument& a = argument(position, name_of);
+        return a.what == argument_form::integer || a.what == argument_form::truth ? a.integer : otherwise;
+    }
+    [[nodiscard]] bool truth(std::size_t position, std::string_view name_of) const {
+        return integer(position, name_of, 0) != 0;
+    }
+
+    /// The operand that an argument is.
+    [[nodiscard]] static std::size_t operand(const tensor_argument& a) {
+        return a.what == argument_form::operand ? static_cast<std::size_t>(a.integer) : chunk_rules::no_operand;
+    }
+    [[nodiscard]] std::size_t operand(std::size_t position, std::string_view name_of) const {
+        return operand(argument(position, name_of));
+    }
+    [[nodiscard]] static chunk_rules::rule_number number(const tensor_argument& a) {
+        if (a.what == argument_form::integer) return chunk_rules::rule_number::constant(a.integer);
+        return {operand(a), 0, false};
+    }
+    [[nodiscard]] chunk_rules::rule_number number(std::size_t position, std::string_view name_of) const {
+        return number(argument(position, name_of));
+    }
+    [[nodiscard]] std::vector<chunk_rules::rule_number> numbers(std::size_t position, std::string_view name_of) const {
+        std::vector<chunk_rules::rule_number> all;
+        for (const tensor_argument& a : argument(position, name_of).items) all.push_back(number(a));
+        return all;
+    }
+
+    /// For each extent that is spelled the operand that gives it; empty if all are constants.
+    [[nodiscard]] std::vector<std::size_t> sizes(std::size_t position, std::string_view name_of) const {
+        const std::span<const tensor_argument> items = argument(position, name_of).items;
+        std::vector<std::size_t> all;
+        for (std::size_t j = 0; j < items.size(); ++j) {
+            if (items[j].what != argument_form::operand) continue;
+            all.resize(items.size(), chunk_rules::no_operand);
+            all[j] = operand(items[j]);
+        }
+        return all;
+    }
+    /// Operands that index dimensions; what is neither an operand nor left out is an operand that there is not.
+    [[nodiscard]] std::vector<std::size_t> indices(std::size_t position, std::string_view name_of) const {
+        std::vector<std::size_t> all;
+        for (const tensor_argument& a : argument(position, name_of).items)
+            all.push_back(a.what == argument_form::none      ? chunk_rules::no_operand
+                          : a.what == argument_form::operand ? operand(a)
+                                                             : chunk_rules::no_operand - 1);
+        return all;
+    }
+    /// A dimension, or a list of them. What is not an integer is a dimension that no tensor has. False: there are more
+    /// than a rule can hold.
+    [[nodiscard]] bool dims(std::size_t position, std::string_view name_of, chunk_rules::dim_list& all) const {
+        const tensor_argument& a = argument(position, name_of);
+        if (a.items.size() >= chunk_rules::dim_list::capacity) return false;
+        if (a.what == argument_form::integer) all.push_back(a.integer);
+        for (const tensor_argument& item : a.items)
+            all.push_back(item.what == argument_form::integer ? item.integer : INT64_MAX);
+        return true;
+    }
+};
+
+}  // namespace stretto::detail::aten
+
+#endif

@@ -1,0 +1,150 @@
+// What PyTorch's operators are: each function reads the arguments of a family and says which kind of rule it is. Here:
+// elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have the others.
+#ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
+#define STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/aten/detail/aten_arguments.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/blocks.hpp"
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+#include "stretto/transform/chunk_rules/joining.hpp"
+#include "stretto/transform/chunk_rules/layout.hpp"
+
+namespace stretto::detail::aten {
+
+namespace rules = chunk_rules;
+using aten_decoder = rules::any_rule (*)(const aten_arguments&);
+
+inline rules::any_rule too_many_dimensions() {
+    return rules::refused{.why = "names more dimensions than a rule can hold"};
+}
+
+/// An operator that nothing is known of.
+inline rules::any_rule unknown(const aten_arguments&) { return {}; }
+
+// Elementwise operators.
+
+inline rules::any_rule elementwise(const aten_arguments&) { return rules::elementwise{}; }
+inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules::elementwise{.linear = true}; }
+inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
+inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
+
+template <rules::arithmetic::op What>
+rules::any_rule arithmetic(const aten_arguments& a) {
+    rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
+    r.scaled = a.argument(2, "alpha").what != argument_form::none;
+    for (const tensor_argument& p : a.positional)
+        r.has_constants = r.has_constants || p.what == argument_form::integer || p.what == argument_form::real;
+    return r;
+}
+inline constexpr aten_decoder sum = arithmetic<rules::arithmetic::op::add>;
+inline constexpr aten_decoder difference = arithmetic<rules::arithmetic::op::subtract>;
+inline constexpr aten_decoder reversed_difference = arithmetic<rules::arithmetic::op::combine>;
+inline constexpr aten_decoder scaled = arithmetic<rules::arithmetic::op::multiply>;
+inline constexpr aten_decoder quotient = arithmetic<rules::arithmetic::op::divide>;
+inline constexpr aten_decoder floor_quotient = arithmetic<rules::arithmetic::op::floor_divide>;
+inline constexpr aten_decoder rest = arithmetic<rules::arithmetic::op::remainder>;
+
+/// div with a rounding mode: numbers of rows may be divided rounding down, which for them is rounding to zero.
+inline rules::any_rule divided_with_mode(const aten_arguments& a) {
+    const std::string_view mode = a.argument(SIZE_MAX, "rounding_mode").text;
+    return mode == "floor" || mode == "trunc" ? floor_quotient(a) : quotient(a);
+}
+
+/// Writes its first argument in place, as `Decode` says what; if that is none of its operands, it may write any.
+template <aten_decoder Decode>
+rules::any_rule written(const aten_arguments& a) {
+    const std::size_t target = a.operand(0, "self");
+    return Decode(a).in_place(target == rules::no_operand ? rules::any_rule::every_operand : target);
+}
+inline constexpr aten_decoder computed_in_place = written<elementwise>;
+inline constexpr aten_decoder added_in_place = written<sum>;
+inline constexpr aten_decoder subtracted_in_place = written<difference>;
+inline constexpr aten_decoder scaled_in_place = written<scaled>;
+inline constexpr aten_decoder divided_in_place = written<quotient>;
+
+/// copy_(target, source).
+inline rules::any_rule copied(const aten_arguments& a) {
+    return rules::copy_into{.target = a.operand(0, "self"), .source = a.operand(1, "src")};
+}
+
+// Views.
+
+inline rules::any_rule reshaped(const aten_arguments& a) {
+    return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, "shape")};
+}
+inline rules::any_rule expanded(const aten_arguments& a) {
+    return rules::expand{.x = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
+}
+inline rules::any_rule reversed_dimensions(const aten_arguments& a) {
+    return rules::reverse_dimensions{.x = a.operand(0, "self")};
+}
+inline rules::any_rule transposed(const aten_arguments& a) {
+    return rules::transpose{
+        .x = a.operand(0, "self"), .first = a.integer(1, "dim0", 0), .second = a.integer(2, "dim1", 0)};
+}
+inline rules::any_rule permuted(const aten_arguments& a) {
+    rules::permute r{.x = a.operand(0, "self")};
+    return a.dims(1, "dims", r.dims) ? rules::any_rule(r) : too_many_dimensions();
+}
+inline rules::any_rule unsqueezed(const aten_arguments& a) {
+    return rules::unsqueeze{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
+}
+inline rules::any_rule squeezed(const aten_arguments& a) {
+    rules::squeeze r{.x = a.operand(0, "self")};
+    return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
+}
+inline rules::any_rule selected(const aten_arguments& a) {
+    return rules::select{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0), .index = a.integer(2, "index", -1)};
+}
+inline rules::any_rule unbound(const aten_arguments& a) {
+    return rules::unbind{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
+}
+/// split, split_with_sizes, chunk.
+inline rules::any_rule split_along(const aten_arguments& a) {
+    return rules::split{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0)};
+}
+inline rules::any_rule sliced(const aten_arguments& a) {
+    rules::slice r{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
+    const tensor_argument &start = a.argument(2, "start"), &end = a.argument(3, "end");
+    if (start.what != argument_form::none)
+        r.first = start.what == argument_form::integer ? start.integer : rules::slice::unknown;
+    if (end.what != argument_form::none)
+        r.last = end.what == argument_form::integer ? end.integer : rules::slice::unknown;
+    r.step = a.integer(4, "step", 1);
+    return r;
+}
+inline rules::any_rule flipped(const aten_arguments& a) {
+    rules::flip r{.x = a.operand(0, "self")};
+    return a.dims(1, "dims", r.dims) ? rules::any_rule(r) : too_many_dimensions();
+}
+/// view_as_complex folds the last dimension away; view_as_real adds one.
+inline rules::any_rule complex_view(const aten_arguments& a) { return rules::regroup_last{.x = a.operand(0, "self")}; }
+inline rules::any_rule repeated(const aten_arguments& a) {
+    rules::repeat r{.x = a.operand(0, "self")};
+    const tensor_argument& times = a.argument(1, "repeats");
+    if (times.items.size() >= rules::dim_list::capacity) return too_many_dimensions();
+    for (const tensor_argument& n : times.items) r.times.push_back(n.what == argument_form::integer ? n.integer : 0);
+    return r;
+}
+inline rules::any_rule concatenated(const aten_arguments& a) {
+    rules::concat r{.dim = a.integer(1, "dim", 0)};
+    const tensor_argument& all = a.argument(0, "tensors");
+    if (!all.items.empty()) r.first = a.operand(all.items[0]);
+    return r;
+}
+inline rules::any_rule stacked(const aten_arguments& a) { return rules::stack{.dim = a.integer(1, "dim", 0)}; }
+/// getitem: one member of a tuple.
+inline rules::any_rule component(const aten_arguments& a) {
+    const tensor_argument& which = a.argument(1, "index");
+    return rules::component{.which = which.what == argument_form::integer ? which.integer : -1};
+}
+
+}  // namespace stretto::detail::aten
+
+#endif

@@ -1,0 +1,147 @@
+// What operators are that combine rows or move them: products, reductions, sorting, looking up and writing by indices.
+#ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
+#define STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/aten/detail/aten_arguments.hpp"
+#include "stretto/aten/detail/aten_decode.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/lookups.hpp"
+#include "stretto/transform/chunk_rules/norms.hpp"
+#include "stretto/transform/chunk_rules/parts.hpp"
+#include "stretto/transform/chunk_rules/products.hpp"
+#include "stretto/transform/chunk_rules/reductions.hpp"
+#include "stretto/transform/chunk_rules/scatters.hpp"
+#include "stretto/transform/chunk_rules/sorting.hpp"
+
+namespace stretto::detail::aten {
+
+inline rules::any_rule multiplied(const aten_arguments& a) {
+    return rules::matrix_product{.left = a.operand(0, "self"), .right = a.operand(1, "mat2")};
+}
+inline rules::any_rule batch_multiplied(const aten_arguments& a) {
+    return rules::matrix_product{
+        .left = a.operand(0, "self"), .right = a.operand(1, "mat2"), .left_batch = {0}, .right_batch = {0}};
+}
+inline rules::any_rule multiplied_with_bias(const aten_arguments& a) {
+    return rules::biased_product{.bias = a.operand(0, "self"),
+                                 .product = {.left = a.operand(1, "mat1"), .right = a.operand(2, "mat2")}};
+}
+inline rules::any_rule grouped_product(const aten_arguments& a) {
+    return rules::grouped_product{
+        .left = a.operand(0, "self"), .right = a.operand(1, "mat2"), .ends = a.operand(2, "offs")};
+}
+
+// Reductions, and what works along one dimension.
+
+template <rules::reduction::by How>
+rules::any_rule reduced_to_one(const aten_arguments& a) {
+    return rules::reduction{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(0, "keepdim")};
+}
+template <rules::reduction::by How>
+rules::any_rule reduced(const aten_arguments& a) {
+    rules::reduction r{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(2, "keepdim")};
+    return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
+}
+/// Argument `Dim` names the dimension.
+template <std::size_t Dim, bool Linear>
+rules::any_rule along_one(const aten_arguments& a) {
+    return rules::along_dimension{.x = a.operand(0, "self"), .dim = a.integer(Dim, "dim", -1), .linear = Linear};
+}
+inline rules::any_rule running_sum(const aten_arguments& a) {
+    return rules::running_sum{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", -1)};
+}
+inline rules::any_rule sorted(const aten_arguments& a) {
+    return rules::sort{
+        .x = a.operand(0, "self"), .dim = a.integer(1, "dim", -1), .descending = a.truth(2, "descending")};
+}
+inline rules::any_rule sorted_stably(const aten_arguments& a) {
+    return rules::sort{.x = a.operand(0, "self"),
+                       .dim = a.integer(SIZE_MAX, "dim", -1),
+                       .descending = a.truth(SIZE_MAX, "descending"),
+                       .stable = a.truth(SIZE_MAX, "stable")};
+}
+inline rules::any_rule histogram(const aten_arguments& a) {
+    const auto fixed = [](const tensor_argument& n) {
+        return n.what == argument_form::real ? n.real : static_cast<double>(n.integer);
+    };
+    return rules::histogram{.fixed_bins = fixed(a.argument(2, "min")) < fixed(a.argument(3, "max"))};
+}
+/// native_layer_norm(input, shape, weight, bias, eps) and _fused_rms_norm(input, shape, weight, eps). Backward, input
+/// is argument `Input`, and `shape` the next one.
+template <std::size_t Input>
+rules::any_rule normalized(const aten_arguments& a) {
+    return rules::normalization{.x = a.operand(Input, "input"),
+                                .dims = a.argument(Input + 1, "normalized_shape").items.size()};
+}
+
+// Looking up and writing by indices.
+
+inline rules::any_rule indexed(const aten_arguments& a) {
+    return rules::look_up_elements{.x = a.operand(0, "self"), .indices = a.indices(1, "indices")};
+}
+inline rules::any_rule index_selected(const aten_arguments& a) {
+    return rules::look_up{.x = a.operand(0, "self"), .index = a.operand(2, "index"), .dim = a.integer(1, "dim", 0)};
+}
+inline rules::any_rule embedded(const aten_arguments& a) {
+    return rules::look_up{.x = a.operand(0, "weight"), .index = a.operand(1, "indices")};
+}
+inline rules::any_rule gathered(const aten_arguments& a) {
+    return rules::gather{.x = a.operand(0, "self"), .index = a.operand(2, "index"), .dim = a.integer(1, "dim", 0)};
+}
+inline rules::any_rule runs(const aten_arguments& a) {
+    return rules::repeat_by_counts{.counts = a.operand(0, "repeats"), .total = a.operand(SIZE_MAX, "output_size")};
+}
+inline rules::any_rule index_put(const aten_arguments& a) {
+    return rules::put_elements{.base = a.operand(0, "self"),
+                               .indices = a.indices(1, "indices"),
+                               .values = a.operand(2, "values"),
+                               .adds = a.truth(3, "accumulate")};
+}
+template <bool Adds>
+rules::any_rule scattered(const aten_arguments& a) {
+    return rules::scatter{.base = a.operand(0, "self"),
+                          .index = a.operand(2, "index"),
+                          .source = a.operand(3, "src"),
+                          .dim = a.integer(1, "dim", 0),
+                          .adds = Adds};
+}
+/// index_add and index_copy(base, dim, index, source).
+template <bool Adds>
+rules::any_rule rows_put(const aten_arguments& a) {
+    return rules::put_rows{.base = a.operand(0, "self"),
+                           .index = a.operand(2, "index"),
+                           .source = a.operand(3, "source"),
+                           .dim = a.integer(1, "dim", 0),
+                           .adds = Adds};
+}
+/// torchtitan's scatter_add along dimension 0, with its index expanded to rows: (base, index, src).
+inline rules::any_rule rows_scatter_added(const aten_arguments& a) {
+    return rules::add_expanded_rows{
+        .base = a.operand(0, "self"), .index = a.operand(1, "index"), .source = a.operand(2, "src")};
+}
+/// embedding_dense_backward(grad, indices, rows, padding, by_frequency).
+inline rules::any_rule embedding_backward(const aten_arguments& a) {
+    return rules::look_up_gradient{.gradient = a.operand(0, "grad_output"),
+                                   .index = a.operand(1, "indices"),
+                                   .scales_by_count = a.truth(4, "scale_grad_by_freq")};
+}
+/// slice_scatter(base, src, dim, start, end).
+inline rules::any_rule slice_scattered(const aten_arguments& a) {
+    return rules::put_slice{.base = a.operand(0, "self"), .source = a.operand(1, "src"), .dim = a.integer(2, "dim", 0)};
+}
+/// slice_backward(gradient, sizes, dim, start, end, step) and select_backward(gradient, sizes, dim, index).
+template <bool Selects>
+rules::any_rule part_backward(const aten_arguments& a) {
+    return rules::slice_gradient{.gradient = a.operand(0, "grad_output"),
+                                 .dim = a.integer(2, "dim", 0),
+                                 .of_select = Selects,
+                                 .sizes = a.sizes(1, "input_sizes")};
+}
+
+}  // namespace stretto::detail::aten
+
+#endif

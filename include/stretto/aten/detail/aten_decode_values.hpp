@@ -1,0 +1,116 @@
+// What operators are that make tensors, compute with numbers, talk to other ranks, or are whole blocks.
+#ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
+#define STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/aten/detail/aten_arguments.hpp"
+#include "stretto/aten/detail/aten_decode.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/blocks.hpp"
+#include "stretto/transform/chunk_rules/exchanges.hpp"
+#include "stretto/transform/chunk_rules/factories.hpp"
+#include "stretto/transform/chunk_rules/losses.hpp"
+#include "stretto/transform/chunk_rules/numbers.hpp"
+
+namespace stretto::detail::aten {
+
+inline bool is_zero(const tensor_argument& a) {
+    return (a.what == argument_form::integer && a.integer == 0) ||
+           (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
+}
+/// zeros, ones, empty: argument 0 has the sizes.
+template <bool Zero>
+rules::any_rule made(const aten_arguments& a) {
+    return rules::fill{.zero = Zero, .sizes = a.sizes(0, "size")};
+}
+inline rules::any_rule made_full(const aten_arguments& a) {
+    return rules::fill{.zero = is_zero(a.argument(1, "fill_value")), .sizes = a.sizes(0, "size")};
+}
+/// new_zeros and the like: a tensor of the device and type of another, argument 1 has the sizes.
+template <bool Zero>
+rules::any_rule made_new(const aten_arguments& a) {
+    return rules::fill_beside{.zero = Zero, .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
+}
+inline rules::any_rule made_new_full(const aten_arguments& a) {
+    return rules::fill_beside{
+        .zero = is_zero(a.argument(2, "fill_value")), .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
+}
+template <bool Zero>
+rules::any_rule made_like(const aten_arguments& a) {
+    return rules::fill_like{.zero = Zero, .like = a.operand(0, "self")};
+}
+/// arange(number of rows). `End`: which argument that is; a start before it is 0, a step behind it 1.
+template <std::size_t End>
+rules::any_rule numbered(const aten_arguments& a) {
+    const bool from_0 = End == 0 || a.integer(0, "start", -1) == 0;
+    const bool by_1 = a.argument(End + 1, "step").what != argument_form::real && a.integer(End + 1, "step", 1) == 1;
+    return rules::iota{.end = a.operand(End, "end"), .from_0_by_1 = from_0 && by_1};
+}
+inline rules::any_rule extent_read(const aten_arguments& a) {
+    return rules::read_extent{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
+}
+inline rules::any_rule size_read(const aten_arguments& a) { return rules::read_size{.x = a.operand(0, "self")}; }
+inline rules::any_rule value_read(const aten_arguments&) { return rules::read_element{}; }
+inline rules::any_rule number_held(const aten_arguments&) { return rules::hold_number{}; }
+/// add, sub, mul, floordiv of two numbers; sym_sum of a list.
+template <rules::number_arithmetic::op What>
+rules::any_rule number_computed(const aten_arguments& a) {
+    rules::number_arithmetic r{.what = What, .terms = {}};
+    for (const tensor_argument& p : a.positional) {
+        if (p.what != argument_form::list) r.terms.push_back(a.number(p));
+        for (const tensor_argument& item : p.items) r.terms.push_back(a.number(item));
+    }
+    return r;
+}
+inline rules::any_rule number_compared(const aten_arguments& a) {
+    const tensor_argument& bound = a.argument(1, "other");
+    return rules::compare_number{.with_zero = bound.what == argument_form::integer && bound.integer == 0};
+}
+inline rules::any_rule asserted(const aten_arguments&) { return rules::assertion{}; }
+
+// Collectives, attention, losses.
+
+/// all_to_all_single(x, received, sent, group).
+inline rules::any_rule exchanged(const aten_arguments& a) {
+    return rules::exchange{.x = a.operand(0, "input"),
+                           .received = a.numbers(1, "output_split_sizes"),
+                           .sent = a.numbers(2, "input_split_sizes"),
+                           .group = a.argument(3, "group_name").text};
+}
+inline rules::any_rule other_collective(const aten_arguments&) { return rules::other_collective{}; }
+/// `Dropout`: which argument that is.
+template <std::size_t Dropout>
+rules::any_rule attended(const aten_arguments& a) {
+    const tensor_argument& p = a.argument(Dropout, "dropout_p");
+    const bool drops =
+        p.what == argument_form::real ? p.real < 0 || p.real > 0 : p.what != argument_form::none && p.integer != 0;
+    return rules::attention{.drops = drops};
+}
+inline rules::any_rule flexible_attention(const aten_arguments&) {
+    return rules::refused{.why = "has a block mask whose tables name rows of the whole batch"};
+}
+inline rules::any_rule foreign_kernel(const aten_arguments&) { return rules::refused{}; }
+
+inline rules::loss_of reduction_of(const aten_arguments& a, std::size_t position) {
+    const std::int64_t how = a.integer(position, "reduction", 1);
+    return how == 1 ? rules::loss_of::mean : how == 2 ? rules::loss_of::sum : rules::loss_of::each_row;
+}
+/// nll_loss_forward(rows, targets, weight, reduction, ignored): the loss, and what a mean divides by.
+inline rules::any_rule loss(const aten_arguments& a) {
+    return rules::class_loss{.x = a.operand(0, "self"), .target = a.operand(1, "target"), .how = reduction_of(a, 3)};
+}
+/// nll_loss_backward(grad, rows, targets, weight, reduction, ignored, total).
+inline rules::any_rule loss_backward(const aten_arguments& a) {
+    return rules::class_loss_gradient{.gradient = a.operand(0, "grad_output"),
+                                      .x = a.operand(1, "self"),
+                                      .target = a.operand(2, "target"),
+                                      .total = a.operand(6, "total_weight"),
+                                      .how = reduction_of(a, 4)};
+}
+
+}  // namespace stretto::detail::aten
+
+#endif

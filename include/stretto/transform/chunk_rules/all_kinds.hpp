@@ -1,0 +1,21 @@
+// Every kind of rule that there is, in one line. A dialect that needs few of them includes their headers.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
+
+#include "stretto/transform/chunk_rules/blocks.hpp"
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+#include "stretto/transform/chunk_rules/exchanges.hpp"
+#include "stretto/transform/chunk_rules/factories.hpp"
+#include "stretto/transform/chunk_rules/joining.hpp"
+#include "stretto/transform/chunk_rules/layout.hpp"
+#include "stretto/transform/chunk_rules/lookups.hpp"
+#include "stretto/transform/chunk_rules/losses.hpp"
+#include "stretto/transform/chunk_rules/norms.hpp"
+#include "stretto/transform/chunk_rules/numbers.hpp"
+#include "stretto/transform/chunk_rules/parts.hpp"
+#include "stretto/transform/chunk_rules/products.hpp"
+#include "stretto/transform/chunk_rules/reductions.hpp"
+#include "stretto/transform/chunk_rules/scatters.hpp"
+#include "stretto/transform/chunk_rules/sorting.hpp"
+
+#endif

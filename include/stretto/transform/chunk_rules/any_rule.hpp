@@ -1,0 +1,131 @@
+// A rule: a kind of operation, with its members. What a dialect answers when it is asked what an operation is.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/transform/chunk_rules/blocks.hpp"
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+
+namespace stretto::chunk_rules {
+
+/// A kind of rule: a small value whose members say which operand is what, and which judges a call. The headers of this
+/// folder have one for each family of operations; an author may add his own.
+template <class K>
+concept rule_kind =
+    std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
+        { k.verdict(c) } -> std::same_as<chunk_verdict>;
+    };
+
+/// What an operation does, as far as chunking is concerned: a kind, and the operand that it writes in place, if any. A
+/// kind converts to a rule; without one, nothing is known of the operation and it is refused. Kinds are kept inside: a
+/// rule costs no more to make than its members.
+class any_rule {
+public:
+    /// It may write any of its operands.
+    static constexpr std::size_t every_operand = SIZE_MAX - 1;
+    /// The most bytes that a kind may have.
+    static constexpr std::size_t capacity = 160;
+
+    any_rule() : any_rule(unknown{}) {}
+    template <class Kind>
+        requires(!std::same_as<Kind, any_rule> && rule_kind<Kind>)
+    any_rule(Kind kind) : judge_(&verdict_of<Kind>), manage_(&manage<Kind>) {  // NOLINT: a kind is a rule
+        static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t),
+                      "a kind of rule is too large to be kept inside a any_rule");
+        ::new (static_cast<void*>(kept_)) Kind(std::move(kind));
+    }
+    any_rule(const any_rule& other) : writes_(other.writes_), judge_(other.judge_), manage_(other.manage_) {
+        manage_(kept_, other.kept_, nullptr);
+    }
+    any_rule(any_rule&& other) noexcept : writes_(other.writes_), judge_(other.judge_), manage_(other.manage_) {
+        manage_(kept_, nullptr, other.kept_);
+    }
+    any_rule& operator=(const any_rule& other) { return *this = any_rule(other); }
+    any_rule& operator=(any_rule&& other) noexcept {
+        if (this == &other) return *this;
+        manage_(kept_, nullptr, nullptr);
+        writes_ = other.writes_;
+        judge_ = other.judge_;
+        manage_ = other.manage_;
+        manage_(kept_, nullptr, other.kept_);
+        return *this;
+    }
+    ~any_rule() { manage_(kept_, nullptr, nullptr); }
+
+    /// This rule, of an operation whose result is operand `target`, written in place.
+    [[nodiscard]] any_rule in_place(std::size_t target = 0) const {
+        any_rule r = *this;
+        r.writes_ = target;
+        return r;
+    }
+
+    [[nodiscard]] std::size_t writes() const { return writes_; }
+    [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
+    /// Its members, if it is of that kind; else null.
+    template <rule_kind Kind>
+    [[nodiscard]] const Kind* as() const {
+        return judge_ == &verdict_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
+    }
+
+    /// The states of the results of a call, or why it cannot run per chunk: see chunk_model. O(operands of the call),
+    /// and the depth of what the history of counts and zeros leads back to.
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
+        return writes_in_place() ? verdict_in_place(c) : judge_(kept_, c);
+    }
+
+private:
+    template <class Kind>
+    static chunk_verdict verdict_of(const std::byte* kept, const chunk_call& c) {
+        return std::launder(reinterpret_cast<const Kind*>(kept))->verdict(c);
+    }
+    /// Copies or moves what another has into `kept`; without another, destroys what is there.
+    template <class Kind>
+    static void manage(std::byte* kept, const std::byte* copied, std::byte* moved) {
+        if (copied != nullptr)
+            ::new (static_cast<void*>(kept)) Kind(*std::launder(reinterpret_cast<const Kind*>(copied)));
+        else if (moved != nullptr)
+            ::new (static_cast<void*>(kept)) Kind(std::move(*std::launder(reinterpret_cast<Kind*>(moved))));
+        else std::launder(reinterpret_cast<Kind*>(kept))->~Kind();
+    }
+
+    /// Only rows of the chunk may be written; but what all chunks share may be added to, one chunk after the other.
+    [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
+        if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
+        const arithmetic* computes = as<arithmetic>();
+        const chunk_state before = c.state(writes_);
+        if (is_whole(before)) {
+            if (computes != nullptr && computes->what == arithmetic::op::add && computes->left.operand == writes_ &&
+                c.is_tensor(computes->right.operand) && is_addend(c.state(computes->right.operand))) {
+                chunk_verdict chained = c.give({});
+                chained.chain = true;
+                return chained;
+            }
+            return c.refuse("writes rows of one chunk into a value that all chunks share");
+        }
+        const chunk_verdict v = computes != nullptr ? computes->verdict_in_place(c) : judge_(kept_, c);
+        if (!v.possible) return v;
+        const chunk_state after = c.results[0];
+        if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
+        // Rows that were all alike are in one order from now on: who else reads them would still take them for alike.
+        const bool orderly = after.what == chunk_kind::permuted || after.what == chunk_kind::sliced;
+        if (before.what == chunk_kind::permuted && c.orders->all_alike(before.order) && orderly &&
+            after.dim == before.dim && c.read_here_only(writes_))
+            return v;
+        return c.refuse("writes rows of the chunk in another order than the one they are in");
+    }
+
+    alignas(std::max_align_t) std::byte kept_[capacity];
+    std::size_t writes_ = no_operand;
+    chunk_verdict (*judge_)(const std::byte*, const chunk_call&);
+    void (*manage_)(std::byte*, const std::byte*, std::byte*);
+};
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,57 @@
+// Rule kinds of whole blocks, and of what has no rule: attention, kernels of the program's own.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Attention over sequences, forward or backward: sequences of a batch do not meet, rows of a sequence do. Operands and
+/// results of three dimensions or more are cut along the batch, dimension 0; others (random state) are shared.
+struct attention {
+    bool drops = false;  ///< at random, which is refused: chunks would draw other numbers
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Runs on whole values only; `why` is the sentence that a refusal says. It must live as long as the program.
+struct refused {
+    std::string_view why = "is a kernel of the program's own: what it does with rows is not known";
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.refuse(why); }
+};
+
+/// An operation that the dialect does not know. It is refused by its name.
+struct unknown {
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
+        return {false, c.orders->say("no rule for", c.name.empty() ? "this operation" : c.name)};
+    }
+};
+
+inline chunk_verdict attention::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (drops) return c.refuse("drops at random: chunks would draw other numbers");
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        const chunk_state& s = c.state(k);
+        if (is_addend(s)) return c.refuse(detail::not_linear);
+        if (is_cut(s) && (s.what != chunk_kind::sliced || s.dim != 0))
+            return c.refuse("would need the keys and values of all chunks: chunk it along the batch");
+    }
+    constexpr chunk_state sequences{chunk_kind::sliced, 0, 0, 0, 0};
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (c.is_tensor(k) && is_whole(c.state(k)) && c.shape(k).size() >= 3 && c.shape(k)[0] != 1)
+            return c.want(k, 0, sequences);
+    for (std::size_t j = 0; j < c.results.size(); ++j)
+        c.results[j] = c.result_types[j].shape.size() >= 3 ? sequences : chunk_state{};
+    return {};
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

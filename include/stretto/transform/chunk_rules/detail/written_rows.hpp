@@ -1,0 +1,112 @@
+// Rows and elements written where indices say.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/indices.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules::detail {
+
+/// Whether operand `values` numbers its rows, and operand `index` is a permutation of as many: written where that says,
+/// the numbers are its inverse, as sorting it would give.
+inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, std::size_t values) {
+    if (values >= c.operands.size() || c.shape(index).size() != 1 || c.shape(values).size() != 1) return false;
+    const chunk_state &by = c.state(index), &numbers = c.state(values), &into = c.state(base);
+    if (!is_cut(by) || by.what == chunk_kind::opaque || by.into == 0 || !is_cut(numbers) || !is_cut(into)) return false;
+    // Those that the chunk's own arange has made, not its share of everybody's.
+    if (numbers.what != chunk_kind::opaque && numbers.positions * c.tokens != c.shape(values)[0]) return false;
+    const row_orders& orders = *c.orders;
+    const std::uint32_t rows = orders.rows_of(order_of(c, by, c.shape(index)));
+    return rows != 0 && orders.rows_of(by.into) == rows &&
+           orders.rows_of(order_of(c, numbers, c.shape(values))) == rows &&
+           orders.rows_of(order_of(c, into, c.shape(base))) == rows && c.ascending(values);
+}
+
+/// The rows of `values`, cut along `at`, written or added into operand `base` along `dim` where `by` says. `adds`: to
+/// what is there. `values` == no_operand: one value for all.
+inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::size_t index, std::int64_t dim,
+                                  std::size_t values, std::int64_t at, bool adds) {
+    const chunk_state &by = c.state(index), &into = c.state(base);
+    if (!adds && inverts(c, base, index, values)) {
+        chunk_state inverse = rows_in(c, by.into);
+        if (by.what == chunk_kind::sliced) inverse.positions = c.shape(index)[0] / c.tokens;
+        inverse.into = order_of(c, by, c.shape(index));
+        return c.give(inverse);
+    }
+    if (values < c.operands.size() && !c.shape(values).empty()) {
+        chunk_state together = rows_only(by);
+        if (!is_plain(c.state(values))) return c.refuse(reads_row_numbers);
+        if (is_addend(c.state(values))) return c.refuse(sum_meets_rows);
+        if (is_whole(c.state(values))) {
+            const std::int64_t d = at;
+            if (d < 0 || c.shape(values)[static_cast<std::size_t>(d)] != 1) return c.want(values, d, together);
+        } else if (!join_rows(c, together, moved_to(c.state(values), c.state(values).dim - at + by.dim))) {
+            return c.refuse(no_such_rows);
+        }
+    } else if (values < c.operands.size() && !is_whole(c.state(values))) {
+        return c.refuse(sum_meets_rows);
+    }
+    if (is_plain(by)) {
+        if (adds && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);
+        return c.refuse(adds ? "adds to a shared value that is not known to be zero"
+                             : "writes to a shared value, and other chunks may write elsewhere");
+    }
+    if (is_whole(into)) {
+        if (by.positions != 0 && c.shape(base)[static_cast<std::size_t>(dim)] == by.positions * c.tokens)
+            return c.want(base, dim, as_tokens);
+        return c.refuse(foreign_rows);
+    }
+    if (!is_cut(into) || into.dim != dim || !numbers_rows_of(c, by, into, c.shape(base)) || !is_plain(into))
+        return c.refuse(foreign_rows);
+    if (!adds && values < c.operands.size() && by.what == chunk_kind::permuted && by.into == 0)
+        return c.refuse("writes in the chunk's order to rows that may be named twice");
+    if (into.what == chunk_kind::sliced) return c.give(into);
+    chunk_state made = rows_in(c, numbered_order(c, by));
+    return c.give(moved_to(made, dim));
+}
+
+/// Elements of operand `base`, written or added to where several indices say.
+inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, const std::vector<std::size_t>& list,
+                                      std::size_t values, bool adds) {
+    chunk_verdict v;
+    index_rows r;
+    if (!several_indices(c, list, r, v)) return v;
+    const chunk_state &into = c.state(base), &from = c.state(values);
+    const bool sums = adds && (is_addend(into) || (is_whole(into) && c.all_zero(base)));
+    if (is_whole(r.rows)) {
+        if (sums && is_addend(from)) return c.give(a_sum);
+        return c.refuse("writes rows of one chunk by numbers that all chunks share");
+    }
+    if (is_addend(from)) return c.refuse(sum_meets_rows);
+    if (!is_plain(from)) return c.refuse(reads_row_numbers);
+    const std::int64_t made = static_cast<std::int64_t>(c.shape(base).size()) - r.count + r.rank;
+    const std::int64_t at = r.rows.dim + r.first - made + static_cast<std::int64_t>(c.shape(values).size());
+    if (is_whole(from)) {
+        if (at >= 0 && c.shape(values)[static_cast<std::size_t>(at)] != 1) return c.want(values, at, r.rows);
+    } else if (!join_rows(c, r.rows, moved_to(from, from.dim - at + r.rows.dim))) {
+        return c.refuse(no_such_rows);
+    }
+    if (r.numbering == SIZE_MAX) {
+        if (sums) return c.give(a_sum);
+        return c.refuse(adds ? "adds to a shared value that is not known to be zero"
+                             : "writes to a shared value, and other chunks may write elsewhere");
+    }
+    const chunk_state& by = c.state(r.numbering);
+    if (is_whole(into) && by.positions != 0 &&
+        c.shape(base)[static_cast<std::size_t>(r.dim)] == by.positions * c.tokens)
+        return c.want(base, r.dim, as_tokens);
+    // Rows that the chunk has in another order may write the same element in another order.
+    if (into.what != chunk_kind::sliced || !is_plain(into) || into.dim != r.dim ||
+        (!adds && by.what != chunk_kind::sliced) || !numbers_rows_of(c, by, into, c.shape(base)))
+        return c.refuse(foreign_rows);
+    return c.give(into);
+}
+
+}  // namespace stretto::chunk_rules::detail
+
+#endif

@@ -1,0 +1,263 @@
+// Rule kinds of operations that compute each element from the elements in the same place.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Computes each element of its results from the elements of its operands in the same place, shapes aligned at the last
+/// dimension and broadcast: an activation, a comparison, a mask, a gradient of any of these. Operands that are cut must
+/// be cut at the same dimension and in the same order, and what is whole must be broadcast there. O(operands).
+struct elementwise {
+    bool linear = false;  ///< f(a + b) = f(a) + f(b), as of a negation: sums pass if all operands are sums over chunks
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Has the elements of operand `x`: a copy, a wait, a move to another device. Everything passes, row numbers too.
+struct copy {
+    std::size_t x = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Has the elements of operand `x` in another type. Sums over chunks pass unless fractions are dropped.
+struct cast {
+    std::size_t x = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Arithmetic on two operands, or an operand and a constant. It is elementwise, and two things more: sums over chunks
+/// pass if the operation is linear in them, and numbers of rows stay numbers of rows if it moves all of them alike.
+struct arithmetic {
+    enum class op : std::uint8_t {
+        add,
+        subtract,
+        multiply,
+        divide,
+        floor_divide,  ///< rounding down
+        remainder,
+        combine  ///< any other linear combination of both
+    };
+    op what = op::add;
+    rule_number left = rule_number::of_operand(0);
+    rule_number right = rule_number::of_operand(1);
+    bool scaled = false;         ///< an operand is multiplied by a constant first
+    bool has_constants = false;  ///< of add, subtract and combine: there are constant terms beside left and right
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    /// As above, but numbers of rows are refused: whoever reads the buffer would see them change.
+    [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const;
+};
+
+/// Overwrites operand `target` with the elements of operand `source`, broadcast: a rule for use in place.
+struct copy_into {
+    std::size_t target = 0;
+    std::size_t source = 1;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+namespace detail {
+
+/// Which sums an operation passes on.
+enum class passes_sums : std::uint8_t {
+    never,
+    of_its_operand,        ///< f(a + b) = f(a) + f(b)
+    of_all_at_once,        ///< a sum of sums: all operands are addends
+    of_one_at_a_time,      ///< a product: one addend, the others whole
+    of_the_first,          ///< a quotient: the others whole
+    but_for_rounding_down  ///< a cast: unless it drops fractions
+};
+
+/// What an elementwise rule knows of its terms; `left` and `right` mean something to arithmetic only.
+struct terms {
+    passes_sums sums = passes_sums::never;
+    bool row_numbers = false;  ///< whether numbers of rows may come out as such
+    arithmetic::op what = arithmetic::op::combine;
+    rule_number left = {}, right = {};
+    bool scaled = false, has_constants = false;
+};
+
+/// Numbers of rows after arithmetic: by how much a token in front of the chunk moves the result. False if it is not an
+/// amount that can be told.
+inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& result, chunk_verdict& v) {
+    using op = arithmetic::op;
+    std::int64_t moved[2] = {0, 0};
+    std::int64_t constant = 0;
+    bool has_constant = false, unknown = false;
+    const rule_number* both[2] = {&t.left, &t.right};
+    for (std::size_t side = 0; side < 2; ++side) {
+        if (both[side]->is_constant) constant = both[side]->value, has_constant = true;
+        const std::size_t k = both[side]->operand;
+        if (!c.is_tensor(k)) continue;
+        moved[side] = c.state(k).positions;
+    }
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        unknown =
+            unknown || c.state(k).what == chunk_kind::opaque || (c.state(k).into != 0 && c.state(k).positions == 0);
+    if (t.scaled && !(t.row_numbers && t.what == op::floor_divide)) return v = c.refuse(reads_row_numbers), false;
+    if (unknown) {
+        if (!t.row_numbers || (t.what != op::add && t.what != op::subtract)) return v = c.refuse(reads_unknown), false;
+        if (!is_integral(c.result_types[0].element)) return v = c.refuse(reads_unknown), false;
+        if (result.what == chunk_kind::sliced) return v = c.refuse(reads_unknown), false;
+        result.what = chunk_kind::opaque;
+        return true;
+    }
+    if (t.row_numbers) switch (t.what) {
+            case op::add:
+                result.positions = moved[0] + moved[1];
+                return true;
+            case op::subtract:
+                result.positions = moved[0] - moved[1];
+                return true;
+            case op::multiply:
+                if (!has_constant) break;
+                result.positions = (moved[0] + moved[1]) * constant;
+                return true;
+            case op::floor_divide:
+            case op::remainder:
+                if (!has_constant || constant <= 0 || moved[0] % constant != 0) break;
+                result.positions = t.what == op::floor_divide ? moved[0] / constant : 0;
+                return true;
+            case op::divide:
+            case op::combine:
+                break;
+        }
+    return v = c.refuse(reads_row_numbers), false;
+}
+
+inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
+    std::size_t addends = 0, used = 0;  // an addend may be used twice
+    for (const rule_number* side : {&t.left, &t.right})
+        used += c.is_tensor(side->operand) && is_addend(c.state(side->operand));
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        // Zero is a sum of zeros.
+        const bool zero = t.sums == passes_sums::of_all_at_once && c.is_tensor(k) && is_whole(c.state(k)) &&
+                          c.shape(k).size() <= c.result_types[0].shape.size() && c.all_zero(k);
+        addends += is_addend(c.state(k)) || zero;
+        if (is_cut(c.state(k))) return c.refuse(sum_meets_rows);
+        if (c.is_number(k) && !is_whole(c.state(k)) &&
+            (t.sums != passes_sums::of_all_at_once || !is_addend(c.state(k))))
+            return c.refuse(chunk_number);
+    }
+    const bool exact = [&] {
+        switch (t.sums) {
+            case passes_sums::of_its_operand:
+                return true;
+            case passes_sums::of_all_at_once:
+                return addends == c.operands.size() && !t.has_constants;
+            case passes_sums::of_one_at_a_time:
+                return used == 1;
+            case passes_sums::of_the_first:
+                return used == 1 && c.is_tensor(t.left.operand) && is_addend(c.state(t.left.operand));
+            case passes_sums::but_for_rounding_down: {
+                const element_type from = c.type(t.left.operand).element, to = c.result_types[0].element;
+                return to != element_type::boolean && (!is_integral(to) || is_integral(from) ||
+                                                       from == element_type::boolean || c.integers(t.left.operand));
+            }
+            case passes_sums::never:
+                break;
+        }
+        return false;
+    }();
+    return exact ? c.give(a_sum) : c.refuse(not_linear);
+}
+
+inline bool has_sum(const chunk_call& c) {
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (c.is_tensor(k) && is_addend(c.state(k))) return true;
+    return false;
+}
+
+inline chunk_verdict computed(const chunk_call& c, const terms& t) {
+    if (has_sum(c)) return sums_computed(c, t);
+    chunk_verdict v;
+    chunk_state result;
+    if (!rows_side_by_side(c, c.result_types[0].shape.size(), result, v)) return v;
+    bool special = false;
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        special = special || counts_rows(c.state(k)) || c.state(k).what == chunk_kind::opaque;
+    if (special && !row_arithmetic(c, t, result, v)) return v;
+    return c.give(result);
+}
+
+inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums) {
+    if (c.is_tensor(x) && has_sum(c)) return sums_computed(c, {.sums = sums, .left = rule_number::of_operand(x)});
+    chunk_verdict v;
+    chunk_state rows;
+    if (!rows_side_by_side(c, c.result_types[0].shape.size(), rows, v)) return v;
+    return c.is_tensor(x) ? c.give(c.state(x)) : c.refuse(reads_unknown);
+}
+
+inline terms terms_of(const arithmetic& a) {
+    using op = arithmetic::op;
+    terms t{passes_sums::never, true, a.what, a.left, a.right, a.scaled, a.has_constants};
+    switch (a.what) {
+        case op::add:
+        case op::subtract:
+        case op::combine:
+            t.sums = passes_sums::of_all_at_once;
+            for (const rule_number* side : {&a.left, &a.right}) t.has_constants = t.has_constants || side->is_constant;
+            break;
+        case op::multiply:
+            t.sums = passes_sums::of_one_at_a_time;
+            break;
+        case op::divide:
+            t.sums = passes_sums::of_the_first;
+            break;
+        case op::floor_divide:
+        case op::remainder:
+            break;
+    }
+    return t;
+}
+
+}  // namespace detail
+
+inline chunk_verdict elementwise::verdict(const chunk_call& c) const {
+    return detail::computed(c, {.sums = linear ? detail::passes_sums::of_all_at_once : detail::passes_sums::never});
+}
+
+inline chunk_verdict copy::verdict(const chunk_call& c) const {
+    return detail::copied(c, x, detail::passes_sums::of_its_operand);
+}
+
+inline chunk_verdict cast::verdict(const chunk_call& c) const {
+    return detail::copied(c, x, detail::passes_sums::but_for_rounding_down);
+}
+
+inline chunk_verdict arithmetic::verdict(const chunk_call& c) const {
+    return detail::computed(c, detail::terms_of(*this));
+}
+
+inline chunk_verdict arithmetic::verdict_in_place(const chunk_call& c) const {
+    detail::terms t = detail::terms_of(*this);
+    t.row_numbers = false;
+    return detail::computed(c, t);
+}
+
+inline chunk_verdict copy_into::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(target) || !c.is_tensor(source)) return c.refuse(detail::reads_unknown);
+    const chunk_state &from = c.state(source), &into = c.state(target);
+    if (is_addend(into) && is_addend(from)) return c.give(from);
+    if (is_addend(into) || is_addend(from)) return c.refuse(detail::sum_meets_rows);
+    chunk_verdict v;
+    chunk_state rows;
+    if (!detail::rows_side_by_side(c, c.result_types[0].shape.size(), rows, v)) return v;
+    if (!is_whole(into) && (from.positions != into.positions || from.into != into.into))
+        return c.refuse(detail::reads_row_numbers);
+    rows.positions = from.positions;
+    rows.into = from.into;
+    return c.give(rows);
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

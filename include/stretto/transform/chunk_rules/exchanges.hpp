@@ -1,0 +1,109 @@
+// Rule kinds of collectives. A wait is a copy (elementwise.hpp).
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Rows of `x` go to other ranks, and others come: an all-to-all along dimension 0. `received` and `sent`: how many
+/// rows from and to each rank, in the order of ranks. Two exchanges in the same amounts over the same group move rows
+/// alike.
+///
+/// Rows of the chunk may be exchanged if they are in an order of their own, with amounts that are numbers of the chunk:
+/// that these count them, by destination, is the program's word. An exchange of the same amounts in the other direction
+/// leads back to the order before.
+struct exchange {
+    std::size_t x = 0;
+    std::vector<rule_number> received = {}, sent = {};
+    std::string_view group = {};    ///< what tells groups of ranks apart: a name,
+    std::int64_t group_number = 0;  ///< a number, or both
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// A gather, a reduction or a broadcast among ranks. It joins what chunks would have to be joined for first.
+struct other_collective {
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
+        return c.refuse("is a collective that would run once a chunk; concatenate or sum the chunks before it");
+    }
+};
+
+namespace detail {
+
+/// What makes two exchanges the same: the amounts, the group.
+inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange& e, bool back) {
+    constexpr std::int64_t end_of_list = INT64_MIN;
+    std::vector<std::int64_t> key;
+    for (const std::vector<rule_number>* list : {back ? &e.sent : &e.received, back ? &e.received : &e.sent}) {
+        for (const rule_number& n : *list)
+            key.push_back(n.operand < c.operands.size() ? c.operands[n.operand].key : -1 - n.value);
+        key.push_back(end_of_list);
+    }
+    for (char letter : e.group) key.push_back(letter);
+    key.push_back(e.group_number);
+    return key;
+}
+
+/// The value that the numbers of received rows were read from, one behind the other; -1 if there is none.
+inline std::int64_t counts_received(const chunk_call& c, const exchange& e) {
+    std::int64_t counts = -1;
+    for (std::size_t j = 0; j < e.received.size(); ++j) {
+        const std::size_t k = e.received[j].operand;
+        std::int64_t place = -1;
+        const std::int64_t from = k < c.operands.size() ? c.counts(k, place) : -1;
+        if (from < 0 || place != static_cast<std::int64_t>(j) || (j != 0 && from != counts)) return -1;
+        counts = from;
+    }
+    return counts;
+}
+
+}  // namespace detail
+
+inline chunk_verdict exchange::verdict(const chunk_call& c) const {
+    static constexpr std::string_view amounts_differ =
+        "exchanges amounts that differ by chunk of a value that does not";
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (s.what == chunk_kind::opaque) return c.refuse(detail::reads_unknown);
+    if (counts_rows(s)) return c.refuse(detail::reads_row_numbers);
+    std::size_t numbers = 0, of_chunk = 0;
+    bool even = true;
+    for (const std::vector<rule_number>* list : {&received, &sent})
+        for (const rule_number& n : *list) {
+            ++numbers;
+            if (n.operand < c.operands.size() && !is_whole(c.state(n.operand))) {
+                if (!is_addend(c.state(n.operand))) return c.refuse(detail::reads_unknown);
+                ++of_chunk;
+            } else {
+                even = even && n.is_constant && n.value % c.tokens == 0;
+            }
+        }
+    if (is_addend(s) || (is_cut(s) && s.dim != 0)) return of_chunk != 0 ? c.refuse(amounts_differ) : c.give(s);
+    if (!is_cut(s)) return c.refuse(amounts_differ);
+    if (s.what == chunk_kind::sliced)
+        return c.refuse("would send rows by their place in the chunk, not in the value, to other ranks");
+    if (of_chunk != numbers && !(of_chunk == 0 && even))
+        return c.refuse("exchanges amounts that are not those of a chunk");
+    if (c.orders->rows_of(s.order) == 0 || c.orders->all_alike(s.order)) return c.refuse(detail::reads_unknown);
+
+    row_orders& orders = *c.orders;
+    const row_orders::order& now = orders[s.order];
+    if (now.how == row_orders::origin::exchanged && now.key == detail::amounts_key(c, *this, true))
+        return c.give(detail::rows_in(c, now.before));
+    const std::uint32_t after =
+        orders.name(row_orders::origin::exchanged, s.order, 0, detail::amounts_key(c, *this, false));
+    orders[after].counts = detail::counts_received(c, *this);
+    return c.give({chunk_kind::permuted, 0, 0, after, 0});
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,92 @@
+// Rule kinds of operations that join tensors, and that pick one of several.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// All operands, one behind the other along `dim`. `first`: the operand in front (a value may be joined to itself, so
+/// operands alone do not tell).
+struct concat {
+    std::int64_t dim = 0;
+    std::size_t first = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// All operands, side by side along a new dimension `dim` of the result.
+struct stack {
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Tensor `which` of its only operand, a value of several tensors. Where the program counts other members too, its
+/// tensors are told apart by their types, and what is no tensor is the same in every chunk.
+struct component {
+    std::int64_t which = 0;  ///< negative: not known, which is refused
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+namespace detail {
+
+inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dimension) {
+    const std::int64_t along = wrapped(dim, c.result_types[0].shape.size());
+    chunk_verdict v;
+    if (!only_values(c, v)) return v;
+    std::size_t addends = 0, first_cut = c.operands.size();
+    chunk_state rows;
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        if (c.is_number(k)) return c.refuse(chunk_number);
+        addends += is_addend(c.state(k));
+        if (!is_cut(c.state(k))) continue;
+        if (first_cut == c.operands.size()) rows = c.state(first_cut = k);
+        else if (!join_rows(c, rows, c.state(k))) return c.refuse(no_such_rows);
+    }
+    if (addends == c.operands.size()) return c.give(a_sum);
+    if (addends != 0) return c.refuse("joins a sum over chunks with something else");
+    if (!adds_dimension && rows.dim == along) return c.refuse(along_chunks);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (is_whole(c.state(k))) return c.want(k, rows.dim, rows);
+    return c.give(moved_to(rows, adds_dimension && along <= rows.dim ? rows.dim + 1 : rows.dim));
+}
+
+}  // namespace detail
+
+inline chunk_verdict concat::verdict(const chunk_call& c) const { return detail::joined(c, dim, false); }
+
+inline chunk_verdict stack::verdict(const chunk_call& c) const { return detail::joined(c, dim, true); }
+
+inline chunk_verdict component::verdict(const chunk_call& c) const {
+    if (which < 0 || c.operands.size() != 1 || c.operands[0].tensors == 0)
+        return c.refuse("names no component of its operand");
+    const tensor_type& made = c.result_types[0];
+    const std::size_t first = c.operands[0].first, count = c.operands[0].tensors;
+    const auto is_made = [&](std::size_t k) {
+        const tensor_type& t = c.types[first + k];
+        if (t.element != made.element || t.shape.size() != made.shape.size()) return false;
+        for (std::size_t d = 0; d < t.shape.size(); ++d)
+            if (t.shape[d] != made.shape[d]) return false;
+        return true;
+    };
+    const std::size_t at = static_cast<std::size_t>(which);
+    if (at < count && is_made(at)) return c.give(c.states[first + at]);
+    if (made.element == element_type::other && made.shape.empty()) return c.give({});
+    const chunk_state* found = nullptr;
+    for (std::size_t k = 0; k < count; ++k) {
+        if (!is_made(k)) continue;
+        if (found != nullptr && !(*found == c.states[first + k])) return c.refuse("names no component of its operand");
+        found = &c.states[first + k];
+    }
+    return found != nullptr ? c.give(*found) : c.refuse("names no component of its operand");
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

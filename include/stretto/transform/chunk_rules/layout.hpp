@@ -1,0 +1,288 @@
+// Rule kinds of operations on one tensor that only arrange its elements: the dimension that is cut is followed.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// The elements of `x`, in the order they have, in another shape. A cut dimension may be merged with inner ones, and
+/// split if the outer piece holds whole tokens. `sizes`: for each extent of the result the operand that gives it, or
+/// no_operand; empty if all are constants.
+struct reshape {
+    std::size_t x = 0;
+    std::vector<std::size_t> sizes = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes`: as of reshape.
+struct expand {
+    std::size_t x = 0;
+    std::vector<std::size_t> sizes = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Exchanges two dimensions.
+struct transpose {
+    std::size_t x = 0;
+    std::int64_t first = -2, second = -1;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Dimension j of the result is dimension `dims[j]` of `x`.
+struct permute {
+    std::size_t x = 0;
+    dim_list dims = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// All dimensions, the last one first.
+struct reverse_dimensions {
+    std::size_t x = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Puts a dimension of extent 1 where the result has `dim`.
+struct unsqueeze {
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Removes those of `dims` whose extent is 1. The cut one must not be named: a part may have one row where the value
+/// has many.
+struct squeeze {
+    std::size_t x = 0;
+    dim_list dims = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Entry `index` along a dimension, which goes.
+struct select {
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+    std::int64_t index = -1;  ///< -1: the program computes it, or counts it from the end
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// All entries along a dimension, which goes: a result for each.
+struct unbind {
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Pieces along a dimension: a result for each.
+struct split {
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Every `step`th entry of a dimension, from `first` to the one before `last`. Along the cut dimension only all of it.
+struct slice {
+    static constexpr std::int64_t to_the_end = INT64_MAX;
+    static constexpr std::int64_t unknown = -1;  ///< a bound that the program computes, or counts from the end
+
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+    std::int64_t first = 0;
+    std::int64_t last = to_the_end;
+    std::int64_t step = 1;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The entries of some dimensions, last one first. Rows of the chunk are in an order of their own then; reversing them
+/// again leads back.
+struct flip {
+    std::size_t x = 0;
+    dim_list dims = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Numbers the elements by the same dimensions but the last, which is split, added or removed: pairs of reals taken for
+/// complex numbers, and back.
+struct regroup_last {
+    std::size_t x = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// `x`, `times[j]` times along dimension j of the result, which may have more dimensions, outermost. A number that the
+/// program computes stands as 0.
+struct repeat {
+    std::size_t x = 0;
+    dim_list times = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+namespace detail {
+
+/// The rule of operations that move dimensions about: `where(d, rank)` is where dimension d goes; -1: nowhere.
+template <class Where>
+chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) {
+    if (!c.is_tensor(x)) return c.refuse(chunk_number);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != x && !is_whole(c.state(k))) return c.refuse(chunk_number);
+    const chunk_state& s = c.state(x);
+    if (!is_cut(s)) return c.give(s);
+    const std::int64_t d = where(static_cast<std::int64_t>(s.dim), c.shape(x).size());
+    return d < 0 ? c.refuse(along_chunks) : c.give(moved_to(s, d));
+}
+
+/// As above, where dimension `gone` goes.
+inline chunk_verdict dimension_removed(const chunk_call& c, std::size_t x, std::int64_t gone) {
+    return dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
+        const std::int64_t out = wrapped(gone, rank);
+        return out == d ? -1 : d - (out < d);
+    });
+}
+
+}  // namespace detail
+
+inline chunk_verdict reshape::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (!is_cut(s)) {
+        if (is_whole(s) || !detail::sizes_shared(c, sizes, -1)) return c.refuse(detail::chunk_number);
+        return c.give(s);
+    }
+    const std::span<const std::int64_t> from = c.shape(x), to = c.result_types[0].shape;
+    const std::size_t d = static_cast<std::size_t>(s.dim);
+    const std::int64_t outside = detail::product(from, 0, d);
+    std::int64_t before = 1;
+    for (std::size_t j = 0; j < to.size() && before <= outside; before *= to[j++]) {
+        if (before != outside || to[j] == 0) continue;
+        const bool fits = s.what == chunk_kind::sliced ? to[j] % c.tokens == 0 : to[j] == from[d];
+        if (!fits) continue;
+        if (!detail::sizes_fit(c, sizes, s, j)) return c.refuse(detail::chunk_number);
+        return c.give(moved_to(s, static_cast<std::int64_t>(j)));
+    }
+    return c.refuse(detail::cuts_rows);
+}
+
+inline chunk_verdict expand::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    const std::span<const std::int64_t> from = c.shape(x), to = c.result_types[0].shape;
+    const std::int64_t added = static_cast<std::int64_t>(to.size()) - static_cast<std::int64_t>(from.size());
+    if (!is_cut(s)) {
+        chunk_verdict v;
+        chunk_state rows;
+        if (!detail::rows_by_number(c, sizes, rows, v)) return c.give(s);
+        if (!v.possible) return v;
+        if (!is_whole(s)) return c.refuse(detail::sum_meets_rows);
+        const std::int64_t own = rows.dim - added;
+        if (own >= 0 && from[static_cast<std::size_t>(own)] != 1) return c.want(x, own, rows);
+        return c.give(rows);
+    }
+    const std::size_t at = static_cast<std::size_t>(s.dim + added);
+    if (at >= to.size() || to[at] != from[static_cast<std::size_t>(s.dim)]) return c.refuse(detail::cuts_rows);
+    if (!detail::sizes_fit(c, sizes, s, at)) return c.refuse(detail::chunk_number);
+    return c.give(moved_to(s, s.dim + added));
+}
+
+inline chunk_verdict transpose::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) {
+        const std::int64_t a = wrapped(first, rank), b = wrapped(second, rank);
+        return d == a ? b : d == b ? a : d;
+    });
+}
+
+inline chunk_verdict permute::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
+        const std::size_t j = place_of(dims, d, rank);
+        return j < dims.size() ? static_cast<std::int64_t>(j) : -1;
+    });
+}
+
+inline chunk_verdict reverse_dimensions::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(
+        c, x, [](std::int64_t d, std::size_t rank) { return static_cast<std::int64_t>(rank) - 1 - d; });
+}
+
+inline chunk_verdict unsqueeze::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(
+        c, x, [&](std::int64_t d, std::size_t rank) { return d + (wrapped(dim, rank + 1) <= d); });
+}
+
+inline chunk_verdict squeeze::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
+        const std::span<const std::int64_t> extents = c.shape(x);
+        std::int64_t before = 0;
+        for (std::int64_t j = 0; j <= d; ++j) {
+            const bool named = place_of(dims, j, rank) < dims.size();
+            if (named && j == d) return -1;
+            before += named && extents[static_cast<std::size_t>(j)] == 1;
+        }
+        return d - before;
+    });
+}
+
+inline chunk_verdict select::verdict(const chunk_call& c) const { return detail::dimension_removed(c, x, dim); }
+
+inline chunk_verdict unbind::verdict(const chunk_call& c) const { return detail::dimension_removed(c, x, dim); }
+
+inline chunk_verdict split::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(
+        c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t { return wrapped(dim, rank) == d ? -1 : d; });
+}
+
+inline chunk_verdict slice::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
+        if (wrapped(dim, rank) != d) return d;
+        return first == 0 && last >= c.shape(x)[static_cast<std::size_t>(d)] && step == 1 ? d : -1;
+    });
+}
+
+inline chunk_verdict flip::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (!is_cut(s) || place_of(dims, s.dim, c.shape(x).size()) == dims.size()) return c.give(s);
+    if (s.what == chunk_kind::opaque) return c.refuse(detail::reads_unknown);
+    row_orders& orders = *c.orders;
+    const std::uint32_t from = detail::order_of(c, s, c.shape(x));
+    const bool back = orders.knows(from) && orders[from].how == row_orders::origin::flipped;
+    chunk_state r = detail::rows_in(
+        c, back ? orders[from].before : orders.name(row_orders::origin::flipped, from, orders.rows_of(from), {}));
+    r.dim = s.dim;
+    r.positions = s.positions;
+    r.into = s.into;
+    return c.give(r);
+}
+
+inline chunk_verdict regroup_last::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t) -> std::int64_t {
+        return d < static_cast<std::int64_t>(c.result_types[0].shape.size()) ? d : -1;
+    });
+}
+
+inline chunk_verdict repeat::verdict(const chunk_call& c) const {
+    return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
+        const std::int64_t j = d + static_cast<std::int64_t>(times.size()) - static_cast<std::int64_t>(rank);
+        return j >= 0 && times[static_cast<std::size_t>(j)] == 1 ? j : -1;
+    });
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,185 @@
+// Rule kinds of looking up. What decides is what the indices are: plain values that look up what all chunks share;
+// numbers of rows of the chunk, which stay among them; or row numbers that the program computes.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/indices.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Entries of `x` along `dim`, as many and in the order as tensor `index`, of any rank, says: its dimensions take the
+/// place of `dim`. Rows of a table, an embedding.
+struct look_up {
+    std::size_t x = 0, index = 1;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Elements of `x` where indices say: `indices[d]` is the operand that indexes dimension d, or no_operand. Several
+/// stand side by side and are broadcast against each other; one of them may number rows of the chunk.
+struct look_up_elements {
+    std::size_t x = 0;
+    std::vector<std::size_t> indices = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Each element of the result comes from the same place of `x`, but along `dim` from where `index`, of the rank of `x`,
+/// says.
+struct gather {
+    std::size_t x = 0, index = 1;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// As many rows of each kind as `counts` say: the number of their kind, for each. They are the rows that an exchange
+/// has received, in that order, if the counts are those that it was told; and may be taken for rows that a grouped
+/// product has in groups of these counts. `total`: the number of rows, if an operand says it.
+struct repeat_by_counts {
+    std::size_t counts = 0, total = no_operand;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+namespace detail {
+
+/// Rows of operand x along dimension `dim`, as many and in the order as operand `index`, of any rank, says.
+inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::size_t index, std::int64_t dim) {
+    const chunk_state &rows = c.state(x), &by = c.state(index);
+    const std::int64_t widened = static_cast<std::int64_t>(c.shape(index).size()) - 1;
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != x && k != index && !is_whole(c.state(k))) return c.refuse(chunk_number);
+    if (is_addend(by)) return c.refuse(not_linear);
+    if (is_whole(by)) {
+        if (is_addend(rows)) return c.give(rows);
+        if (rows.dim == dim) return c.refuse("looks up rows of one chunk by numbers that all chunks share");
+        if (rows.what == chunk_kind::opaque) return c.refuse(reads_unknown);
+        return c.give(moved_to(rows, rows.dim < dim ? rows.dim : rows.dim + widened));
+    }
+    chunk_state found = moved_to(rows_only(by), by.dim + dim);
+    if (is_plain(by)) {
+        if (is_whole(rows)) return c.give(found);
+        if (is_addend(rows) && is_integral(c.type(x).element)) {
+            // An entry of a sum is what the entries of the parts sum to; one part's entry says nothing of it.
+            if (found.what == chunk_kind::sliced) return c.refuse("looks up a part of a sum");
+            found.what = chunk_kind::opaque;
+            return c.give(found);
+        }
+        return c.refuse(is_addend(rows) ? "looks up a part of a sum" : foreign_rows);
+    }
+    if (is_whole(rows)) {
+        if (by.positions != 0 && c.shape(x)[static_cast<std::size_t>(dim)] == by.positions * c.tokens)
+            return c.want(x, dim, as_tokens);
+        return c.refuse(foreign_rows);
+    }
+    if (!is_cut(rows) || rows.dim != dim || !numbers_rows_of(c, by, rows, c.shape(x))) return c.refuse(foreign_rows);
+    if (found.what == chunk_kind::opaque) {
+        if (counts_rows(rows)) return c.refuse(reads_row_numbers);
+        found.what = chunk_kind::permuted;
+        found.order = c.orders->placed(found.order);
+    }
+    found.positions = rows.positions;
+    if (by.into != 0) found.into = rows.into;
+    if (rows.into != 0 && found.into == 0 && found.positions == 0) return c.refuse(reads_row_numbers);
+    return c.give(found);
+}
+
+/// Elements of operand x where several indices say.
+inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, const std::vector<std::size_t>& list) {
+    chunk_verdict v;
+    index_rows r;
+    if (!several_indices(c, list, r, v)) return v;
+    const chunk_state& s = c.state(x);
+    if (is_whole(r.rows)) {
+        if (is_addend(s)) return c.give(s);
+        if (!is_plain(s)) return c.refuse(reads_unknown);
+        if (s.dim >= r.first && s.dim < r.first + r.count)
+            return c.refuse("looks up rows of one chunk by numbers that all chunks share");
+        return c.give(s.dim < r.first ? s : moved_to(s, s.dim - r.count + r.rank));
+    }
+    const chunk_state found = moved_to(r.rows, r.rows.dim + r.first);
+    if (r.numbering == SIZE_MAX) {
+        if (is_whole(s)) return c.give(found);
+        return c.refuse(is_addend(s) ? "looks up a part of a sum" : foreign_rows);
+    }
+    const chunk_state& by = c.state(r.numbering);
+    if (is_whole(s) && by.positions != 0 && c.shape(x)[static_cast<std::size_t>(r.dim)] == by.positions * c.tokens)
+        return c.want(x, r.dim, as_tokens);
+    if (!is_cut(s) || !is_plain(s) || s.dim != r.dim || !numbers_rows_of(c, by, s, c.shape(x)))
+        return c.refuse(foreign_rows);
+    return c.give(found);
+}
+
+}  // namespace detail
+
+inline chunk_verdict look_up::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x) || !c.is_tensor(index)) return c.refuse(detail::chunk_number);
+    return detail::rows_looked_up(c, x, index, wrapped(dim, c.shape(x).size()));
+}
+
+inline chunk_verdict look_up_elements::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    std::size_t index = 0;
+    std::int64_t dim = 0;
+    if (!detail::only_index(c, indices, index, dim)) return detail::elements_looked_up(c, x, indices);
+    return detail::rows_looked_up(c, x, index, dim);
+}
+
+inline chunk_verdict gather::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x) || !c.is_tensor(index)) return c.refuse(detail::chunk_number);
+    const std::int64_t at = wrapped(dim, c.shape(x).size());
+    const chunk_state &rows = c.state(x), &by = c.state(index);
+    if (is_addend(by)) return c.refuse(detail::not_linear);
+    if (is_whole(by)) {
+        if (is_addend(rows)) return c.give(rows);
+        if (rows.what == chunk_kind::opaque) return c.refuse(detail::reads_unknown);
+        if (rows.dim == at) return c.refuse("looks up rows of one chunk by numbers that all chunks share");
+        return c.want(index, rows.dim, rows);
+    }
+    if (by.dim == at) {
+        if (is_plain(by) && is_whole(rows)) return c.give(by);
+        if (is_whole(rows) && by.positions != 0 && c.shape(x)[static_cast<std::size_t>(at)] == by.positions * c.tokens)
+            return c.want(x, at, detail::as_tokens);
+        if (by.what == chunk_kind::opaque || !is_cut(rows) || rows.dim != at || !is_plain(rows) ||
+            !detail::numbers_rows_of(c, by, rows, c.shape(x)))
+            return c.refuse(detail::foreign_rows);
+        return c.give(rows_only(by));
+    }
+    if (!is_plain(by) || rows.what == chunk_kind::opaque) return c.refuse(detail::reads_row_numbers);
+    if (is_addend(rows)) return c.refuse("looks up a part of a sum");
+    if (is_whole(rows)) return c.want(x, by.dim, by);
+    const std::size_t d = static_cast<std::size_t>(by.dim);
+    chunk_state together = by;
+    if (c.shape(x)[d] != c.shape(index)[d] || !detail::join_rows(c, together, rows_only(rows)))
+        return c.refuse(detail::no_such_rows);
+    together.positions = rows.positions;
+    if (rows.into != 0) return c.refuse(detail::reads_row_numbers);
+    return c.give(together);
+}
+
+inline chunk_verdict repeat_by_counts::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(counts) || !is_addend(c.state(counts)) || c.operands.size() > 2)
+        return c.refuse("repeats rows of one chunk by counts of another");
+    row_orders& orders = *c.orders;
+    std::uint32_t rows = 0;
+    if (c.is_number(total) && is_addend(c.state(total))) rows = orders.rows_of(c.state(total).order);
+    std::int64_t place = -1;
+    const std::int64_t from = c.counts(counts, place);
+    std::uint32_t order = rows;
+    if (rows == 0 || orders[rows].counts != from || place >= 0)
+        order = orders.name(row_orders::origin::runs, 0, rows, {c.operands[counts].key});
+    orders.note_groups(order, c.groups(counts, false));
+    return c.give({chunk_kind::permuted, 0, 0, order, 0});
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,80 @@
+// Rule kinds of losses of rows against the classes that they should have.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+#include "stretto/transform/chunk_rules/reductions.hpp"
+
+namespace stretto::chunk_rules {
+
+/// What becomes of the losses of rows.
+enum class loss_of : std::uint8_t {
+    each_row,
+    mean,
+    sum
+};
+
+/// The negative log-likelihood of rows `x` of log-probabilities under the classes `target`. Two results: the loss, and
+/// what a mean would divide by. A sum is a sum over chunks; a mean is refused.
+struct class_loss {
+    std::size_t x = 0, target = 1;
+    loss_of how = loss_of::mean;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The gradient of class_loss in `x`: `gradient` is that of the loss, `total` what a mean has divided by.
+struct class_loss_gradient {
+    std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
+    loss_of how = loss_of::mean;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict class_loss::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(x) || !c.is_tensor(target) || c.results.size() != 2) return c.refuse(detail::chunk_number);
+    const chunk_state &rows = c.state(x), &names = c.state(target);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (is_addend(c.state(k)) || (k != x && k != target && !is_whole(c.state(k))))
+            return c.refuse(detail::sum_meets_rows);
+    if (is_whole(names)) return rows.dim == 0 ? c.want(target, 0, rows) : c.refuse(detail::along_chunks);
+    if (is_whole(rows)) return c.want(x, 0, names);
+    chunk_state together = rows;
+    if (rows.dim != 0 || !detail::join_rows(c, together, names)) return c.refuse(detail::no_such_rows);
+    if (how == loss_of::mean) return c.refuse(detail::divides_by_part);
+    if (how == loss_of::sum) return c.give(a_sum);
+    c.results[0] = together;
+    c.results[1] = {};
+    return {};
+}
+
+inline chunk_verdict class_loss_gradient::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(gradient) || !c.is_tensor(x) || !c.is_tensor(target)) return c.refuse(detail::chunk_number);
+    if (how == loss_of::mean && c.is_tensor(total) && !is_whole(c.state(total)))
+        return c.refuse(detail::divides_by_part);
+    const bool of_rows = how == loss_of::each_row;
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != x && k != target && k != total && !(k == gradient && of_rows) && !is_whole(c.state(k)))
+            return c.refuse(detail::sum_meets_rows);
+    const chunk_state &rows = c.state(x), &names = c.state(target), &up = c.state(gradient);
+    if (is_addend(rows) || is_addend(names) || is_addend(up)) return c.refuse(detail::sum_meets_rows);
+    if (is_whole(rows)) return c.want(x, 0, is_whole(names) ? up : names);
+    if (is_whole(names)) return c.want(target, 0, rows);
+    if (of_rows && is_whole(up)) return c.want(gradient, 0, rows);
+    chunk_state together = rows;
+    if (rows.dim != 0 || !detail::join_rows(c, together, names) || (of_rows && !detail::join_rows(c, together, up)))
+        return c.refuse(detail::no_such_rows);
+    return c.give(together);
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,40 @@
+// The rule kind of normalisation over the last dimensions.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_NORMS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_NORMS_HPP
+
+#include <cstddef>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Normalises `x` over its last `dims` dimensions, or computes the gradient of that: layer norm, RMS norm. Results of
+/// the rank of `x` (values, statistics, its gradient) have its rows; others are gradients of what scales and shifts all
+/// rows, and sums over chunks. Operands of the rank of `x` are cut with it.
+struct normalization {
+    std::size_t x = 0;
+    std::size_t dims = 1;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict normalization::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (is_addend(c.state(k))) return c.refuse(detail::not_linear);
+    const std::size_t rank = c.shape(x).size();
+    chunk_state rows;
+    if (!detail::rows_side_by_side(c, rank, rows, v)) return v;
+    if (dims == 0 || dims >= rank || static_cast<std::size_t>(rows.dim) >= rank - dims)
+        return c.refuse(detail::mixes_rows);
+    for (std::size_t j = 0; j < c.results.size(); ++j)
+        c.results[j] = c.result_types[j].shape.size() == rank ? rows : a_sum;
+    return {};
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

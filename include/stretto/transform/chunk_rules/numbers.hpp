@@ -1,0 +1,148 @@
+// Rule kinds of numbers: extents that are read, arithmetic on them, and elements that become numbers.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// The extent of `x` along a dimension, as a number. Of another dimension than the cut one it is the same for all.
+struct read_extent {
+    std::size_t x = 0;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// How many elements `x` has, as a number.
+struct read_size {
+    std::size_t x = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The only element of the first operand, as a number.
+struct read_element {
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The first operand, a number, as a tensor of one element.
+struct hold_number {
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Arithmetic on numbers. Sums of shares are shares, and so is a share times a number that all chunks have; a share is
+/// divided only where that is exact.
+struct number_arithmetic {
+    enum class op : std::uint8_t {
+        add,
+        subtract,  ///< all others from the first
+        multiply,
+        divide  ///< the first by a constant, rounding down
+    };
+    op what = op::add;
+    std::vector<rule_number> terms = {rule_number::of_operand(0), rule_number::of_operand(1)};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Compares a number with another. Only with zero does a part answer as the whole does.
+struct compare_number {
+    bool with_zero = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Asserts what a comparison has said: what may be compared may be asserted.
+struct assertion {
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.give({}); }
+};
+
+inline chunk_verdict read_extent::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (!is_cut(s)) return is_addend(s) ? c.give({}) : c.refuse(detail::reads_unknown);
+    if (wrapped(dim, c.shape(x).size()) != s.dim) return c.give({});
+    if (s.what == chunk_kind::sliced) {
+        const std::int64_t share = c.shape(x)[static_cast<std::size_t>(s.dim)] / c.tokens;
+        return c.give({chunk_kind::addend, -1, share, c.orders->natural(share), 0});
+    }
+    return c.give({chunk_kind::addend, -1, 0, c.orders->rows_of(s.order), 0});
+}
+
+inline chunk_verdict read_size::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (!is_cut(s)) return is_addend(s) ? c.give({}) : c.refuse(detail::reads_unknown);
+    const std::int64_t all = detail::product(c.shape(x), 0, c.shape(x).size());
+    if (s.what == chunk_kind::sliced)
+        return c.give({chunk_kind::addend, -1, all / c.tokens, c.orders->natural(all / c.tokens), 0});
+    const bool one_a_row = all == c.shape(x)[static_cast<std::size_t>(s.dim)];
+    return c.give({chunk_kind::addend, -1, 0, one_a_row ? c.orders->rows_of(s.order) : 0, 0});
+}
+
+inline chunk_verdict read_element::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(0) || !is_addend(c.state(0))) return c.refuse(detail::reads_unknown);
+    return c.give(a_sum);
+}
+
+inline chunk_verdict hold_number::verdict(const chunk_call& c) const {
+    if (!c.is_number(0) || !is_addend(c.state(0))) return c.refuse(detail::reads_unknown);
+    return c.give(a_sum);
+}
+
+inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
+    std::int64_t share = 0, constant = 0;
+    std::size_t addends = 0, shares = 0;
+    bool has_constant = false;
+    for (std::size_t j = 0; j < terms.size(); ++j) {
+        const std::size_t k = terms[j].operand;
+        if (terms[j].is_constant) {
+            has_constant = has_constant || terms[j].value != 0;
+            constant = terms[j].value;
+        }
+        if (k >= c.operands.size() || !is_addend(c.state(k))) continue;
+        ++addends;
+        shares += c.state(k).positions != 0;
+        share += what == op::subtract && j != 0 ? -c.state(k).positions : c.state(k).positions;
+    }
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (!c.is_number(k) || (!is_whole(c.state(k)) && !is_addend(c.state(k))))
+            return c.refuse(detail::reads_unknown);
+    chunk_state made = a_sum;
+    switch (what) {
+        case op::add:
+        case op::subtract:
+            if (has_constant || addends != terms.size())
+                return c.refuse("would add a number that all chunks share once in every chunk");
+            if (shares == addends) made.positions = share;
+            break;
+        case op::multiply:
+            if (addends != 1) return c.refuse("multiplies two numbers of the chunk");
+            if (has_constant && terms.size() == 2) made.positions = share * constant;
+            break;
+        case op::divide:
+            if (addends != 1 || shares != 1 || !has_constant || terms[0].operand >= c.operands.size() ||
+                constant <= 0 || share % constant != 0)
+                return c.refuse("rounds a share of a number, and the shares would not add up to it");
+            made.positions = share / constant;
+            break;
+    }
+    if (made.positions > 0) made.order = c.orders->natural(made.positions);
+    return c.give(made);
+}
+
+inline chunk_verdict compare_number::verdict(const chunk_call& c) const {
+    if (!with_zero || c.operands.size() != 1 || !is_addend(c.state(0)))
+        return c.refuse("compares a number of the chunk with one that all chunks share");
+    return c.give({chunk_kind::opaque, -1, 0, 0, 0});
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

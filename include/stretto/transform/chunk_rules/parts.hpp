@@ -1,0 +1,78 @@
+// Rule kinds of writing a slice into a tensor, and of gradients of slices: zeros, and something in one place.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// `base`, with `source` written over a slice along `dim`: another dimension than the cut one, or all of that.
+struct put_slice {
+    std::size_t base = 0, source = 1;
+    std::int64_t dim = 0;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The gradient of a slice or of a select: zeros, with `gradient` in the place along `dim` where it was taken from; a
+/// select has a dimension less. Another dimension than the cut one, or all of that. `sizes`: for each extent of the
+/// result the operand that gives it, or no_operand; empty if all are constants.
+struct slice_gradient {
+    std::size_t gradient = 0;
+    std::int64_t dim = 0;  ///< of the result
+    bool of_select = false;
+    std::vector<std::size_t> sizes = {};
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict put_slice::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(base) || !c.is_tensor(source)) return c.refuse(detail::chunk_number);
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != base && k != source && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
+    chunk_state together = c.state(base);
+    const chunk_state& written = c.state(source);
+    if (is_addend(together) && is_addend(written)) return c.give(together);
+    if (is_addend(together) || is_addend(written)) return c.refuse(detail::sum_meets_rows);
+    if (is_whole(together)) return c.want(base, written.dim, written);
+    if (is_whole(written)) return c.want(source, together.dim, together);
+    if (!detail::join_rows(c, together, written)) return c.refuse(detail::no_such_rows);
+    const std::size_t d = static_cast<std::size_t>(together.dim);
+    if (together.dim == wrapped(dim, c.shape(base).size()) && c.shape(base)[d] != c.shape(source)[d])
+        return c.refuse(detail::along_chunks);
+    return c.give(together);
+}
+
+inline chunk_verdict slice_gradient::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(gradient)) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(gradient);
+    if (!is_plain(s)) return c.refuse(detail::reads_row_numbers);
+    if (!is_cut(s)) {
+        if (is_whole(s) || !detail::sizes_shared(c, sizes, -1)) return c.refuse(detail::chunk_number);
+        return c.give(s);
+    }
+    const std::int64_t gone = wrapped(dim, c.result_types[0].shape.size());
+    const std::int64_t d = of_select && gone <= s.dim ? s.dim + 1 : s.dim;
+    const std::size_t at = static_cast<std::size_t>(d);
+    if (d == gone && c.result_types[0].shape[at] != c.shape(gradient)[static_cast<std::size_t>(s.dim)])
+        return c.refuse(detail::along_chunks);
+    if (d == gone && s.what != chunk_kind::sliced) return c.refuse(detail::along_chunks);
+    const std::size_t count = detail::operand_at(sizes, at);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != gradient && k != count && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
+    if (!detail::sizes_fit(c, sizes, s, at)) return c.refuse(detail::chunk_number);
+    if (s.what != chunk_kind::sliced && (count >= c.operands.size() || is_whole(c.state(count))))
+        return c.refuse("spells how many rows there are, and only the operand knows that of a chunk");
+    return c.give(moved_to(s, d));
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

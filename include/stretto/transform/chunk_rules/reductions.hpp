@@ -1,0 +1,120 @@
+// Rule kinds of operations that combine elements along dimensions: sums, maxima, running sums, softmax, histograms.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Combines the elements of `x` along `dims` (none: along all). Along the cut dimension a sum gives a sum over chunks;
+/// a mean divides by what a part has, and extremes and products know no sum: these are refused. Along others every kind
+/// works on rows by themselves.
+struct reduction {
+    enum class by : std::uint8_t {
+        sum,
+        mean,
+        other  ///< an extreme, a product, the place of an extreme, whether any is true
+    };
+    by how = by::sum;
+    std::size_t x = 0;
+    dim_list dims = {};
+    bool keeps_dims = false;  ///< extents of 1 stay where `dims` were
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Works along one dimension and on nothing else: softmax, a running product, the greatest entries. Every other
+/// dimension may be cut. All tensors that are operands have the rank of `x`.
+struct along_dimension {
+    std::size_t x = 0;
+    std::int64_t dim = -1;
+    bool linear = false;  ///< in `x`, if all other operands are whole: a sum over chunks passes
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// Running sums along a dimension: as along_dimension, linear; counts of groups become the ends of groups.
+struct running_sum {
+    std::size_t x = 0;
+    std::int64_t dim = -1;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// How many elements of its only operand fall into each bin: integers, whatever their type.
+struct histogram {
+    bool fixed_bins = true;  ///< whether the bins are the same whatever the elements are
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+namespace detail {
+
+inline constexpr std::string_view divides_by_part = "divides by the number of rows of a chunk; a sum could be chunked";
+
+}  // namespace detail
+
+inline chunk_verdict reduction::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(x) || c.operands.size() != 1) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (is_addend(s)) return how == by::other ? c.refuse(detail::not_linear) : c.give(s);
+    if (!is_cut(s)) return c.refuse(detail::reads_unknown);
+    const std::size_t rank = c.shape(x).size();
+    std::uint64_t gone = 0;
+    for (std::size_t k = 0; k < dims.size(); ++k) {
+        const std::int64_t d = wrapped(dims[k], rank);
+        if (d < 0) return c.refuse("names a dimension that its operand does not have");
+        gone |= std::uint64_t{1} << d;
+    }
+    if (gone == 0) gone = ~std::uint64_t{0};
+    if (gone >> s.dim & 1) {
+        if (how == by::sum) return c.give(a_sum);
+        return c.refuse(how == by::mean ? detail::divides_by_part
+                                        : "combines rows of different chunks other than by a sum");
+    }
+    if (keeps_dims) return c.give(s);
+    std::int64_t before = 0;
+    for (std::int64_t j = 0; j < s.dim; ++j) before += static_cast<std::int64_t>(gone >> j & 1);
+    return c.give(moved_to(s, s.dim - before));
+}
+
+inline chunk_verdict along_dimension::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    std::size_t addends = 0;
+    for (std::size_t k = 0; k < c.operands.size(); ++k) addends += is_addend(c.state(k));
+    if (addends != 0) {
+        if (!linear || addends != 1 || !is_addend(c.state(x))) return c.refuse(detail::not_linear);
+        for (std::size_t k = 0; k < c.operands.size(); ++k)
+            if (is_cut(c.state(k))) return c.refuse(detail::sum_meets_rows);
+        return c.give(c.state(x));
+    }
+    chunk_state rows;
+    if (!detail::rows_side_by_side(c, c.shape(x).size(), rows, v, false)) return v;
+    if (rows.dim == wrapped(dim, c.shape(x).size())) return c.refuse(detail::mixes_rows);
+    return c.give(rows);
+}
+
+inline chunk_verdict running_sum::verdict(const chunk_call& c) const {
+    return along_dimension{.x = x, .dim = dim, .linear = true}.verdict(c);
+}
+
+inline chunk_verdict histogram::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(0) || !is_cut(c.state(0)) || c.operands.size() != 1) return c.refuse(detail::not_linear);
+    if (!fixed_bins) return c.refuse("takes its bins from the least and the greatest element");
+    return c.give(a_sum);
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

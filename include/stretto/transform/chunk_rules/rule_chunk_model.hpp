@@ -1,0 +1,177 @@
+// The chunk model of any graph whose author says of every operation which kind of rule it is.
+// docs/algorithms/chunk-states.md has the rules, and why they hold.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/row_orders.hpp"
+#include "stretto/transform/chunk_rules/value_history.hpp"
+
+namespace stretto {
+
+/// One operation and the states of its operands, laid out for its rule. Not copied: the call points into it.
+template <dataflow_graph G, chunk_dialect<G> D>
+    requires indexed_graph<G>
+class laid_out_call {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+
+    /// `operands` and `results`: as combine_rule has them; they and the orders must outlive this.
+    laid_out_call(G view, D dialect, row_orders& orders, vertex_type v, std::int64_t tokens,
+                  std::span<const chunk_state> operands, std::span<chunk_state> results)
+        : history_(view, dialect) {
+        for (value_type x : view.operands(v)) {
+            const std::span<const tensor_type> own = dialect.components(x);
+            operands_.push_back({types_.size(), own.size(), history_.key(x)});
+            values_.push_back(x);
+            add(types_, own);
+        }
+        for (value_type x : view.results(v)) add(result_types_, dialect.components(x));
+        call_.name = name(dialect, v);
+        call_.key = static_cast<std::int64_t>(view.index(v));
+        call_.tokens = tokens;
+        call_.operands = operands_;
+        call_.types = types_;
+        call_.states = operands;
+        call_.results = results;
+        call_.orders = &orders;
+        call_.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending, &groups};
+        sound_ = operands.size() == types_.size() && results.size() == result_types_.size() && tokens > 0 && ranks();
+        if (result_types_.empty()) result_types_.push_back({});  // rules may look at the first
+        call_.result_types = result_types_;
+    }
+    laid_out_call(const laid_out_call&) = delete;
+    laid_out_call& operator=(const laid_out_call&) = delete;
+
+    /// Whether states and shapes go together: as many of one as of the other, cut along dimensions that there are, of
+    /// rows of all tokens.
+    [[nodiscard]] bool is_sound() const { return sound_; }
+    [[nodiscard]] const chunk_rules::chunk_call& call() const { return call_; }
+
+    /// Whether elements of a sum become elements of another type, if the results are in the states they have now.
+    [[nodiscard]] bool converts_addend() const {
+        for (std::size_t k = 0; k < types_.size(); ++k) {
+            if (!chunk_rules::is_addend(call_.states[k]) || types_[k].element == element_type::other) continue;
+            for (std::size_t r = 0; r < call_.results.size(); ++r)
+                if (chunk_rules::is_addend(call_.results[r]) && result_types_[r].element != types_[k].element)
+                    return true;
+        }
+        return false;
+    }
+
+private:
+    [[nodiscard]] static std::string_view name([[maybe_unused]] const D& dialect, [[maybe_unused]] vertex_type v) {
+        if constexpr (requires { dialect.name(v); }) {
+            static_assert(std::convertible_to<decltype(dialect.name(v)), std::string_view>,
+                          "name(v) of a chunk dialect must be a std::string_view");
+            return dialect.name(v);
+        } else {
+            return {};
+        }
+    }
+    static void add(std::vector<tensor_type>& to, std::span<const tensor_type> own) {
+        if (own.empty()) to.push_back({});
+        else to.insert(to.end(), own.begin(), own.end());
+    }
+
+    /// Dimensions are kept in bits, and a cut dimension is one that there is, of rows of all tokens.
+    [[nodiscard]] bool ranks() const {
+        for (const tensor_type& t : result_types_)
+            if (t.shape.size() > 60) return false;
+        for (std::size_t k = 0; k < types_.size(); ++k) {
+            const chunk_state& s = call_.states[k];
+            if (types_[k].shape.size() > 60) return false;
+            if (!chunk_rules::is_cut(s)) continue;
+            if (s.dim < 0 || static_cast<std::size_t>(s.dim) >= types_[k].shape.size()) return false;
+            if (s.what == chunk_state::kind::permuted && !call_.orders->knows(s.order)) return false;
+            if (s.what == chunk_state::kind::sliced &&
+                types_[k].shape[static_cast<std::size_t>(s.dim)] % call_.tokens != 0)
+                return false;
+        }
+        return true;
+    }
+
+    static const laid_out_call& of(const void* self) { return *static_cast<const laid_out_call*>(self); }
+    static bool all_zero(const void* self, std::size_t k) { return of(self).history_.is_zero(of(self).values_[k]); }
+    static bool read_here_only(const void* self, std::size_t k) {
+        return of(self).history_.has_one_reader(of(self).values_[k]);
+    }
+    static std::int64_t counts(const void* self, std::size_t k, std::int64_t& place) {
+        return of(self).history_.counted(of(self).values_[k], place);
+    }
+    static bool integers(const void* self, std::size_t k) {
+        return of(self).history_.holds_integers(of(self).values_[k]);
+    }
+    static bool ascending(const void* self, std::size_t k) {
+        return of(self).history_.is_ascending(of(self).values_[k]);
+    }
+    static std::int64_t groups(const void* self, std::size_t k, bool ends) {
+        return of(self).history_.groups(of(self).values_[k], ends);
+    }
+
+    value_history<G, D> history_;
+    std::vector<chunk_rules::call_operand> operands_;
+    std::vector<value_type> values_;
+    std::vector<tensor_type> types_, result_types_;
+    chunk_rules::chunk_call call_;
+    bool sound_ = false;
+};
+
+/// A chunk_model of any graph with a chunk_dialect: `rule_chunk_model model(view, dialect, orders)`. Nothing depends on
+/// names. The orders must outlive the model and every reason it gives; models that share them may exchange states.
+///
+/// Two things are the program's word and are not proved: that numbers which are sums over chunks and are used as split
+/// sizes, offsets or counts of rows do count those rows, in every chunk as in the whole; and that row numbers which the
+/// program computes from such counts name each row once. Both hold if the program works for any number of tokens.
+template <dataflow_graph G, chunk_dialect<G> D>
+    requires indexed_graph<G>
+class rule_chunk_model {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+
+    rule_chunk_model(G view, D dialect, row_orders& orders) : view_(view), dialect_(dialect), orders_(&orders) {}
+
+    [[nodiscard]] std::size_t components_of(value_type x) const { return components(x).size(); }
+    [[nodiscard]] std::size_t rank(value_type x, std::size_t component) const {
+        return components(x)[component].shape.size();
+    }
+    [[nodiscard]] std::int64_t extent(value_type x, std::size_t component, std::size_t dim) const {
+        return components(x)[component].shape[dim];
+    }
+
+    /// See chunk_model. O(operands of v and members of its rule), and the depth of what counts were read from.
+    [[nodiscard]] chunk_verdict combine_rule(vertex_type v, std::int64_t tokens, std::span<const chunk_state> operands,
+                                             std::span<chunk_state> results) const {
+        const chunk_rules::any_rule rule = dialect_.rule(v);
+        const laid_out_call<G, D> q(view_, dialect_, *orders_, v, tokens, operands, results);
+        if (rule.as<chunk_rules::unknown>() != nullptr) return chunk_rules::unknown{}.verdict(q.call());
+        if (!q.is_sound()) return q.call().refuse("has operands that its arguments and shapes do not describe");
+        chunk_verdict verdict = rule.verdict(q.call());
+        verdict.converts = verdict.possible && q.converts_addend();
+        return verdict;
+    }
+
+private:
+    [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
+
+    G view_;
+    D dialect_;
+    row_orders* orders_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,71 @@
+// How a rule kind names what it works on: operands by their position, numbers that are constants or operands, and lists
+// of dimensions.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "stretto/core/config.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Operands are named by their position among `operands(v)` of the view. This one stands for "there is none".
+inline constexpr std::size_t no_operand = SIZE_MAX;
+
+/// A number that an operation is called with: an operand that is a number, a constant, or something of which a rule
+/// knows nothing (a real constant, an argument that is left out).
+struct rule_number {
+    std::size_t operand = no_operand;
+    std::int64_t value = 0;    ///< of a constant; else 0
+    bool is_constant = false;  ///< whether it is an integer constant, `value`
+
+    [[nodiscard]] static constexpr rule_number of_operand(std::size_t k) { return {k, 0, false}; }
+    [[nodiscard]] static constexpr rule_number constant(std::int64_t n) { return {no_operand, n, true}; }
+    friend bool operator==(const rule_number&, const rule_number&) = default;
+};
+
+/// A short list of dimensions, each counted from the last one if it is negative. A dimension that no tensor has may
+/// stand in it; a rule then says that there is none.
+class dim_list {
+public:
+    static constexpr std::size_t capacity = 31;
+
+    constexpr dim_list() = default;
+    constexpr dim_list(std::initializer_list<std::int64_t> dims) {
+        for (std::int64_t d : dims) push_back(d);
+    }
+
+    /// Precondition: there are fewer than `capacity`.
+    constexpr void push_back(std::int64_t dim) {
+        STRETTO_ASSERT(count_ < capacity, "a list of dimensions is full");
+        dims_[count_++] = static_cast<std::int8_t>(dim < -64 || dim > 63 ? 63 : dim);
+    }
+    [[nodiscard]] constexpr std::size_t size() const { return count_; }
+    [[nodiscard]] constexpr bool empty() const { return count_ == 0; }
+    [[nodiscard]] constexpr std::int64_t operator[](std::size_t k) const { return dims_[k]; }
+
+private:
+    std::int8_t dims_[capacity] = {};
+    std::uint8_t count_ = 0;
+};
+
+/// Dimension d of `rank`, counted from the end if negative; -1 if there is none. A single element has a dimension 0.
+[[nodiscard]] constexpr std::int64_t wrapped(std::int64_t d, std::size_t rank) {
+    const std::int64_t n = static_cast<std::int64_t>(rank);
+    if (rank == 0 && (d == 0 || d == -1)) return 0;
+    return d >= n || d < -n ? -1 : d < 0 ? d + n : d;
+}
+
+/// Where dimension d of a tensor of that rank stands in the list; `dims.size()` if it does not.
+[[nodiscard]] constexpr std::size_t place_of(const dim_list& dims, std::int64_t d, std::size_t rank) {
+    for (std::size_t k = 0; k < dims.size(); ++k)
+        if (wrapped(dims[k], rank) == d) return k;
+    return dims.size();
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,160 @@
+// Rule kinds of writing where indices say: as looking up (lookups.hpp), with something that is written into.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/indices.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+#include "stretto/transform/chunk_rules/detail/written_rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// `base`, with the entries of `source` along `dim` written (or added, if it `adds`) where vector `index` says.
+struct put_rows {
+    std::size_t base = 0, index = 1, source = 2;
+    std::int64_t dim = 0;
+    bool adds = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// `base`, with elements of `values`, broadcast, written or added where indices say: `indices[d]` is the operand that
+/// indexes dimension d, or no_operand.
+struct put_elements {
+    std::size_t base = 0;
+    std::vector<std::size_t> indices = {};
+    std::size_t values = 2;
+    bool adds = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// `base`, with each element of `source` written or added in the same place, but along `dim` where `index` says. All
+/// have the same rank. `source` == no_operand: a constant is written.
+struct scatter {
+    std::size_t base = 0, index = 1, source = 2;
+    std::int64_t dim = 0;
+    bool adds = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// `base`, with rows of `source` added where `index`, the numbers of rows expanded to the shape of `source`, says.
+struct add_expanded_rows {
+    std::size_t base = 0, index = 1, source = 2;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+/// The gradient of a table of which rows were looked up by `index`: a row for each row of the table, the sum of the
+/// rows of `gradient` that were looked up there.
+struct look_up_gradient {
+    std::size_t gradient = 0, index = 1;
+    bool scales_by_count = false;  ///< divides by how often a row was looked up
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict put_elements::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(base) || !c.is_tensor(values)) return c.refuse(detail::chunk_number);
+    std::size_t index = 0;
+    std::int64_t dim = 0;
+    if (!detail::only_index(c, indices, index, dim)) return detail::elements_written(c, base, indices, values, adds);
+    const chunk_state& by = c.state(index);
+    const std::size_t rank = c.shape(base).size() + c.shape(index).size() - 1;
+    if (is_whole(by)) {
+        // The same places in every chunk: other dimensions may be chunked, and sums may be added to sums.
+        const chunk_state &into = c.state(base), &v = c.state(values);
+        if (adds && is_addend(v) && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);
+        return c.refuse("writes rows of one chunk by numbers that all chunks share");
+    }
+    if (is_addend(by)) return c.refuse(detail::not_linear);
+    const std::int64_t at =
+        by.dim + dim - (static_cast<std::int64_t>(rank) - static_cast<std::int64_t>(c.shape(values).size()));
+    return detail::rows_written(c, base, index, dim, values, at, adds);
+}
+
+inline chunk_verdict scatter::verdict(const chunk_call& c) const {
+    const std::size_t none = c.operands.size(), values = source;
+    if (!c.is_tensor(base) || !c.is_tensor(index)) return c.refuse(detail::chunk_number);
+    const std::int64_t at = wrapped(dim, c.shape(base).size());
+    const chunk_state &into = c.state(base), &by = c.state(index);
+    if (values < none && !c.is_tensor(values)) return c.refuse(detail::chunk_number);
+    if (is_addend(by)) return c.refuse(detail::not_linear);
+    if (is_whole(by)) {
+        if (adds && values < none && is_addend(c.state(values)) &&
+            (is_addend(into) || (is_whole(into) && c.all_zero(base))))
+            return c.give(a_sum);
+        if (is_cut(into) && into.dim != at) return c.want(index, into.dim, into);
+        return c.refuse("writes rows of one chunk by numbers that all chunks share");
+    }
+    if (by.dim == at) return detail::rows_written(c, base, index, at, values, at, adds);
+    if (!is_plain(by) || !is_plain(into)) return c.refuse(detail::reads_row_numbers);
+    if (is_addend(into) || (values < none && is_addend(c.state(values)))) return c.refuse(detail::sum_meets_rows);
+    if (is_whole(into)) return c.want(base, by.dim, by);
+    const std::size_t d = static_cast<std::size_t>(by.dim);
+    chunk_state together = into;
+    if (c.shape(base)[d] != c.shape(index)[d] || !detail::join_rows(c, together, by))
+        return c.refuse(detail::no_such_rows);
+    if (values < none) {
+        if (is_whole(c.state(values))) return c.want(values, by.dim, by);
+        if (!is_plain(c.state(values)) || !detail::join_rows(c, together, c.state(values)))
+            return c.refuse(detail::no_such_rows);
+    }
+    return c.give(together);
+}
+
+inline chunk_verdict put_rows::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(base) || !c.is_tensor(index) || !c.is_tensor(source) || c.operands.size() > 3)
+        return c.refuse(detail::chunk_number);
+    const std::int64_t at = wrapped(dim, c.shape(base).size());
+    const chunk_state &into = c.state(base), &rows = c.state(source);
+    if (!is_whole(c.state(index))) {
+        if (is_addend(c.state(index))) return c.refuse(detail::not_linear);
+        return detail::rows_written(c, base, index, at, source, at, adds);
+    }
+    // The same rows in every chunk: other dimensions may be chunked, and sums may be added to sums.
+    if (!is_plain(into) || !is_plain(rows)) return c.refuse(detail::reads_row_numbers);
+    if (is_addend(into) || is_addend(rows)) {
+        if (adds && is_addend(rows) && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);
+        return c.refuse(detail::sum_meets_rows);
+    }
+    if (is_whole(rows))
+        return into.dim == at ? c.refuse("writes rows of one chunk by numbers that all chunks share")
+                              : c.want(source, into.dim, into);
+    if (rows.dim == at) return c.refuse("writes rows of one chunk by numbers that all chunks share");
+    if (is_whole(into)) return c.want(base, rows.dim, rows);
+    chunk_state together = into;
+    return detail::join_rows(c, together, rows) ? c.give(together) : c.refuse(detail::no_such_rows);
+}
+
+inline chunk_verdict add_expanded_rows::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(base) || !c.is_tensor(index) || !c.is_tensor(source) || !is_cut(c.state(index)) ||
+        c.state(index).dim != 0)
+        return c.refuse(detail::foreign_rows);
+    return detail::rows_written(c, base, index, 0, source, 0, true);
+}
+
+inline chunk_verdict look_up_gradient::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(gradient) || !c.is_tensor(index) || c.operands.size() != 2) return c.refuse(detail::chunk_number);
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (scales_by_count) return c.refuse("divides by how often a token occurs in all chunks");
+    chunk_state together = c.state(gradient);
+    if (is_addend(together) && is_whole(c.state(index))) return c.give(together);
+    if (is_addend(together) || is_addend(c.state(index))) return c.refuse(detail::sum_meets_rows);
+    if (is_whole(together)) return c.want(gradient, c.state(index).dim, c.state(index));
+    if (is_whole(c.state(index)))
+        return together.dim < static_cast<std::int8_t>(c.shape(index).size()) ? c.want(index, together.dim, together)
+                                                                              : c.give(moved_to(together, 1));
+    if (!detail::join_rows(c, together, c.state(index))) return c.refuse(detail::no_such_rows);
+    return c.give(a_sum);
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,63 @@
+// The rule kind of sorting.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Sorts `x` along a dimension. Two results: the values, and the numbers of the rows that they came from. Sorting all
+/// rows chunk by chunk brings them into an order of its own, the same for all that is then gathered by those numbers;
+/// what ties do makes no difference to that. Sorting a permutation of numbers of rows inverts it.
+struct sort {
+    std::size_t x = 0;
+    std::int64_t dim = -1;
+    bool descending = false;
+    bool stable =
+        false;  ///< equal values stay in the order they have: sorting the same value again gives the same order
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict sort::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x) || c.results.size() != 2) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (s.what == chunk_kind::opaque) return c.refuse(detail::reads_unknown);
+    if (is_addend(s)) return c.refuse(detail::not_linear);
+    const std::size_t rank = c.shape(x).size();
+    if (wrapped(dim, rank) != s.dim) {
+        if (counts_rows(s)) return c.refuse(detail::reads_row_numbers);
+        return c.give(s);
+    }
+    if (rank != 1) return c.refuse("sorts each column of the chunk's rows by itself");
+    const std::uint32_t from = detail::order_of(c, s, c.shape(x));
+    row_orders& orders = *c.orders;
+    const std::int64_t share = s.what == chunk_kind::sliced ? c.shape(x)[0] / c.tokens : 0;
+    if (s.into != 0 && orders.rows_of(s.into) == orders.rows_of(from) && !descending) {
+        chunk_state values = detail::rows_in(c, s.into);
+        values.positions = s.positions;
+        values.into = s.into;
+        c.results[0] = values;
+        c.results[1] = rows_only(values);
+        c.results[1].into = from;
+        c.results[1].positions = share;
+        return {};
+    }
+    if (s.into != 0) return c.refuse(detail::reads_row_numbers);
+    const std::uint32_t to = orders.name(row_orders::origin::sorted, from, orders.rows_of(from),
+                                         {stable ? c.operands[x].key : -1 - c.key, descending});
+    chunk_state rows{chunk_kind::permuted, 0, s.positions, to, 0};
+    c.results[0] = rows;
+    rows.positions = share;
+    rows.into = from;
+    c.results[1] = rows;
+    return {};
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif

@@ -1,0 +1,259 @@
+// What a program says about where a value comes from, beyond the operands of one operation: the answers to what
+// chunk_call asks. It walks the graph by the rules of producers, so it knows no names of operators.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+#include "stretto/transform/chunk_rules/factories.hpp"
+#include "stretto/transform/chunk_rules/joining.hpp"
+#include "stretto/transform/chunk_rules/layout.hpp"
+#include "stretto/transform/chunk_rules/numbers.hpp"
+#include "stretto/transform/chunk_rules/reductions.hpp"
+
+namespace stretto {
+
+/// What an author says of his operators, and everything that rules need beside the view:
+///   rule(v) -> chunk_rules::any_rule                        which kind v is, with its members; `{}` for inputs,
+///   outputs and what
+///                                                has no rule
+///   components(x) -> span<const tensor_type>     the tensors that value x consists of: one as a rule, several for a
+///                                                tuple, none for a number; spans live as long as the program
+///   name(v) -> string_view                       optional: what refusals call v
+template <class D, class G>
+concept chunk_dialect = dataflow_graph<G> && requires(const D& d, const vertex_t<G> v, const value_t<G> x) {
+    { d.rule(v) } -> std::convertible_to<chunk_rules::any_rule>;
+    { d.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
+};
+
+/// Walks from a value to what it was copied, viewed or summed from. Small; copied like the view and the dialect in it.
+/// Every question is O(operations on the way and their readers).
+template <dataflow_graph G, chunk_dialect<G> D>
+    requires indexed_graph<G>
+class value_history {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+
+    value_history(G view, D dialect) : view_(view), dialect_(dialect) {}
+
+    /// A number of the value that no other has: the number of its producer, and its place among the results of that.
+    [[nodiscard]] std::int64_t key(value_type x) const {
+        const vertex_type p = view_.producer(x);
+        return static_cast<std::int64_t>(view_.index(p)) * (std::int64_t{1} << 32) + place(p, x);
+    }
+
+    /// Whether x was made of zeros, and nobody writes into it in place.
+    [[nodiscard]] bool is_zero(value_type x) const {
+        value_type from = x;
+        chunk_rules::any_rule r = made_by(from);
+        while (step(from, arranges(r))) r = made_by(from);
+        const bool zero = (r.as<chunk_rules::fill>() != nullptr && r.as<chunk_rules::fill>()->zero) ||
+                          (r.as<chunk_rules::fill_beside>() != nullptr && r.as<chunk_rules::fill_beside>()->zero) ||
+                          (r.as<chunk_rules::fill_like>() != nullptr && r.as<chunk_rules::fill_like>()->zero);
+        if (!zero) return false;
+        do {
+            if (is_written(x)) return false;
+        } while (step(x, arranges(made_by(x))));
+        return true;
+    }
+
+    /// Whether x holds integers, whatever its type.
+    [[nodiscard]] bool holds_integers(value_type x) const {
+        while (true) {
+            const element_type e = components(x).empty() ? element_type::other : components(x)[0].element;
+            if (chunk_rules::is_integral(e) || e == element_type::boolean) return true;
+            if (is_written(x)) return false;
+            const chunk_rules::any_rule r = made_by(x);
+            const auto* sum = r.as<chunk_rules::reduction>();
+            const bool is_sum = sum != nullptr && sum->how == chunk_rules::reduction::by::sum;
+            if (!step(x, is_sum ? sum->x : arranges(r))) return r.as<chunk_rules::histogram>() != nullptr;
+        }
+    }
+
+    /// Whether x was made as 0, 1, 2, ..., and nobody writes into it in place.
+    [[nodiscard]] bool is_ascending(value_type x) const {
+        if (!copied_from(x)) return false;
+        const chunk_rules::any_rule r = made_by(x);
+        return r.as<chunk_rules::iota>() != nullptr && r.as<chunk_rules::iota>()->from_0_by_1;
+    }
+
+    /// Whether x, and whatever it is a view of, has one reader.
+    [[nodiscard]] bool has_one_reader(value_type x) const {
+        do {
+            std::size_t readers = 0;
+            for ([[maybe_unused]] vertex_type reader : view_.consumers(x)) ++readers;
+            if (readers > 1) return false;
+        } while (step(x, arranges(made_by(x))));
+        return true;
+    }
+
+    /// The value that x, a count or a tensor of counts, was read from: see chunk_call::counts.
+    [[nodiscard]] std::int64_t counted(value_type x, std::int64_t& from_place) const {
+        from_place = -1;
+        while (true) {
+            const vertex_type p = view_.producer(x);
+            const chunk_rules::any_rule r = dialect_.rule(p);
+            std::size_t next = copies(r);
+            std::int64_t read = -1;
+            if (r.as<chunk_rules::read_element>() != nullptr) {
+                next = 0;
+            } else if (const auto* which = r.as<chunk_rules::component>()) {
+                next = unbinds_first(p, 0) ? 0 : chunk_rules::no_operand;
+                read = which->which;
+            } else if (const auto* entry = r.as<chunk_rules::select>()) {
+                if (entry->index >= 0 && is_first(p, entry->x, entry->dim)) next = entry->x;
+                read = entry->index;
+            } else if (const auto* all = r.as<chunk_rules::unbind>()) {
+                if (is_first(p, all->x, all->dim)) next = all->x;
+                if (results(p) > 1) read = place(p, x);
+            } else if (const auto* sum = r.as<chunk_rules::reduction>()) {
+                if (sum->how == chunk_rules::reduction::by::sum && is_inner(p, *sum)) next = sum->x;
+            }
+            if ((read >= 0 && from_place >= 0) || !step(x, next)) return key(x);
+            if (read >= 0) from_place = read;
+        }
+    }
+
+    /// What holds the counts of groups: see chunk_call::groups.
+    [[nodiscard]] std::int64_t groups(value_type x, bool ends) const {
+        if (!copied_from(x) || components(x)[0].shape.size() != 1) return -1;
+        const chunk_rules::any_rule r = made_by(x);
+        std::size_t from = chunk_rules::no_operand;
+        if (const auto* sums = r.as<chunk_rules::running_sum>(); ends) {
+            if (sums == nullptr || chunk_rules::wrapped(sums->dim, 1) != 0) return -1;
+            from = sums->x;
+        } else if (const auto* all = r.as<chunk_rules::concat>()) {
+            if (chunk_rules::wrapped(all->dim, 1) == 0) from = all->first;
+        }
+        if (from == chunk_rules::no_operand) return ends ? -1 : key(x);
+        return step(x, from) && copied_from(x) ? key(x) : -1;
+    }
+
+private:
+    [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
+    [[nodiscard]] chunk_rules::any_rule made_by(value_type x) const { return dialect_.rule(view_.producer(x)); }
+
+    [[nodiscard]] std::int64_t place(vertex_type p, value_type x) const {
+        std::int64_t k = 0;
+        for (value_type y : view_.results(p)) {
+            if (y == x) break;
+            ++k;
+        }
+        return k;
+    }
+    [[nodiscard]] std::size_t results(vertex_type p) const {
+        std::size_t n = 0;
+        for ([[maybe_unused]] value_type y : view_.results(p)) ++n;
+        return n;
+    }
+
+    /// Goes from x to operand k of its producer; false if there is none.
+    [[nodiscard]] bool step(value_type& x, std::size_t k) const {
+        if (k == chunk_rules::no_operand) return false;
+        for (value_type y : view_.operands(view_.producer(x)))
+            if (k-- == 0) {
+                x = y;
+                return true;
+            }
+        return false;
+    }
+
+    template <class... Kinds>
+    [[nodiscard]] static std::size_t operand_of(const chunk_rules::any_rule& r) {
+        std::size_t k = chunk_rules::no_operand;
+        ((r.as<Kinds>() != nullptr ? void(k = r.as<Kinds>()->x) : void()), ...);
+        return k;
+    }
+    /// The operand that has the same elements in the same order.
+    [[nodiscard]] static std::size_t copies(const chunk_rules::any_rule& r) {
+        return r.writes_in_place() ? chunk_rules::no_operand
+                                   : operand_of<chunk_rules::copy, chunk_rules::cast, chunk_rules::reshape>(r);
+    }
+    /// The operand that has all elements of the result, which may be its storage.
+    [[nodiscard]] static std::size_t arranges(const chunk_rules::any_rule& r) {
+        using namespace chunk_rules;
+        return r.writes_in_place() ? no_operand
+                                   : operand_of<copy, cast, reshape, expand, permute, transpose, reverse_dimensions,
+                                                unsqueeze, squeeze, slice>(r);
+    }
+
+    /// Goes back to what x has the elements of, in the same order. False if somebody writes into any of it in place.
+    [[nodiscard]] bool copied_from(value_type& x) const {
+        do {
+            if (components(x).size() != 1 || is_written(x)) return false;
+        } while (step(x, copies(made_by(x))));
+        return true;
+    }
+
+    /// Whether v may write x.
+    [[nodiscard]] bool may_write(vertex_type v, const chunk_rules::any_rule& r, value_type x) const {
+        if (!r.writes_in_place()) return false;
+        if (r.writes() == chunk_rules::any_rule::every_operand) return true;
+        std::size_t k = 0;
+        for (value_type y : view_.operands(v)) {
+            if (y == x && k == r.writes()) return true;
+            ++k;
+        }
+        return r.writes() >= k;
+    }
+    /// Whether somebody writes into x in place, or into something that may be x.
+    [[nodiscard]] bool is_written(value_type x) const {
+        for (vertex_type reader : view_.consumers(x)) {
+            const chunk_rules::any_rule r = dialect_.rule(reader);
+            if (may_write(reader, r, x)) return true;
+            if (arranges(r) == chunk_rules::no_operand && operand_of<chunk_rules::select>(r) == chunk_rules::no_operand)
+                continue;
+            for (value_type y : view_.results(reader))
+                if (is_written(y)) return true;
+        }
+        return false;
+    }
+
+    /// Whether dimension `dim` of operand k of p is its first.
+    [[nodiscard]] bool is_first(vertex_type p, std::size_t k, std::int64_t dim) const {
+        for (value_type y : view_.operands(p))
+            if (k-- == 0)
+                return components(y).size() == 1 && chunk_rules::wrapped(dim, components(y)[0].shape.size()) == 0;
+        return false;
+    }
+    /// Whether operand k of p is all entries along the first dimension of something.
+    [[nodiscard]] bool unbinds_first(vertex_type p, std::size_t k) const {
+        for (value_type y : view_.operands(p))
+            if (k-- == 0) return made_by(y).template as<chunk_rules::unbind>() != nullptr;
+        return false;
+    }
+    /// Whether p sums over its innermost dimensions, and not over all.
+    [[nodiscard]] bool is_inner(vertex_type p, const chunk_rules::reduction& sum) const {
+        std::size_t k = sum.x;
+        for (value_type x : view_.operands(p)) {
+            if (k-- != 0) continue;
+            if (components(x).empty() || components(x)[0].shape.size() > 60) return false;
+            const std::size_t rank = components(x)[0].shape.size();
+            std::uint64_t gone = 0;
+            for (std::size_t j = 0; j < sum.dims.size(); ++j) {
+                const std::int64_t d = chunk_rules::wrapped(sum.dims[j], rank);
+                if (d >= 0) gone |= std::uint64_t{1} << d;
+            }
+            if (gone == 0 || (gone & 1) != 0) return false;
+            const std::uint64_t outer_end = gone & (~gone + 1);
+            return gone == (std::uint64_t{1} << rank) - outer_end;
+        }
+        return false;
+    }
+
+    G view_;
+    D dialect_;
+};
+
+}  // namespace stretto
+
+#endif
