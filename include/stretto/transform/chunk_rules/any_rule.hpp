@@ -35,10 +35,10 @@ public:
     any_rule() : any_rule(unknown{}) {}
     template <class Kind>
         requires(!std::same_as<Kind, any_rule> && rule_kind<Kind>)
-    any_rule(Kind kind) : judge_(&verdict_of<Kind>), manage_(&manage<Kind>) {  // NOLINT: a kind is a rule
+    any_rule(Kind members) : judge_(&verdict_of<Kind>), manage_(&manage<Kind>) {  // NOLINT: a kind is a rule
         static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t),
                       "a kind of rule is too large to be kept inside a any_rule");
-        ::new (static_cast<void*>(kept_)) Kind(std::move(kind));
+        ::new (static_cast<void*>(kept_)) Kind(std::move(members));
     }
     any_rule(const any_rule& other) : writes_(other.writes_), judge_(other.judge_), manage_(other.manage_) {
         manage_(kept_, other.kept_, nullptr);

@@ -1,0 +1,79 @@
+#include "stretto/aten/aten_dialect.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "aten/aten_case.hpp"
+#include "stretto/aten/argument_spelling.hpp"
+#include "stretto/transform/chunk_rules/all_kinds.hpp"
+#include "stretto/transform/chunk_rules/value_history.hpp"
+
+using namespace stretto;
+using dialect = aten_dialect<aten_case::call_view, aten_case::call_tensors>;
+using form = tensor_argument::form;
+
+static_assert(chunk_dialect<dialect, aten_case::call_view>);
+
+namespace {
+
+tensor_argument operand(std::int64_t k) { return {form::operand, k, 0, {}, {}}; }
+tensor_argument integer(std::int64_t n) { return {form::integer, n, 0, {}, {}}; }
+tensor_argument real(double x) { return {form::real, 0, x, {}, {}}; }
+tensor_argument list(const std::vector<tensor_argument>& items) { return {form::list, 0, 0, {}, items}; }
+
+chunk_rules::any_rule rule(std::string_view name, std::vector<tensor_argument> positional) {
+    const aten_case::call c{name, std::move(positional), {}, {}};
+    return dialect(aten_case::call_tensors{&c, c.positional, c.named}).rule(c.vertex());
+}
+
+}  // namespace
+
+TEST_CASE("operators are decoded into kinds") {
+    const auto product = rule("aten.bmm.default", {operand(1), operand(0)});
+    REQUIRE(product.as<chunk_rules::matrix_product>() != nullptr);
+    CHECK(product.as<chunk_rules::matrix_product>()->left == 1);
+    CHECK(product.as<chunk_rules::matrix_product>()->left_batch.size() == 1);
+    const std::vector<tensor_argument> dims = {integer(-1), integer(0)};
+    const auto sum = rule("aten.sum.dim_IntList", {operand(0), list(dims), integer(1)});
+    REQUIRE(sum.as<chunk_rules::reduction>() != nullptr);
+    CHECK(sum.as<chunk_rules::reduction>()->dims.size() == 2);
+    CHECK(sum.as<chunk_rules::reduction>()->keeps_dims);
+    const auto minus = rule("aten.sub.Tensor", {operand(0), integer(3)});
+    REQUIRE(minus.as<chunk_rules::arithmetic>() != nullptr);
+    CHECK(minus.as<chunk_rules::arithmetic>()->right == chunk_rules::rule_number::constant(3));
+    CHECK(rule("aten.made_up.default", {}).as<chunk_rules::unknown>() != nullptr);
+}
+
+TEST_CASE("extents that are operands are told from constants") {
+    const std::vector<tensor_argument> constants = {integer(2), integer(3)}, mixed = {integer(2), operand(1)};
+    CHECK(rule("aten.view.default", {operand(0), list(constants)}).as<chunk_rules::reshape>()->sizes.empty());
+    CHECK(rule("aten.view.default", {operand(0), list(mixed)}).as<chunk_rules::reshape>()->sizes ==
+          std::vector<std::size_t>{chunk_rules::no_operand, 1});
+}
+
+TEST_CASE("lists of more dimensions than a rule can hold are refused, not cut short") {
+    const std::vector<tensor_argument> many(40, integer(0));
+    CHECK(rule("aten.permute.default", {operand(0), list(many)}).as<chunk_rules::refused>() != nullptr);
+}
+
+TEST_CASE("what is filled with zero is known to be; what is filled with no number is not") {
+    const std::vector<tensor_argument> sizes = {integer(2)};
+    const auto zero = [&](tensor_argument with) {
+        return rule("aten.full.default", {list(sizes), with}).as<chunk_rules::fill>()->zero;
+    };
+    CHECK(zero(integer(0)));
+    CHECK(zero(real(-0.0)));
+    CHECK_FALSE(zero(integer(1)));
+    CHECK_FALSE(zero(real(__builtin_nan(""))));
+}
+
+TEST_CASE("an operator in place writes its first argument, known or not") {
+    CHECK(rule("aten.relu_.default", {operand(1)}).writes() == 1);
+    CHECK(rule("aten.made_up_.default", {operand(2)}).writes() == 2);
+    CHECK(rule("aten.made_up_.default", {}).writes() == chunk_rules::any_rule::every_operand);
+    CHECK_FALSE(rule("aten.relu.default", {operand(0)}).writes_in_place());
+}

@@ -1,0 +1,72 @@
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+#include "stretto/transform/chunk_rules/exchanges.hpp"
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+namespace {
+
+/// A kind that an author brings along.
+struct doubles_rows {
+    chunk_verdict verdict(const chunk_call& c) const { return c.give(sliced(0, 14)); }
+};
+static_assert(rule_kind<doubles_rows> && rule_kind<exchange> && !rule_kind<int>);
+
+}  // namespace
+
+TEST_CASE("a rule is a kind with its members, and can be copied, moved and assigned") {
+    rule_call c;
+    any_rule r = exchange{.x = 3, .received = {rule_number::constant(5)}};
+    any_rule second = r;
+    any_rule third = std::move(r);
+    REQUIRE(second.as<exchange>() != nullptr);
+    CHECK(second.as<exchange>()->received == std::vector{rule_number::constant(5)});
+    CHECK(third.as<exchange>()->x == 3);
+    CHECK(third.as<copy>() == nullptr);
+    third = copy{.x = 1};
+    CHECK(third.as<exchange>() == nullptr);
+    CHECK(third.as<copy>()->x == 1);
+    second = third;
+    CHECK(second.as<copy>()->x == 1);
+    CHECK(any_rule().as<unknown>() != nullptr);
+    CHECK(c.tensor({8}, sliced(0)).makes({8}).gives(doubles_rows{}) == sliced(0, 14));
+}
+
+TEST_CASE("only rows of the chunk are written in place") {
+    rule_call c;
+    const any_rule zero = any_rule(elementwise{}).in_place();
+    CHECK(zero.writes() == 0);
+    CHECK(zero.in_place(2).writes() == 2);
+    CHECK(c.tensor({8}, sliced(0)).makes({8}).gives(zero) == sliced(0));
+    CHECK(c.tensor({8}).tensor({8}, sliced(0)).makes({8}).refuses(zero) ==
+          "op writes rows of one chunk into a value that all chunks share");
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({8}).refuses(zero.in_place(any_rule::every_operand)).empty());
+}
+
+TEST_CASE("what all chunks share may have sums added to it, one chunk after the other") {
+    rule_call c;
+    CHECK(c.tensor({3}).tensor({3}, addend).makes({3}).gives(any_rule(arithmetic{}).in_place()) == whole);
+    CHECK(c.verdict.chain);
+    const arithmetic minus{.what = arithmetic::op::subtract};
+    CHECK_FALSE(c.tensor({3}).tensor({3}, addend).makes({3}).refuses(any_rule(minus).in_place()).empty());
+}
+
+TEST_CASE("numbers of rows are not moved in place") {
+    rule_call c;
+    const arithmetic plus{.right = rule_number::constant(1)};
+    CHECK(c.tensor({8}, sliced(0, 2)).makes({8}).gives(plus) == sliced(0, 2));
+    CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(plus).in_place()).empty());
+}

@@ -1,0 +1,88 @@
+#include "stretto/transform/chunk_rules/elementwise.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+namespace {
+
+constexpr chunk_state opaque_rows{chunk_kind::opaque, 0, 0, 0, 0};
+
+arithmetic with_constant(arithmetic::op what, std::int64_t n) {
+    return {.what = what, .right = rule_number::constant(n)};
+}
+
+}  // namespace
+
+TEST_CASE("elementwise operations keep rows, aligned at the last dimension") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 3}).gives(elementwise{}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({3}).makes({8, 3}).gives(elementwise{}) == sliced(0));
+    CHECK(c.tensor({8}, sliced(0)).tensor({2, 8}, sliced(1)).makes({2, 8}).gives(elementwise{}) == sliced(1));
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 3}, sliced(1)).makes({8, 3}).refuses(elementwise{}) ==
+          "op its operands have rows of the chunk in different orders");
+}
+
+TEST_CASE("what is whole beside rows of the chunk is wanted in slices") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 3}).makes({8, 3}).wants(elementwise{}) == std::pair(1, 0));
+    CHECK(c.tensor({8, 3}, permuted(0, c.orders.natural(2))).tensor({8, 3}).makes({8, 3}).wants(elementwise{}) ==
+          std::pair(-1, -1));
+}
+
+TEST_CASE("sums pass what is linear in them") {
+    rule_call c;
+    CHECK(c.tensor({3}, addend).makes({3}).gives(elementwise{.linear = true}) == addend);
+    CHECK_FALSE(c.tensor({3}, addend).makes({3}).refuses(elementwise{}).empty());
+    CHECK_FALSE(c.tensor({3}, addend).tensor({3}).makes({3}).refuses(elementwise{.linear = true}).empty());
+    CHECK(c.tensor({3}, addend).tensor({3}, addend).makes({3}).gives(arithmetic{}) == addend);
+    CHECK_FALSE(c.tensor({3}, addend).tensor({3}).makes({3}).refuses(arithmetic{}).empty());
+    CHECK_FALSE(c.tensor({3}, addend).makes({3}).refuses(with_constant(arithmetic::op::add, 1)).empty());
+    CHECK(c.tensor({3}, addend).tensor({3}).makes({3}).gives(arithmetic{arithmetic::op::multiply}) == addend);
+    const arithmetic square{.what = arithmetic::op::multiply, .right = rule_number::of_operand(0)};
+    CHECK_FALSE(c.tensor({3}, addend).makes({3}).refuses(square).empty());
+    CHECK(c.tensor({3}, addend).tensor({3}).makes({3}).gives(arithmetic{arithmetic::op::divide}) == addend);
+    CHECK_FALSE(c.tensor({3}).tensor({3}, addend).makes({3}).refuses(arithmetic{arithmetic::op::divide}).empty());
+}
+
+TEST_CASE("a copy keeps everything, a cast all sums but those whose fractions it drops") {
+    rule_call c;
+    CHECK(c.tensor({8}, sliced(0, 2)).makes({8}).gives(copy{}) == sliced(0, 2));
+    CHECK(c.tensor({8}, addend).makes({8}).gives(copy{}) == addend);
+    CHECK(c.tensor({8}, addend).makes({8}, element_type::bf16).gives(cast{}) == addend);
+    CHECK_FALSE(c.tensor({8}, addend).makes({8}, element_type::i32).refuses(cast{}).empty());
+    CHECK(c.tensor({8}, addend, element_type::i64).makes({8}, element_type::i32).gives(cast{}) == addend);
+}
+
+TEST_CASE("numbers of rows go through arithmetic that moves all of them alike") {
+    rule_call c;
+    const auto rows = [&](const arithmetic& a) {
+        return c.tensor({8}, sliced(0, 2), element_type::i64).makes({8}, element_type::i64).gives(a).positions;
+    };
+    CHECK(rows(with_constant(arithmetic::op::add, 5)) == 2);
+    CHECK(rows(with_constant(arithmetic::op::multiply, 3)) == 6);
+    CHECK(rows(with_constant(arithmetic::op::floor_divide, 2)) == 1);
+    CHECK(rows(with_constant(arithmetic::op::remainder, 2)) == 0);
+    CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(with_constant(arithmetic::op::floor_divide, 3)).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(elementwise{}).empty());
+    CHECK(c.tensor({8}, opaque_rows).makes({8}).refuses(elementwise{}) ==
+          "op an operand has parts that are in no known relation to it");
+}
+
+TEST_CASE("rows may be overwritten by rows in the same order") {
+    rule_call c;
+    CHECK(c.tensor({8}, sliced(0)).tensor({8}, sliced(0)).makes({8}).gives(copy_into{}) == sliced(0));
+    CHECK(c.tensor({8}, addend).tensor({8}, addend).makes({8}).gives(copy_into{}) == addend);
+    CHECK_FALSE(c.tensor({8}, addend).tensor({8}, sliced(0)).makes({8}).refuses(copy_into{}).empty());
+}

@@ -1,0 +1,34 @@
+#include "stretto/transform/chunk_rules/joining.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("tensors are joined along another dimension than the cut one") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 2}, sliced(0)).makes({8, 5}).gives(concat{.dim = 1}) == sliced(0));
+    CHECK_FALSE(c.tensor({8}, sliced(0)).tensor({8}, sliced(0)).makes({16}).refuses(concat{.dim = 0}).empty());
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 2}).makes({8, 5}).wants(concat{.dim = 1}) == std::pair(1, 0));
+    CHECK(c.tensor({8}, addend).tensor({8}, addend).makes({16}).gives(concat{}) == addend);
+    CHECK_FALSE(c.tensor({8}, addend).tensor({8}).makes({16}).refuses(concat{}).empty());
+    CHECK(c.tensor({8}, sliced(0)).tensor({8}, sliced(0)).makes({2, 8}).gives(stack{.dim = 0}) == sliced(1));
+}
+
+TEST_CASE("a component of a tuple is in the state of that component") {
+    rule_call c;
+    CHECK(c.tensor({8}, sliced(0)).beside({3}, addend).makes({3}).gives(component{.which = 1}) == addend);
+    CHECK(c.tensor({8}, sliced(0)).beside({3}, addend).makes({8}).gives(component{.which = 0}) == sliced(0));
+    CHECK_FALSE(c.tensor({8}, sliced(0)).beside({3}).makes({5}).refuses(component{.which = 1}).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({8}).refuses(component{.which = -1}).empty());
+}

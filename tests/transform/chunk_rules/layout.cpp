@@ -1,0 +1,77 @@
+#include "stretto/transform/chunk_rules/layout.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("a reshape merges the cut dimension with inner ones and splits off whole tokens") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({24}).gives(reshape{}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({4, 2, 3}).gives(reshape{}) == sliced(0));
+    CHECK(c.tensor({2, 8}, sliced(1)).makes({2, 4, 2}).gives(reshape{}) == sliced(1));
+    CHECK_FALSE(c.tensor({2, 8}, sliced(1)).makes({16}).refuses(reshape{}).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({2, 4}).refuses(reshape{}).empty());
+}
+
+TEST_CASE("a number of the chunk says how many rows a reshape makes, if it counts them") {
+    rule_call c;
+    chunk_state share = addend;
+    share.positions = 2;
+    const reshape by_number{.x = 0, .sizes = {1, no_operand}};
+    CHECK(c.tensor({24}, sliced(0)).number(share).makes({8, 3}).gives(by_number) == sliced(0));
+    share.positions = 3;
+    CHECK_FALSE(c.tensor({24}, sliced(0)).number(share).makes({8, 3}).refuses(by_number).empty());
+}
+
+TEST_CASE("views follow the cut dimension") {
+    rule_call c;
+    CHECK(c.tensor({1, 8}, sliced(1)).makes({2, 8}).gives(expand{}) == sliced(1));
+    CHECK(c.tensor({8}, sliced(0)).makes({2, 8}).gives(expand{}) == sliced(1));
+    CHECK(c.tensor({2, 8, 3}, sliced(1)).makes({2, 3, 8}).gives(transpose{}) == sliced(2));
+    CHECK(c.tensor({2, 8, 3}, sliced(1)).makes({8, 3, 2}).gives(permute{.dims = {1, 2, 0}}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({3, 8}).gives(reverse_dimensions{}) == sliced(1));
+    CHECK(c.tensor({8, 3, 2}, sliced(0)).makes({2, 3, 8}).gives(reverse_dimensions{}) == sliced(2));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({1, 8, 3}).gives(unsqueeze{.dim = 0}) == sliced(1));
+    CHECK(c.tensor({1, 8, 1}, sliced(1)).makes({8}).gives(squeeze{.dims = {0, -1}}) == sliced(0));
+    CHECK(c.tensor({3, 8}, sliced(1)).makes({8}).gives(chunk_rules::select{.dim = 0, .index = 2}) == sliced(0));
+    CHECK(c.tensor({3, 8}, sliced(1)).makes({8}).gives(unbind{.dim = 0}) == sliced(0));
+    CHECK(c.tensor({8, 6}, sliced(0)).makes({8, 2}).gives(split{.dim = 1}) == sliced(0));
+    CHECK(c.tensor({8, 2}, sliced(0)).makes({8}).gives(regroup_last{}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({2, 8, 6}).gives(repeat{.times = {2, 1, 2}}) == sliced(1));
+}
+
+TEST_CASE("views along the cut dimension are refused") {
+    rule_call c;
+    const std::string along = "op works along the dimension that is chunked";
+    CHECK(c.tensor({8}, sliced(0)).makes({1}).refuses(squeeze{.dims = {0}}) == along);
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({3}).refuses(chunk_rules::select{.dim = 0}) == along);
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({4, 3}).refuses(split{.dim = 0}) == along);
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({16, 3}).refuses(repeat{.times = {2, 1}}) == along);
+}
+
+TEST_CASE("a slice is along another dimension, or of all rows") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 1}).gives(slice{.dim = 1, .last = 1}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 3}).gives(slice{.dim = 0, .last = 8}) == sliced(0));
+    CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({7, 3}).refuses(slice{.dim = 0, .last = 7}).empty());
+    CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({8, 3}).refuses(slice{.dim = 0, .first = slice::unknown}).empty());
+}
+
+TEST_CASE("rows that are reversed twice are in the order that they were in") {
+    rule_call c;
+    const chunk_state once = c.tensor({8}, sliced(0)).makes({8}).gives(flip{.dims = {0}});
+    CHECK(once.what == chunk_kind::permuted);
+    CHECK(c.tensor({8}, once).makes({8}).gives(flip{.dims = {0}}) == sliced(0));
+    CHECK(c.tensor({8, 2}, sliced(0)).makes({8, 2}).gives(flip{.dims = {1}}) == sliced(0));
+}

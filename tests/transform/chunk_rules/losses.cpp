@@ -1,0 +1,40 @@
+#include "stretto/transform/chunk_rules/losses.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("a loss of rows is a sum over chunks, unless a mean divides it by what a chunk has") {
+    rule_call c;
+    CHECK(
+        c.tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).makes({}).makes({}).gives(class_loss{.how = loss_of::sum}) ==
+        addend);
+    CHECK(c.tensor({8, 3}, sliced(0))
+              .tensor({8}, sliced(0))
+              .makes({8})
+              .makes({})
+              .gives(class_loss{.how = loss_of::each_row}) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).makes({}).makes({}).refuses(class_loss{}) ==
+          "op divides by the number of rows of a chunk; a sum could be chunked");
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8}).makes({}).makes({}).wants(class_loss{}) == std::pair(1, 0));
+}
+
+TEST_CASE("the gradient of a loss has its rows") {
+    rule_call c;
+    const class_loss_gradient of_sum{.how = loss_of::sum}, of_rows{.how = loss_of::each_row};
+    CHECK(c.tensor({}).tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).makes({8, 3}).gives(of_sum) == sliced(0));
+    CHECK(c.tensor({}).tensor({8, 3}).tensor({8}, sliced(0)).makes({8, 3}).wants(of_sum) == std::pair(1, 0));
+    CHECK(c.tensor({8}, sliced(0)).tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).makes({8, 3}).gives(of_rows) ==
+          sliced(0));
+}

@@ -1,0 +1,27 @@
+#include "stretto/transform/chunk_rules/norms.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("rows are normalised by themselves, gradients of scales are sums over chunks") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({3}).makes({8, 3}).makes({8, 1}).gives(normalization{}) == sliced(0));
+    CHECK(c.results[1] == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 3}, sliced(0)).makes({8, 3}).makes({3}).gives(normalization{}) ==
+          sliced(0));
+    CHECK(c.results[1] == addend);
+    CHECK_FALSE(c.tensor({8, 3}, sliced(1)).makes({8, 3}).refuses(normalization{}).empty());
+    CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({8, 3}).refuses(normalization{.dims = 2}).empty());
+}

@@ -1,0 +1,34 @@
+#include "stretto/transform/chunk_rules/parts.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("a slice is written along another dimension, or over all rows") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).tensor({8, 1}, sliced(0)).makes({8, 3}).gives(put_slice{.dim = 1}) == sliced(0));
+    CHECK(c.tensor({8, 3}).tensor({8, 1}, sliced(0)).makes({8, 3}).wants(put_slice{.dim = 1}) == std::pair(0, 0));
+    CHECK_FALSE(
+        c.tensor({8, 3}, sliced(0)).tensor({4, 3}, sliced(0)).makes({8, 3}).refuses(put_slice{.dim = 0}).empty());
+    CHECK(c.tensor({3}, addend).tensor({1}, addend).makes({3}).gives(put_slice{}) == addend);
+}
+
+TEST_CASE("the gradient of a slice is cut where the gradient is") {
+    rule_call c;
+    CHECK(c.tensor({8, 1}, sliced(0)).makes({8, 3}).gives(slice_gradient{.dim = 1}) == sliced(0));
+    CHECK(c.tensor({8}, sliced(0)).makes({3, 8}).gives(slice_gradient{.dim = 0, .of_select = true}) == sliced(1));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 3}).gives(slice_gradient{.dim = 0}) == sliced(0));
+    CHECK_FALSE(c.tensor({4, 3}, sliced(0)).makes({8, 3}).refuses(slice_gradient{.dim = 0}).empty());
+    CHECK(c.tensor({1}, addend).makes({3}).gives(slice_gradient{}) == addend);
+}

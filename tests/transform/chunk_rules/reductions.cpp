@@ -1,0 +1,52 @@
+#include "stretto/transform/chunk_rules/reductions.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <utility>
+
+#include "support/rule_call.hpp"
+
+using namespace stretto;
+using namespace stretto::chunk_rules;
+using support::addend;
+using support::permuted;
+using support::rule_call;
+using support::sliced;
+using support::whole;
+
+TEST_CASE("a sum over rows is a sum over chunks; a mean and an extreme of rows are refused") {
+    rule_call c;
+    const reduction rows{.dims = {0}};
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({3}).gives(rows) == addend);
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({}).gives(reduction{}) == addend);
+    CHECK_FALSE(
+        c.tensor({8, 3}, sliced(0)).makes({3}).refuses(reduction{.how = reduction::by::mean, .dims = {0}}).empty());
+    CHECK_FALSE(
+        c.tensor({8, 3}, sliced(0)).makes({3}).refuses(reduction{.how = reduction::by::other, .dims = {0}}).empty());
+}
+
+TEST_CASE("along other dimensions rows are reduced by themselves") {
+    rule_call c;
+    const reduction of_first{.how = reduction::by::other, .dims = {0}};
+    CHECK(c.tensor({3, 8}, sliced(1)).makes({8}).gives(of_first) == sliced(0));
+    CHECK(c.tensor({3, 8}, sliced(1))
+              .makes({1, 8})
+              .gives(reduction{.how = reduction::by::mean, .dims = {-2}, .keeps_dims = true}) == sliced(1));
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({}).refuses(reduction{.dims = {1}}).empty());
+}
+
+TEST_CASE("what works along one dimension leaves the others to themselves") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 3}).gives(along_dimension{.dim = -1}) == sliced(0));
+    CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({8, 3}).refuses(along_dimension{.dim = 0}).empty());
+    CHECK(c.tensor({3}, addend).tensor({3}).makes({3}).gives(along_dimension{.linear = true}) == addend);
+    CHECK(c.tensor({3}, addend).makes({3}).gives(running_sum{.dim = 0}) == addend);
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({8}).refuses(running_sum{.dim = 0}).empty());
+}
+
+TEST_CASE("histograms of rows add up if their bins are fixed") {
+    rule_call c;
+    CHECK(c.tensor({8}, sliced(0)).makes({4}).gives(histogram{}) == addend);
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({4}).refuses(histogram{.fixed_bins = false}).empty());
+}
