@@ -26,7 +26,9 @@ tensor_argument real(double x) { return {form::real, 0, x, {}, {}}; }
 tensor_argument list(const std::vector<tensor_argument>& items) { return {form::list, 0, 0, {}, items}; }
 
 chunk_rules::any_rule rule(std::string_view name, std::vector<tensor_argument> positional) {
-    const aten_case::call c{name, std::move(positional), {}, {}};
+    aten_case::call c;
+    c.name = name;
+    c.positional = std::move(positional);
     return dialect(aten_case::call_tensors{&c, c.positional, c.named}).rule(c.vertex());
 }
 

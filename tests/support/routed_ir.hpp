@@ -137,7 +137,7 @@ struct routed_model {
     }
 };
 
-/// [chunk-dialect]
+// [chunk-dialect]
 struct routed_dialect {
     stretto::chunk_rules::any_rule rule(routed_op* o) const {
         using namespace stretto::chunk_rules;
@@ -189,7 +189,7 @@ struct routed_dialect {
         return {&x->type, x->is_number ? std::size_t{0} : std::size_t{1}};
     }
 };
-/// [/chunk-dialect]
+// [/chunk-dialect]
 
 /// The operations on host values, on one rank: what is sent away is received.
 struct routed_evaluate {

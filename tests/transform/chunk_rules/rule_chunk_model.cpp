@@ -32,8 +32,10 @@ TEST_CASE("an IR with operators of its own is chunked by saying which kind of ru
     routed_layer layer;
     const routed_view view{&layer.p};
     REQUIRE(check_graph(view));
-    row_orders orders;
-    const routed_chunks model(view, routed_dialect{}, orders);
+    // [rule-chunk-model]
+    stretto::row_orders orders;  // outlives the model, and every reason that it gives
+    const stretto::rule_chunk_model model(view, routed_dialect{}, orders);
+    // [/rule-chunk-model]
     const std::vector<chunk_region<routed_op*>> regions = {{layer.inner(), {3, 5}}};
     const std::vector<token_dimension<routed_value*>> tokens = {{layer.x, 0}, {layer.keys, 0}};
     const auto plan = plan_chunks(view, routed_model{}, model, std::span<const chunk_region<routed_op*>>(regions),
