@@ -1,4 +1,4 @@
-// Symbolic extents as frameworks spell them: "8*((u3 + u4 + 71)//8)".
+// Symbolic extents as frameworks write them: "8*((u3 + u4 + 71)//8)".
 #ifndef STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
 #define STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
 
@@ -15,10 +15,11 @@
 
 namespace stretto {
 
-/// What the symbols of extents stand for.
+/// The values of the symbols in extents.
 using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 
-/// Operators on whole numbers as Python has them; nothing where there is no such number, or it needs more than 63 bits.
+/// The result of an operator on integers, as Python defines it; nothing if there is no such integer, or if it needs
+/// more than 63 bits.
 [[nodiscard]] inline std::optional<std::int64_t> whole_number_of(std::string_view operation, std::int64_t a,
                                                                  std::int64_t b) {
     std::int64_t n = 0;
@@ -36,11 +37,13 @@ using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
     return std::nullopt;
 }
 
-/// Sums, products, quotients, remainders and powers of whole numbers and symbols; Min, Max, Mod, FloorDiv. A symbol is a
-/// word of letters, digits and underscores that does not begin with a digit and has no parenthesis behind it.
+/// Expressions of sums, products, quotients, remainders and powers of integers and symbols, and of Min, Max, Mod and
+/// FloorDiv. A symbol is a word of letters, digits and underscores that does not begin with a digit and is not followed
+/// by a parenthesis.
 class extent_expression {
 public:
-    /// Nothing if it mentions a symbol that has no value, or is spelt otherwise. O(length).
+    /// The value of an expression; nothing if it has a symbol without a value, or if it is no such expression.
+    /// O(length).
     [[nodiscard]] static std::optional<std::int64_t> value(std::string_view text, const symbol_values& symbols) {
         extent_expression e(text, symbols);
         const std::optional<std::int64_t> n = e.sum(0);
@@ -48,7 +51,7 @@ public:
         return e.rest_.empty() ? n : std::nullopt;
     }
 
-    /// Calls `f(word)` for every symbol, in order.
+    /// Calls `f(word)` for every symbol, in the order of the text.
     template <class F>
     static void for_each_symbol(std::string_view text, F f) {
         for (std::size_t i = 0; i < text.size();) {
@@ -60,15 +63,15 @@ public:
             i = end == i ? i + 1 : end;
         }
     }
-    /// Whether it is no plain number.
+    /// Whether the text has symbols, and so is not a plain number.
     [[nodiscard]] static bool has_symbols(std::string_view text) {
         bool found = false;
         for_each_symbol(text, [&](std::string_view) { found = true; });
         return found;
     }
 
-    /// The text with what `f(word)` gives in the places of those symbols for which it gives something, as std::optional of a
-    /// text: "u0*(u1//2)" -> "4*(u1//2)". O(length).
+    /// The text with some symbols replaced. `f(word)` returns the replacement as a std::optional text, or nothing to
+    /// keep the symbol: "u0*(u1//2)" -> "4*(u1//2)". O(length).
     template <class F>
     [[nodiscard]] static std::string substituted(std::string_view text, F f) {
         std::string now;
@@ -81,7 +84,7 @@ public:
         });
         return now.append(copied, text.data() + text.size());
     }
-    /// The text with the values of those symbols that have one.
+    /// The text in which symbols are replaced by their values, if they have one.
     [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
         return substituted(text, [&](std::string_view symbol) -> std::optional<std::string> {
             const auto at = symbols.find(symbol);
@@ -90,12 +93,13 @@ public:
         });
     }
 
+    /// Whether `symbol` occurs in the text.
     [[nodiscard]] static bool mentions(std::string_view text, std::string_view symbol) {
         bool found = false;
         for_each_symbol(text, [&](std::string_view word) { found = found || word == symbol; });
         return found;
     }
-    /// How many times the symbol an extent is, where that can be read off: 512 of "512*u0" or "8*u0*64", 1 of "u0".
+    /// How many times the symbol an extent is, if that can be read off: 512 for "512*u0" or "8*u0*64", 1 for "u0".
     [[nodiscard]] static std::optional<std::int64_t> multiple(std::string_view text, std::string_view symbol) {
         const std::size_t at = text.find(symbol), end = at + symbol.size();
         if (at == std::string_view::npos || text.find_first_not_of("0123456789* ", end) != std::string_view::npos ||
@@ -114,7 +118,7 @@ private:
     }
 
     using number = std::optional<std::int64_t>;
-    static constexpr int deepest = 100;  // parentheses; nobody writes more, and the stack is not ours
+    static constexpr int deepest = 100;  // levels of parentheses: nobody writes more, and the stack is the caller's
 
     extent_expression(std::string_view text, const symbol_values& symbols) : rest_(text), symbols_(symbols) {}
 

@@ -1,4 +1,4 @@
-// Regions of a step by the modules of its model: "layers.*.moe", forward, backward, or both.
+// The regions of a step by the modules of its model: "layers.*.moe", forward, backward, or both.
 #ifndef STRETTO_TRANSFORM_MODULE_REGIONS_HPP
 #define STRETTO_TRANSFORM_MODULE_REGIONS_HPP
 
@@ -18,7 +18,7 @@
 
 namespace stretto {
 
-/// The operations of one module, its submodules among them, in one direction.
+/// The operations of one module, those of its submodules included, in one direction.
 template <handle V>
 struct module_region {
     std::string module;
@@ -26,11 +26,11 @@ struct module_region {
     std::vector<V> vertices;  ///< in program order
 };
 
-/// A region for each module that the pattern names and each direction that it has operations of: "layers.3", or
-/// "layers.*", where * stands for one component. However often a module runs, and whatever it contains, it is one
-/// region. The result is in program order of the first operations of modules, but backward stands behind the forward of
-/// its module. `direction`: forward or backward alone. Operations of unknown direction are in no region.
-/// O(V), and each path is matched once and compared with the modules that are named.
+/// The regions that a pattern names: one for each module and each direction in which it has operations. The pattern is
+/// "layers.3", or "layers.*", where * stands for one component. However often a module runs, and whatever it contains,
+/// it is one region. Regions come in the order of the first operations of their modules, but backward comes right after
+/// the forward of its module. `direction` may choose forward or backward alone. Operations of unknown direction are in
+/// no region. It takes O(V) time; each path is matched once, and compared with the modules that are named.
 template <class G>
 [[nodiscard]] std::vector<module_region<vertex_t<G>>> module_regions(const step_modules<G>& modules,
                                                                      std::string_view pattern,
@@ -38,7 +38,7 @@ template <class G>
     using region = module_region<vertex_t<G>>;
     std::vector<region> found;
     constexpr std::size_t none = SIZE_MAX;
-    std::vector<std::size_t> pair_of(modules.paths().size(), none);  // by path: the region of forward, backward behind
+    std::vector<std::size_t> pair_of(modules.paths().size(), none);  // its forward region; backward follows it
     for (std::size_t p = 1; p < modules.paths().size(); ++p) {
         const std::string_view root = matched_module(modules.paths()[p], pattern);
         if (root.empty()) continue;
@@ -63,17 +63,17 @@ template <class G>
     return kept;
 }
 
-/// In which chunks the operations that a pattern names are to run.
+/// The chunks in which the operations that a pattern names are to run.
 struct module_chunks {
     std::string pattern;  ///< empty: all operations, with a module or without
     pass_direction direction = pass_direction::both;
-    std::vector<std::int64_t> sizes;  ///< rows per chunk; a single one: whole
+    std::vector<std::int64_t> sizes;  ///< rows per chunk; a single entry means whole
 };
 
-/// Regions for plan_chunks. Where several settings name an operation the last one counts, and operations with equal
-/// sizes are one region, so that backward reads the parts that forward has left, and a layer those of the layer before.
-/// What runs whole is in no region. Fails with the position of the first setting that names no operation.
-/// O(settings times paths, and settings times V).
+/// The regions for plan_chunks that some settings describe. If several settings name an operation, the last one counts.
+/// Operations with equal sizes are one region, so that backward reads the parts that forward has left, and a layer
+/// reads those of the layer before. What runs whole is in no region. The error is the position of the first setting
+/// that names no operation. O(settings * (paths + V)).
 template <class G>
 [[nodiscard]] expected<std::vector<chunk_region<vertex_t<G>>>, std::size_t> regions_in_chunks(
     const step_modules<G>& modules, std::span<const module_chunks> settings) {

@@ -1,5 +1,5 @@
-// The module and the direction of every vertex of a step: what a module model says, and what follows for the vertices
-// of which it says nothing.
+// The module and the direction of every vertex of a step: what a module model says, and what follows from it for the
+// vertices about which it says nothing.
 #ifndef STRETTO_TRANSFORM_STEP_MODULES_HPP
 #define STRETTO_TRANSFORM_STEP_MODULES_HPP
 
@@ -21,8 +21,8 @@
 
 namespace stretto {
 
-/// What a module path and a pattern for its beginning have in common: "layers.3" of "layers.3.moe.router" and
-/// "layers.*", where * is one component; empty if the path begins otherwise. An empty component matches nothing.
+/// What a module path and a pattern for its beginning have in common: for "layers.3.moe.router" and "layers.*", where *
+/// is one component, it is "layers.3". It is empty if the path begins otherwise. An empty component matches nothing.
 /// The result is a part of `path`. O(length).
 [[nodiscard]] constexpr std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
     std::size_t i = 0, j = 0;
@@ -38,8 +38,8 @@ namespace stretto {
     }
 }
 
-/// The smallest module that both lie in: "layers.3" of "layers.3.ffn" and "layers.3.moe"; empty if there is none.
-/// The result is a part of `a`. O(length).
+/// The smallest module that contains both: "layers.3" for "layers.3.ffn" and "layers.3.moe". It is empty if there is
+/// none. The result is a part of `a`. O(length).
 [[nodiscard]] constexpr std::string_view common_module(std::string_view a, std::string_view b) noexcept {
     std::size_t boundary = 0;
     for (std::size_t same = 0;; ++same) {
@@ -49,20 +49,21 @@ namespace stretto {
     }
 }
 
-/// Module and direction of every vertex. Frameworks say neither of operations that they insert themselves, such as
-/// additions of gradients. A vertex without a path lies in the smallest module in which all vertices lie whose values
-/// it reads, inputs of the step aside; a vertex without a direction has theirs, if they agree. Inputs and the output of
-/// the step belong to no module. An answer holds until the graph changes.
+/// The module and the direction of every vertex. Frameworks state neither for operations that they insert themselves,
+/// such as additions of gradients. A vertex without a path gets the smallest module that contains all vertices whose
+/// values it reads, inputs of the step aside; a vertex without a direction gets theirs if they agree. Inputs and
+/// outputs of the step belong to no module. An answer holds until the graph changes. It is itself a module_model of the
+/// same graph.
 ///
-/// Time of construction: O(V + uses) steps of O(length of a path), and O(log(number of paths)) comparisons of paths
-/// for each vertex. Space: 5 bytes for every index, and each path once. It is a module_model of the same graph itself.
+/// Construction takes O(V + uses) steps of O(length of a path) each, and O(log(number of paths)) comparisons of paths
+/// for each vertex. The space is 5 bytes for every index, and each path once.
 template <dataflow_graph G>
     requires vertex_list_graph<G> && indexed_graph<G>
 class step_modules {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// Precondition: the program order of `g` has every vertex behind the producers of its operands.
+    /// Precondition: in the program order of `g`, every vertex comes after the producers of its operands.
     template <op_model<G> Ops, module_model<G> Model>
     step_modules(G g, const Ops& ops, const Model& model)
         : graph_(g), module_(g, nowhere), direction_(g, pass_direction::both), paths_{std::string()} {
@@ -78,7 +79,7 @@ public:
                 around = around ? common_module(*around, path(u)) : path(u);
                 way = !way || *way == direction_[u] ? direction_[u] : pass_direction::both;
             }
-            decltype(auto) said = model.path(v);  // may own its text
+            decltype(auto) said = model.path(v);  // this may own its text
             const std::string_view own = said;
             const std::string_view module = own.empty() ? around.value_or(std::string_view()) : own;
             auto at = known.find(module);
@@ -94,13 +95,13 @@ public:
 
     [[nodiscard]] G graph() const { return graph_; }
 
-    /// Whether v is an operation of the step, as opposed to its inputs and its output.
+    /// Whether v is an operation of the step, and not one of its inputs or outputs.
     [[nodiscard]] bool is_operation(vertex_type v) const { return module_[v] != nowhere; }
-    /// The module of v, such as "layers.3.moe"; empty if nothing is known of it, and for inputs and outputs.
+    /// The module of v, such as "layers.3.moe"; empty if nothing is known about it, and for inputs and outputs.
     [[nodiscard]] std::string_view path(vertex_type v) const { return paths_[path_number(v)]; }
     [[nodiscard]] pass_direction direction(vertex_type v) const { return direction_[v]; }
 
-    /// The paths that occur, numbered in program order of their first vertices; number 0 is the empty path.
+    /// The paths that occur, numbered in the program order of their first vertices; number 0 is the empty path.
     [[nodiscard]] std::span<const std::string> paths() const noexcept { return paths_; }
     [[nodiscard]] std::uint32_t path_number(vertex_type v) const { return is_operation(v) ? module_[v] : 0; }
 

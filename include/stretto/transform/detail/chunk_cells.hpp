@@ -17,7 +17,8 @@ namespace stretto::detail {
 /// A cell holds a value. Each value that a chunked operation reads or makes has a cell for what stands for it outside
 /// its region, and in each region where it has parts, one cell per part, one after the other. Applying the plan is then
 /// a walk over arrays: parts are written to their cells when they are made, and are read from there. It takes
-/// O(operations of the plan + their operands + the results of what produces those).
+/// O(operations of the plan + their operands + the results of what produces those), plus a search among the results of
+/// its producer for each value.
 template <dataflow_graph G>
     requires indexed_graph<G>
 class chunk_cells {

@@ -1,5 +1,5 @@
-// Follows a chunked program from its first operation to its last, knowing of every value what it is of the program
-// before: a value, one part of it, some parts that a join has put together so far, or memory for its slices.
+// Follows a chunked program from its first operation to its last, and knows of every value what it is in terms of the
+// program before: a value, one part of it, some parts that a join has put together so far, or memory for its slices.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 
@@ -14,6 +14,7 @@
 
 namespace stretto::detail {
 
+/// The replay. Feed it every operation of the program after with meet(), in program order, and then call finish().
 template <class G, class H>
 class verify_replay {
 public:
@@ -53,13 +54,13 @@ public:
     }
 
 private:
-    /// Of a value after: parts [first, last) of a value before, or the value itself.
+    /// What a value of the program after means: parts [first, last) of a value before, or the value itself.
     struct meaning {
         std::uint32_t value = verify_none;
         std::uint32_t region = 0;
-        std::uint32_t first = 0, last = 0;  // empty: of no use but to other splits
+        std::uint32_t first = 0, last = 0;  // if empty, it is of use only to other splits
         bool whole = false;
-        std::uint32_t slices_of = verify_none;  // the join whose memory it is; then the place of parts [first, last)
+        std::uint32_t slices_of = verify_none;  // the join whose memory it is: the place for parts [first, last)
     };
 
     void report(applied_rule rule, W w, V other) { found_.push_back({rule, w, other}); }
@@ -85,12 +86,14 @@ private:
         for ([[maybe_unused]] value_t<H> y : after_.results(w)) ++results;
         return results;
     }
+    /// Writes down what the results of an operation mean.
     template <class MeaningOfResult>
     void give(W w, MeaningOfResult meaning_of_result) {
         const std::uint32_t first = numbers_.add(w);
         for (std::uint32_t x = first; x < numbers_.size(); ++x) meanings_.push_back(meaning_of_result(x - first));
     }
 
+    /// A kept operation or a clone must come next, and must read what the original reads.
     void meet_copy(W w, const origin& from) {
         const std::uint32_t v = find_vertex(from.vertex);
         const bool clone = from.what == origin::kind::clone;
@@ -101,7 +104,7 @@ private:
             return lose(w, applied_rule::clone_unplanned, from.vertex);
         if (v != next_ || from.chunk != (clone ? chunk_ : 0)) {
             report(applied_rule::out_of_step, w, next_ < f_.size() ? f_.vertices[next_] : from.vertex);
-            next_ = v;  // to go on with
+            next_ = v;  // this lets the replay go on
             chunk_ = clone ? from.chunk : 0;
         }
         check_operands(w, v, clone, from.chunk);
@@ -139,7 +142,8 @@ private:
     [[nodiscard]] bool is_in_parts(std::uint32_t region, std::uint32_t x) const {
         return s_.chunked_in(region, f_.producer[x]) || s_.split_of(region, x) != verify_none;
     }
-    /// Its own, unless all chunks read one: what ran once, or what the last one of a chain has left.
+    /// The part that a chunk reads: its own, unless all chunks read the same one, which is what ran once, or what the
+    /// last clone of a chain has left.
     [[nodiscard]] std::uint32_t part_read(std::uint32_t region, std::uint32_t x, std::uint32_t chunk) const {
         const std::uint32_t v = f_.producer[x];
         if (!s_.chunked_in(region, v)) return chunk;
@@ -152,7 +156,8 @@ private:
             report(applied_rule::reads_other_chunk, w, producer(x));
     }
 
-    /// The value itself, all parts recombined, one part where all are the same, or what is left behind a chain.
+    /// Whether it stands for the whole value: it is the value itself, all parts recombined, one part where all are the
+    /// same, or what a chain has left.
     [[nodiscard]] bool stands_for_all(const meaning& m) const {
         if (m.whole) return true;
         if (m.slices_of != verify_none)
@@ -165,6 +170,7 @@ private:
                (j.how == recombination::first || clones == 1);
     }
 
+    /// A split must read the whole value, or what another split for the same region has made of it.
     void meet_split(W w, const origin& from) {
         const std::uint32_t x = split_value(from);
         const bool all = from.chunk == origin::all_parts;
@@ -185,7 +191,7 @@ private:
         });
     }
 
-    /// The value that a split is of. Asked in the order of the plan, each answer takes one step.
+    /// The value that a split is of. If splits are asked for in the order of the plan, each answer takes one step.
     [[nodiscard]] std::uint32_t split_value(const origin& from) {
         for (std::size_t k = 0; k < splits_.size(); ++k) {
             const auto& split = s_.plan().splits[at_split_];
@@ -195,7 +201,7 @@ private:
         return verify_none;
     }
 
-    /// What it reads must be parts that follow each other; its result is all of them.
+    /// A join must read parts that follow each other; its result is all of them.
     void meet_join(W w, const origin& from) {
         meaning made;
         bool in_order = true;
@@ -221,7 +227,7 @@ private:
         give(w, [&](std::uint32_t) { return made; });
     }
 
-    /// Its result is memory, in which nothing is yet.
+    /// The result is memory in which there is nothing yet.
     void meet_empty(W w, const origin& from) {
         const std::uint32_t join = slices_.find(from.value);
         if (join == verify_none) return lose(w, applied_rule::join_unplanned, V{});
@@ -234,8 +240,8 @@ private:
         });
     }
 
-    /// It reads memory, or a place in it, and in whatever order the part that it writes there; without a part it finds
-    /// the place. Its result is what it has read, or the place.
+    /// Writing a slice reads memory, or a place in it, and, in either order, the part that is written there; without a
+    /// part it only finds the place. The result is what it has read, or the place.
     void meet_slice(W w, const origin& from) {
         meaning place, part;
         for (value_t<H> y : after_.operands(w)) {
@@ -262,14 +268,14 @@ private:
         give(w, [&](std::uint32_t) { return place; });
     }
 
-    /// A vertex that stands for nothing.
+    /// Reports a fault; the results of the operation then stand for nothing.
     void lose(W w, applied_rule rule, V other) {
         report(rule, w, other);
         give(w, [](std::uint32_t) { return meaning{}; });
     }
 
     [[nodiscard]] std::uint32_t find_vertex(const V& v) const {
-        if (next_ < f_.size() && f_.vertices[next_] == v) return next_;  // so that a right program costs nothing
+        if (next_ < f_.size() && f_.vertices[next_] == v) return next_;  // in a right program this is always the one
         for (std::uint32_t u = 0; u < f_.size(); ++u)
             if (f_.vertices[u] == v) return u;
         return verify_none;
@@ -280,11 +286,11 @@ private:
     const H& after_;
     std::vector<applied_violation<W, V>>& found_;
     written_slices<G> slices_;
-    std::vector<std::uint32_t> splits_;  // split -> value
-    value_numbering<H> numbers_;         // of what has been met
+    std::vector<std::uint32_t> splits_;  // by split: its value
+    value_numbering<H> numbers_;         // of the values that have been met
     std::vector<meaning> meanings_;
-    std::uint32_t next_ = 0, chunk_ = 0;  // the copy to come
-    std::size_t at_split_ = 0;            // the split met last
+    std::uint32_t next_ = 0, chunk_ = 0;  // the copy that must come next
+    std::size_t at_split_ = 0;            // the split that was met last
 };
 
 }  // namespace stretto::detail
