@@ -19,7 +19,7 @@
 
 namespace stretto::aten {
 
-/// The reduction that PyTorch calls so; `unknown` for a name like "band" or "premul_sum".
+/// The reduction that PyTorch calls by this name; `unknown` for names such as "band" or "premul_sum".
 [[nodiscard]] constexpr reduction_kind reduction_of(std::string_view name) noexcept {
     if (name == "sum") return reduction_kind::sum;
     if (name == "avg") return reduction_kind::average;
@@ -29,7 +29,7 @@ namespace stretto::aten {
     return reduction_kind::unknown;
 }
 
-/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that launches none.
+/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that does not launch any.
 [[nodiscard]] constexpr collective_kind collective_of_operator(std::string_view operation) noexcept {
     constexpr std::string_view home = "_c10d_functional.";
     if (!operation.starts_with(home)) return collective_kind::other;
@@ -50,19 +50,19 @@ namespace stretto::aten {
     return collective_kind::other;
 }
 
-/// The calls of all starts of a program, decoded once. Owns the split sizes that they refer to.
+/// The calls of all starts of a program, decoded once. It owns the split sizes to which the calls refer.
 class collective_calls {
 public:
-    /// Names a start for `collective_call::logical_id`, and says which chunk it is.
+    /// The identity of a start: `logical_id` and `chunk` of its collective_call.
     struct identity {
         std::uint64_t logical_id = 0;
         std::uint32_t chunk = 0;
     };
 
-    /// Reads every start of `view`. `identify(v)` gives the identity of the start v. The kind is that of the op model,
-    /// or of the operator's name where the model says `other`. Split sizes are integers, operands (measured when the
-    /// step runs) or text (symbolic, without a number); an argument that is left out, or no list, means equal shares.
-    /// O(V + arguments of starts) time and space.
+    /// Reads every start of `view`. `identify(v)` returns the identity of the start v. The kind is that of the op
+    /// model, or follows from the name of the operator where the model says `other`. Split sizes are integers, operands
+    /// (measured while the step runs), or texts (symbolic, without a number). If the argument is left out or is no
+    /// list, the shares are equal. O(V + arguments of starts) time and space.
     template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Identify>
         requires indexed_graph<G> && vertex_list_graph<G>
     [[nodiscard]] static collective_calls read(G view, const O& ops, const T& tensors, Identify identify) {
@@ -98,7 +98,7 @@ public:
         return all;
     }
 
-    /// The call of the start of that index. Requires that the program has a start there. O(1).
+    /// The call of the start with that index. Requires that the vertex there is a start. O(1).
     [[nodiscard]] collective_call at(std::size_t index) const {
         STRETTO_ASSERT(index < row_of_.size() && row_of_[index] != none, "only a start makes a call");
         const row& r = rows_[row_of_[index]];
@@ -112,7 +112,7 @@ public:
                 .chunk = r.chunk};
     }
 
-    /// Number of starts.
+    /// The number of starts.
     [[nodiscard]] std::size_t size() const noexcept { return rows_.size(); }
 
 private:

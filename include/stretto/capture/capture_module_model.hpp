@@ -1,5 +1,4 @@
-// Which module of the model the nodes of a captured step belong to, as its fields `fqn` and `direction` say. Needs
-// simdjson.
+// The modules to which the nodes of a captured step belong, from their fields `fqn` and `direction`. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_MODULE_MODEL_HPP
 #define STRETTO_CAPTURE_CAPTURE_MODULE_MODEL_HPP
 
@@ -16,11 +15,12 @@
 
 namespace stretto {
 
-/// Paths and directions of the nodes of a capture, which must outlive the model. O(length of the field) each.
+/// Paths and directions of the nodes of a capture, which must outlive the model. Each call takes O(length of the
+/// field).
 struct capture_module_model {
     const capture* step;
 
-    /// The field `fqn`; empty if the node has none, or if it is no text.
+    /// The field `fqn`; empty if the node has none, or if it is not a text.
     [[nodiscard]] std::string path(std::uint32_t v) const { return text(v, "fqn"); }
     [[nodiscard]] pass_direction direction(std::uint32_t v) const {
         const std::string said = text(v, "direction");
@@ -30,7 +30,7 @@ struct capture_module_model {
     }
 
 private:
-    /// A text without escapes is what stands between its quotes; others are rare, and decoded.
+    /// A text without escapes is copied from between its quotes; one with escapes is rare, and is decoded.
     [[nodiscard]] std::string text(std::uint32_t v, std::string_view key) const {
         const std::optional<std::string_view> found = step->field(v, key);
         if (!found) return {};
@@ -42,7 +42,7 @@ private:
 
 static_assert(module_model<capture_module_model, capture_view>);
 
-/// The modules of a captured step, which must outlive them; those that `fqn` leaves out are inferred.
+/// The modules of a captured step, which must outlive them. Where `fqn` or `direction` says nothing, they are inferred.
 using capture_modules = step_modules<capture_view>;
 
 [[nodiscard]] inline capture_modules modules_of(const capture& step) {

@@ -1,5 +1,5 @@
-// Gives the symbolic extents of a captured step their values. Until then they survive every transform; afterwards the
-// step is one for these values alone. Needs simdjson.
+// Gives the symbolic extents of a captured step their values. Until then, symbols survive every transform; afterwards,
+// the step is one for these values alone. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 #define STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 
@@ -120,8 +120,8 @@ private:
         return {};
     }
 
-    /// What is spelt in a way that this library does not know has the extent that was recorded, for the recorded
-    /// values.
+    /// The value of an extent. If it is spelt in a way that this library does not know, it is the recorded extent as
+    /// long as its symbols have their recorded values, and nothing otherwise.
     [[nodiscard]] std::optional<std::int64_t> value_of(std::string_view extent, std::int64_t as_recorded) const {
         if (const auto value = extent_expression::value(extent, all_)) return value;
         bool changed = false;
@@ -132,7 +132,7 @@ private:
         return changed ? std::nullopt : std::optional(as_recorded);
     }
 
-    /// Numbers whose readers all read constants now, and guards that hold.
+    /// The numbers whose readers all read constants now, and the guards that hold.
     std::vector<char> unneeded() const {
         std::vector<char> gone(step_.size(), false);
         for (node_id v = static_cast<node_id>(step_.size()); v-- > 0;) {
@@ -170,7 +170,8 @@ private:
             n.payload.count = grown(n.payload.count, nodes_[n.inputs[0]]);
         n.duration = duration(v, n.payload);
 
-        // The output names results: it reads them whatever they are. Others read what is not known.
+        // The output names the results, and reads them whether or not they are known. Others read only what is not
+        // known.
         std::vector<std::string> spelt(n.inputs.size());
         std::vector<node_id> inputs;
         bool renamed = false;
@@ -213,8 +214,8 @@ private:
         return n;
     }
 
-    /// Of a collective with another payload, what the table says for that one; of a kernel, its launch, and the rest as
-    /// those of its operands and results have grown that are not as large as before.
+    /// How long a node takes. A collective with another payload takes what the table says for that payload. A kernel
+    /// takes its launch, plus the rest scaled as those of its operands and results have grown that changed their size.
     [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
         const nanoseconds recorded = step_.duration(v);
         if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
@@ -235,8 +236,9 @@ private:
         return {launch + (before == after || before == 0 ? work : scaled(work, before, after) + 1)};  // rounded up
     }
 
-    /// Bytes that go with the tensors of a node, now that some of those have changed: of these alone if it is no more,
-    /// of all if there is room for all, and otherwise of these and some of the others.
+    /// Scales an amount of bytes when some tensors of the node have changed. The amount is taken to consist of these
+    /// tensors alone if it is no larger than they were, of all tensors if it is larger than all, and otherwise of these
+    /// and some of the others.
     static std::int64_t grown(std::int64_t amount, const node& n) {
         if (n.before == n.after) return amount;
         if (amount <= n.before) return scaled(amount, n.before, n.after);
@@ -263,18 +265,18 @@ private:
 
 }  // namespace detail
 
-/// The step with these values in place of their symbols: in the shapes of what nodes produce, as numbers where nodes
-/// read sizes or what is computed from them, and in what nodes bind. An extent that mentions other symbols keeps those.
-/// Shapes, bytes and payloads follow where a value is not the recorded one, and so do durations: of a collective as the
-/// table of the step says, of a kernel in proportion to those of its tensors that change. Sizes, arithmetic and
-/// comparisons that nobody reads any more vanish, and so do guards that hold; a guard that is not decided stays. What a
-/// program measures at run time (a value that a node binds) is believed to be what is given here.
+/// The step with `values` in place of their symbols: in the shapes of results, as numbers where nodes read sizes or
+/// what is computed from them, and in what nodes bind. An extent that mentions other symbols keeps those. Where a value
+/// is not the recorded one, shapes, bytes, payloads and durations follow: durations of collectives by the cost table of
+/// the step, those of kernels in proportion to the sizes of their tensors that change. Sizes, arithmetic and
+/// comparisons that nothing reads any more are removed, and so are guards that hold; a guard that is undecided stays.
+/// If a program measures a value at run time (a node binds it), the value given here is believed.
 ///
-/// `concretise_capture(step, tensors, step.symbols())` leaves no symbol at all. The format has no nested graphs; what a
-/// dictionary among the arguments refers to is replaced as well.
+/// `concretise_capture(step, tensors, step.symbols())` leaves no symbol at all. Dictionaries among the arguments are
+/// rewritten too; the format has no nested graphs.
 ///
-/// Fails, and names the node, on a guard that the values make false, an extent that they make no extent, a symbol that
-/// the step does not have. O(length of the text).
+/// Fails, and names the node, if the values make a guard false or an extent negative or impossible to compute; fails if
+/// a symbol is not one of the step, or its value is negative. O(length of the text).
 [[nodiscard]] inline expected<capture, diagnostic> concretise_capture(const capture& step,
                                                                       const capture_tensors& tensors,
                                                                       std::span<const capture_symbol> values) {

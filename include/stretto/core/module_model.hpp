@@ -1,5 +1,5 @@
-// Where in the model that is trained a vertex comes from: the module that it belongs to, and whether it computes
-// forward or backward. Frameworks keep both for debugging; here they say which vertices are a layer.
+// Where in a model the vertices of its training step come from: the module to which each belongs, and whether it
+// computes forward or backward. Frameworks keep both for debugging; here they say which vertices form a layer.
 #ifndef STRETTO_CORE_MODULE_MODEL_HPP
 #define STRETTO_CORE_MODULE_MODEL_HPP
 
@@ -14,14 +14,15 @@ namespace stretto {
 enum class pass_direction : std::uint8_t {
     forward,
     backward,
-    both  ///< of a vertex: it does not say; of a choice of vertices: either
+    both  ///< for a vertex: it does not say; for a choice of vertices: either
 };
 
-/// `path(v)`: the module of v, its components separated by dots ("layers.3.moe"), outermost first; empty if v does not
-/// say. What is returned may own the text or refer to it: it is read while the returned object lives, and copied.
-/// `direction(v)`: forward or backward; both if v does not say.
+/// `path(v)` is the module of v: its components from the outermost, separated by dots ("layers.3.moe"); empty if v does
+/// not say. The result may own the text or refer to it; callers read it while the returned object lives, and copy what
+/// they keep. `direction(v)` is forward or backward, or both if v does not say.
 ///
-/// Frameworks leave out what they insert themselves, so a model may leave gaps: step_modules fills them.
+/// Frameworks say neither for operations that they insert themselves. A model may therefore leave gaps, which
+/// step_modules fills.
 template <class M, class G>
 concept module_model =
     graph_view<G> && std::copy_constructible<M> && requires(const M& m, const typename G::vertex_type v) {

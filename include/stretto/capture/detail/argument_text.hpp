@@ -1,4 +1,4 @@
-// Arguments and shapes as stretto-graph writes them.
+// Arguments and shapes in the notation of stretto-graph.
 #ifndef STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 #define STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 
@@ -18,7 +18,7 @@ namespace stretto::detail {
 inline void append_real(std::string& to, double x) {
     char digits[32];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, x);
-    static_cast<void>(error);  // 32 characters hold the shortest form of every double
+    static_cast<void>(error);  // 32 characters are enough for the shortest form of every double
     std::string_view text(digits, static_cast<std::size_t>(end - digits));
     to += text;
     if (text.find_first_of(".e") == std::string_view::npos) to += ".0";
@@ -74,7 +74,8 @@ inline void append_arguments(std::string& to, std::span<const named_tensor_argum
     to += '}';
 }
 
-/// One element of `outputs`. `symbolic`: extents as expressions or numbers, or nothing; written if one is no number.
+/// Appends one element of `outputs`. `symbolic` has the extents as expressions or numbers, or is empty; it is written
+/// if one of them is no number.
 inline void append_tensor(std::string& to, std::span<const std::int64_t> shape, std::string_view dtype,
                           std::span<const std::string> symbolic) {
     to += "{\"shape\":[";

@@ -1,4 +1,4 @@
-// What makes a captured step well formed, beyond being JSON with the right fields in it.
+// What makes a captured step well-formed, beyond being JSON that has the right fields.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 
@@ -38,7 +38,8 @@ inline diagnostic fault_of_node(const capture& c, std::uint32_t v, const char* f
     return d;
 }
 
-/// A list of nodes names distinct nodes before its own. `seen` is scratch: false for every node, before and after.
+/// A list of nodes must name distinct nodes that come before its own. `seen` is scratch memory: false for every node,
+/// before and after the call.
 inline std::optional<diagnostic> fault_of_list(const capture& c, std::uint32_t v, const char* field,
                                                std::span<const std::uint32_t> list, std::vector<bool>& seen) {
     std::size_t good = 0;
@@ -100,7 +101,7 @@ inline std::optional<diagnostic> fault_of_nodes(const capture& c) {
     return {};
 }
 
-/// Sums over the whole step fit in 64 bits, so that simulators need not look out for overflow.
+/// Sums over the whole step must fit in 64 bits, so that simulators need not check for overflow.
 inline std::optional<diagnostic> fault_of_sums(const capture& c) {
     std::int64_t time = 0, allocated = 0, sent = 0;
     const auto add = [](std::int64_t& sum, std::int64_t x) {
@@ -118,7 +119,7 @@ inline std::optional<diagnostic> fault_of_sums(const capture& c) {
     return {};
 }
 
-/// The least name that occurs twice.
+/// The least of the names that occur twice.
 inline std::optional<std::string_view> repeated_name(std::vector<std::string_view> names) {
     std::sort(names.begin(), names.end());
     const auto twice = std::adjacent_find(names.begin(), names.end());
@@ -199,7 +200,8 @@ inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
     return {};
 }
 
-/// The first thing that is wrong with a capture: nodes in program order, then sums, groups, costs. O(V + E).
+/// The first fault of a capture: nodes are checked in program order, then sums, groups, names and costs. O(V + E), and
+/// O(n log n) for n names of groups and symbols.
 inline std::optional<diagnostic> fault_of(const capture& c) {
     std::optional<diagnostic> fault = fault_of_nodes(c);
     if (!fault) fault = fault_of_sums(c);

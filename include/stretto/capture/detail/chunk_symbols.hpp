@@ -1,5 +1,5 @@
-// The symbols that a captured step binds, in chunks: what one operation has measured, its clones measure each for
-// itself.
+// The symbols that a captured step binds, in chunks: what an operation measures for the whole, each of its clones
+// measures for its own chunk.
 #ifndef STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 #define STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 
@@ -35,7 +35,7 @@ public:
         return symbol + "_" + std::to_string(chunk);
     }
 
-    /// A symbol that an operation binds has a value of its own in every chunk.
+    /// Gives each symbol that v binds a name and a value of its own in the chunk.
     void bind_symbols(std::uint32_t v, const chunk_part& part) {
         if (part.chunks == 1) return;
         for (const std::string& symbol : bound_by(v)) {
@@ -48,18 +48,18 @@ public:
             symbols_[part.region][part.chunk].emplace(symbol, name_in(symbol, part.chunk));
         }
     }
-    /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it has others.
+    /// An extent such as "u3 + u4" in the symbols of a chunk; empty if it mentions other symbols.
     [[nodiscard]] std::string in_symbols_of(const chunk_part& part, std::string_view extent) const {
         bool all = true;
         std::string text = with_symbols_of(part, extent, [&] { all = false; });
         return all ? text : std::string();
     }
-    /// The same, but others stay as they are.
+    /// The same extent, in which other symbols stay as they are.
     [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent) const {
         return with_symbols_of(part, extent, [] {});
     }
 
-    /// What has been bound so far, with the values that shapes of parts are computed with.
+    /// The symbols that were bound so far, with the values with which shapes of parts are computed.
     [[nodiscard]] const std::vector<capture_symbol>& made() const noexcept { return new_symbols_; }
 
 private:
@@ -75,7 +75,7 @@ private:
 
     using own_names = std::map<std::string, std::string, std::less<>>;
 
-    /// None if nothing is bound there, and for what all chunks share.
+    /// The names of a chunk; null if it binds nothing, or for what all chunks share.
     [[nodiscard]] const own_names* names_in(const chunk_part& part) const {
         if (part.chunks == 1 || part.region >= symbols_.size()) return nullptr;
         return part.chunk < symbols_[part.region].size() ? &symbols_[part.region][part.chunk] : nullptr;
@@ -84,8 +84,8 @@ private:
     const capture* step_;
     capture_fields fields_;
     std::uint32_t recalled_ = UINT32_MAX;
-    std::vector<std::string> bound_;               // by recalled_
-    std::vector<std::vector<own_names>> symbols_;  // of a region and a chunk
+    std::vector<std::string> bound_;               // by the node recalled_
+    std::vector<std::vector<own_names>> symbols_;  // by region and chunk
     std::vector<capture_symbol> new_symbols_;
 };
 

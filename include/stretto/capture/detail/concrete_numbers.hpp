@@ -1,5 +1,5 @@
-// Numbers that a captured program computes and that are known before it runs: sizes of tensors, what is made of them,
-// and the guards that are asked about them.
+// The numbers that a captured program computes and that are known before it runs: sizes of tensors, what is computed
+// from them, and the guards that check them.
 #ifndef STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 
@@ -19,13 +19,13 @@ namespace stretto::detail {
 
 struct concrete_number {
     std::int64_t value = 0;
-    bool truth = false;  // of a comparison: 0 or 1
+    bool truth = false;  // the result of a comparison: 0 or 1
 };
 
-/// Filled in program order.
+/// What is known of every node. It is filled in program order.
 class concrete_numbers {
 public:
-    /// Extents of a tensor; nothing for one that is not known.
+    /// The extents of a tensor; nothing for one that is not known.
     using extents = std::vector<std::optional<std::int64_t>>;
 
     concrete_numbers(const capture& step, const capture_tensors& tensors)
@@ -35,7 +35,7 @@ public:
     void set(std::uint32_t v, std::int64_t value) { numbers_[v] = {value, false}; }
     [[nodiscard]] const std::optional<concrete_number>& operator[](std::uint32_t v) const { return numbers_[v]; }
 
-    /// Whether v only computes numbers for sizes and guards.
+    /// Whether v does nothing but compute numbers for sizes and guards.
     [[nodiscard]] bool is_plumbing(std::uint32_t v) const {
         const std::string_view op = step_.op(v);
         return is_size(op) || op == "sym_sum" || op == "sym_ite" || op == "sym_not" || op == "sym_min" ||
@@ -44,7 +44,7 @@ public:
     [[nodiscard]] bool is_guard(std::uint32_t v) const {
         return step_.op(v).starts_with("aten._assert_scalar.") || step_.op(v).starts_with("aten.sym_constrain_range");
     }
-    /// What a guard says; nothing if that is not known.
+    /// Whether a guard holds; nothing if that is not known.
     [[nodiscard]] std::optional<bool> holds(std::uint32_t v) const {
         const std::span<const tensor_argument> args = tensors_.arguments(v);
         const std::optional<concrete_number> n = args.empty() ? std::nullopt : number(v, args[0]);
@@ -61,7 +61,7 @@ public:
         return within;
     }
 
-    /// Computes the number that v makes, if it makes one and everything that it reads is known.
+    /// Computes the number that v makes, if v makes one and everything that it reads is known.
     void compute(std::uint32_t v) {
         if (is_guard(v) || !is_plumbing(v)) return;
         const std::span<const tensor_argument> args = tensors_.arguments(v);

@@ -1,5 +1,5 @@
-// The parts of a chunked step for any number of tokens: what their shapes and arguments say where a plan for one
-// number of tokens has integers.
+// The parts of a chunked step for any number of tokens: what their shapes and arguments say where a plan for one number
+// of tokens has integers.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 
@@ -29,8 +29,8 @@
 
 namespace stretto::detail {
 
-/// An extent that does not follow the symbol, where a part has some of its rows, holds for the recorded value alone:
-/// it stays a number, and that value becomes a guard.
+/// If a part has some of the rows of an extent that does not follow the symbol, that extent is right for the recorded
+/// value only: it stays a number, and a guard checks that the symbol has this value.
 class open_parts {
 public:
     using node_id = std::uint32_t;
@@ -60,26 +60,27 @@ public:
         return made;
     }
 
-    /// In front of which node all numbers must be there: the first that is no input, behind the input that they follow.
+    /// The node before which all numbers must exist: the first that is not an input and comes after the input from
+    /// which they are computed.
     [[nodiscard]] node_id first_reader() const {
         node_id v = tokens_.input() + 1;
         while (v + 1 < step_->size() && step_->kind(v) == op_kind::input) ++v;
         return v;
     }
-    /// For a node that computes a number: "u0_floordiv", "u0_sym_size".
+    /// The name of a node that computes a number: "u0_floordiv", "u0_sym_size".
     [[nodiscard]] std::string name_of(std::string_view op) const {
         if (op.starts_with("aten.")) op.remove_prefix(5);
         return tokens_.symbol() + (op[0] == '_' ? "" : "_") + std::string(op.substr(0, op.find('.')));
     }
 
-    /// Guards: every chunk of every region has rows.
+    /// Adds guards: every chunk of every region has rows.
     void require_rows(const maker& make) {
         for (const open_sizes& sizes : regions_)
             if (sizes.chunks() > 1) tokens_.require_rows(sizes, make);
     }
 
-    /// An extent of a part in a shape. `recorded`, `extent`: those of the whole, the former empty if it is a number;
-    /// `cut`: the state of the part if it has some of these rows, or null.
+    /// An extent of a part, for its shape. `recorded` and `extent` are those of the whole; `recorded` is empty if the
+    /// extent is a number. `cut` is the state of the part if it has only some of these rows, and null otherwise.
     [[nodiscard]] std::string extent(node_id v, const chunk_part& part, std::string_view recorded, std::int64_t extent,
                                      const chunk_state* cut, const chunk_symbols& symbols, const maker& make) {
         if (cut == nullptr || part.chunks == 1)
@@ -92,21 +93,21 @@ public:
         tokens_.require_value(step_->name(v), make);
         return std::to_string(part.share(extent));
     }
-    /// An extent of node v of the step that is cut into parts of those sizes.
+    /// An extent of node v of the step, and the sizes of the parts into which it is cut.
     struct cut_extent {
         node_id v;
         std::string_view recorded;
         std::int64_t extent;
         std::span<const std::int64_t> sizes;
     };
-    /// That of part k in a shape.
+    /// The extent of part k, for its shape.
     [[nodiscard]] std::string extent_of_slice(const cut_extent& cut, std::size_t k) const {
         const open_sizes parts(cut.sizes);
         const auto times = rows_per_token(cut.recorded, cut.extent);
         if (times) return parts.text(tokens_.symbol(), k, *times);
         return std::to_string(cut.extent / parts.tokens() * cut.sizes[k]);
     }
-    /// Where part k begins, which is the end of the part before.
+    /// Where part k begins, which is where the part before ends.
     [[nodiscard]] open_tokens::number begin_of_slice(const cut_extent& cut, std::size_t k, const maker& make) {
         const open_sizes parts(cut.sizes);
         if (const auto times = rows_per_token(cut.recorded, cut.extent))
@@ -116,7 +117,7 @@ public:
         for (std::size_t j = 0; j < k; ++j) first += cut.sizes[j];
         return {cut.extent / parts.tokens() * first, {}};
     }
-    /// An extent of node v of the step.
+    /// The whole extent of node v of the step.
     [[nodiscard]] open_tokens::number whole(node_id v, std::string_view recorded, std::int64_t extent,
                                             const maker& make) {
         if (const auto times = rows_per_token(recorded, extent))
@@ -125,7 +126,7 @@ public:
         return {extent, {}};
     }
 
-    /// Arguments of the clone of v for a part, of which those that were written for it are numbers now.
+    /// Makes numbers of those arguments of a clone of v that were written for its part.
     void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written, capture_node& clone,
                       const maker& make) {
         for (const written_extent& w : written) {
@@ -144,7 +145,7 @@ public:
             if (n.node) *w.argument = operand(clone, *n.node);
         }
     }
-    /// "%1" for a node that is read by the clone, now if it was not.
+    /// "%1" for a node that the clone reads; it becomes an input of the clone if it was not yet.
     [[nodiscard]] static tensor_argument operand(capture_node& reader, node_id x) {
         const auto at = std::find(reader.inputs.begin(), reader.inputs.end(), x);
         tensor_argument a;
@@ -154,14 +155,14 @@ public:
         return a;
     }
 
-    /// A number as an argument of a node.
+    /// The text of a number as an argument of a node.
     [[nodiscard]] static std::string spelt(capture_node& reader, const open_tokens::number& n) {
         std::string text;
         if (n.node) append_argument(text, operand(reader, *n.node));
         return n.node ? text : std::to_string(n.value);
     }
 
-    /// Guard of an exchange without amounts: every rank gets as many rows of the part.
+    /// Adds a guard for an exchange without split sizes: every rank gets the same number of rows of the part.
     void require_even(node_id v, const chunk_part& part, const maker& make) {
         if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
         if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
@@ -179,8 +180,8 @@ private:
     open_parts(const capture& step, const capture_tensors& tensors, open_tokens tokens)
         : step_(&step), tensors_(&tensors), tokens_(std::move(tokens)) {}
 
-    /// How many rows of what is sliced belong to each token. Counts that the program measures are not spelt in tokens,
-    /// but what has as many rows for every token has them for any number of tokens.
+    /// How many rows of a sliced value belong to each token. Counts that the program measures are not expressed in
+    /// tokens, but a value that has the same number of rows for every token has it for any number of tokens.
     [[nodiscard]] std::optional<std::int64_t> rows_per_token(std::string_view recorded, std::int64_t extent) const {
         const auto times = tokens_.multiple(recorded);
         if (times || !extent_expression::has_symbols(recorded) ||

@@ -1,4 +1,5 @@
-// The rows of chunks for any number of tokens: expressions for shapes, and the numbers that arguments name instead.
+// The rows of chunks for any number of tokens: expressions for shapes, and the numbers to which arguments refer
+// instead.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 
@@ -21,9 +22,9 @@
 
 namespace stretto::detail {
 
-/// Rows per chunk as functions of the tokens s: (s + k - 1 - c)//k for chunk c of k where the sizes are those of
-/// equal_chunks; otherwise the last chunk has what the others, of fixed sizes, leave of s. Both give the sizes for the
-/// number of tokens that they add up to, and add up to s for every s.
+/// Rows per chunk as functions of the number s of tokens. If the sizes are those of equal_chunks, chunk c of k has (s +
+/// k - 1 - c)//k rows; otherwise all chunks but the last have fixed sizes, and the last one has the rest of s. For the
+/// number of tokens to which the sizes add up, both give these sizes; for every s, they add up to s.
 class open_sizes {
 public:
     explicit open_sizes(std::span<const std::int64_t> sizes) : sizes_(sizes.begin(), sizes.end()) {
@@ -34,14 +35,14 @@ public:
     [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
     [[nodiscard]] std::int64_t chunks() const noexcept { return static_cast<std::int64_t>(sizes_.size()); }
     [[nodiscard]] bool equal() const noexcept { return equal_; }
-    /// What is added to s before it is divided by chunks().
+    /// What is added to s before the division by chunks().
     [[nodiscard]] std::int64_t plus(std::size_t c) const { return chunks() - 1 - static_cast<std::int64_t>(c); }
     [[nodiscard]] bool is_rest(std::size_t c) const { return !equal_ && c + 1 == sizes_.size(); }
     [[nodiscard]] std::int64_t size(std::size_t c) const { return sizes_[c]; }
-    /// The fewest tokens for which no chunk is empty.
+    /// The smallest number of tokens for which no chunk is empty.
     [[nodiscard]] std::int64_t least() const { return equal_ ? chunks() : tokens_ - sizes_.back() + 1; }
 
-    /// The rows of chunk c, `times` for every token of it.
+    /// The rows of chunk c as an expression, `times` rows for every token.
     [[nodiscard]] std::string text(std::string_view symbol, std::size_t c, std::int64_t times) const {
         const std::string s(symbol);
         if (!equal_ && !is_rest(c)) return std::to_string(times * sizes_[c]);
@@ -58,19 +59,19 @@ private:
     bool equal_ = true;
 };
 
-/// Numbers that follow a symbol, as nodes of a step. Each is made once, when it is first asked for.
+/// Numbers that follow a symbol, as nodes of a step. Each is made once, when it is first requested.
 class open_tokens {
 public:
     using node_id = std::uint32_t;
-    /// Makes a node: operator, what it reads, arguments.
+    /// Makes a node from its operator, the nodes that it reads, and its arguments.
     using maker = std::function<node_id(std::string_view op, std::span<const node_id> inputs, std::string args)>;
 
     struct number {
         std::int64_t value = 0;
-        std::optional<node_id> node = {};  ///< that computes it; nothing: it is always that value
+        std::optional<node_id> node = {};  ///< the node that computes it; none: it always has that value
     };
 
-    /// Where the number of tokens can be read: a dimension of an input that is a multiple of the symbol.
+    /// Where the number of tokens can be read: a dimension of an input whose extent is a multiple of the symbol.
     struct source {
         node_id input;
         std::size_t dim;
@@ -94,7 +95,7 @@ public:
     [[nodiscard]] const std::string& symbol() const noexcept { return symbol_; }
     [[nodiscard]] std::int64_t value() const noexcept { return value_; }
     [[nodiscard]] node_id input() const noexcept { return from_.input; }
-    /// How many times the tokens an extent is.
+    /// How many times the number of tokens an extent is; nothing if it is no multiple of it.
     [[nodiscard]] std::optional<std::int64_t> multiple(std::string_view extent) const {
         return extent_expression::multiple(extent, symbol_);
     }
@@ -104,7 +105,7 @@ public:
             made(from_.times * value_, "aten.sym_size.int", {from_.input}, "," + std::to_string(from_.dim), make);
         return from_.times == 1 ? extent : with(value_, "floordiv", extent, from_.times, make);
     }
-    /// Rows of chunk c.
+    /// The rows of chunk c.
     [[nodiscard]] number rows(const open_sizes& sizes, std::size_t c, const maker& make) {
         if (sizes.is_rest(c)) return with(sizes.size(c), "sub", tokens(make), value_ - sizes.size(c), make);
         if (!sizes.equal()) return {sizes.size(c)};
@@ -112,7 +113,7 @@ public:
         if (sizes.plus(c) != 0) n = with(value_ + sizes.plus(c), "add", n, sizes.plus(c), make);
         return with(sizes.size(c), "floordiv", n, sizes.chunks(), make);
     }
-    /// Rows of the chunks before c; of all of them, if there is no chunk c.
+    /// The rows of all chunks before c. c may be the number of chunks.
     [[nodiscard]] number rows_before(const open_sizes& sizes, std::size_t c, const maker& make) {
         if (c == static_cast<std::size_t>(sizes.chunks())) return tokens(make);
         number all;
@@ -128,13 +129,13 @@ public:
         return with(n.value * times, "mul", n, times, make);
     }
 
-    /// Guards, with the condition and its reason as their messages: no chunk is empty; so many tokens and no others; an
-    /// extent is a multiple of something.
+    /// Guards whose messages state the condition and its reason: no chunk is empty; there are exactly so many tokens;
+    /// an extent is a multiple of a number.
     void require_rows(const open_sizes& sizes, const maker& make) {
         require("ge", tokens(make), sizes.least(),
                 symbol_ + " >= " + std::to_string(sizes.least()) + ": every chunk has rows", make);
     }
-    /// `because`: of which node; the first is named.
+    /// `because` is the name of the node that needs this; only the first is named.
     void require_value(std::string_view because, const maker& make) {
         if (!std::exchange(fixed_, true))
             require("eq", tokens(make), value_,
@@ -157,7 +158,7 @@ private:
     number with(std::int64_t value, std::string_view op, number a, std::int64_t b, const maker& make) {
         return made(value, op, {*a.node}, "," + std::to_string(b), make);
     }
-    /// `more`: arguments behind the nodes that it reads.
+    /// `more` are arguments that follow the nodes that it reads.
     number made(std::int64_t value, std::string_view op, std::initializer_list<node_id> inputs, const std::string& more,
                 const maker& make) {
         std::string key(op), args;

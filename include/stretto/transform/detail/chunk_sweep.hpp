@@ -1,4 +1,4 @@
-// The search behind plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
+// The search of plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 
@@ -16,8 +16,8 @@
 
 namespace stretto::detail {
 
-/// `rule(v, tokens, operands, results) -> chunk_verdict`; `extent(value, dim)` of a value that is one tensor, -1 beyond
-/// its last dimension.
+/// Sweeps over the program, judging candidates by the states of their operands, until nothing changes. Asks
+/// `rule(v, tokens, operands, results)` for a chunk_verdict, and `extent(value, dim)`: -1 if there is none.
 template <class Rule, class Extent>
 class chunk_sweep {
 public:
@@ -37,7 +37,8 @@ public:
         refused_ = p_.kept;
     }
 
-    /// Whether it worked out; `fault()` says why not. Every round but the last takes at least one candidate out.
+    /// Whether the search has succeeded; if not, `fault()` says why. The number of rounds is bounded: every one but the
+    /// last takes out a candidate or cuts an operand.
     bool run() {
         do {
             if (!sweep()) return false;
@@ -50,7 +51,7 @@ public:
 
     [[nodiscard]] const chunk_fault& fault() const { return fault_; }
     [[nodiscard]] bool in_body(std::uint32_t v) const { return body_[v]; }
-    /// Candidates that a token reaches and that must stay whole, in program order, and why.
+    /// The candidates that a token reaches but that must stay whole, with the reasons. They are in program order.
     struct refusal {
         std::uint32_t vertex;
         chunk_fault why;
@@ -60,7 +61,7 @@ public:
         std::sort(found.begin(), found.end(), [](const refusal& a, const refusal& b) { return a.vertex < b.vertex; });
         return found;
     }
-    /// Whether an operation of the body writes what all chunks share, one chunk behind the other.
+    /// Whether an operation of the body writes memory that all chunks share, one chunk after the other.
     [[nodiscard]] bool is_chain(std::uint32_t v) const { return body_[v] && chain_[v]; }
     [[nodiscard]] bool together(std::uint32_t u, std::uint32_t v) const {
         return body_[u] && body_[v] && p_.region[u] == p_.region[v];
@@ -74,9 +75,9 @@ public:
         }
         return k;
     }
-    /// Of a component that an operation of the body produces.
+    /// The state of a component that an operation of the body produces.
     [[nodiscard]] chunk_state state(std::uint32_t component) const { return state_[component]; }
-    /// Of component c of value x, as an operation of region r sees it.
+    /// The state of component c of value x, as an operation of region r sees it.
     [[nodiscard]] chunk_state seen_in(std::uint32_t r, std::uint32_t x, std::uint32_t c) const {
         if (made_in(r, x)) return state_[c];
         if (p_.token_dim[x] < 0) return {};
@@ -132,9 +133,9 @@ private:
         return true;
     }
 
-    /// What all chunks share is written once, by the operation as it is, unless take_in_chains finds better. So is what
-    /// the operation also reads through another value, unless that lies in parts of this chunk: the next chunk would
-    /// read what this one has written.
+    /// Memory that all chunks share is written once, by the operation as it is, unless take_in_chains finds something
+    /// better. The same holds if the operation also reads that memory through another value that is not in parts of
+    /// this chunk: the next chunk would read what this one has written.
     bool writes_what_is_shared(std::uint32_t v) const {
         const std::uint32_t r = p_.region[v];
         for (std::uint32_t x : p_.writes[v]) {
@@ -149,8 +150,8 @@ private:
         return false;
     }
 
-    /// Whether every chunk may write its share where all chunks write: only one value, which nothing else is read
-    /// through, and which the result is.
+    /// Whether each chunk may write its share into the memory in which all chunks write. There must be only one such
+    /// value; nothing else may be read through its memory, and the result must be in it.
     bool can_be_chain(std::uint32_t v) {
         const auto writes = p_.writes[v];
         const std::uint32_t result = p_.first_result[v];
@@ -164,8 +165,8 @@ private:
         return verdict.possible && verdict.chain && state_[p_.first_component[result]].what == kind::whole;
     }
 
-    /// Asks the rule. What it leaves unset of an operation that it finds possible is the fault, whatever may be
-    /// skipped: a state that nobody has told would be taken for one.
+    /// Asks the rule. If it accepts an operation and leaves a state of a result unset, that is the fault, even when
+    /// refusals are skipped: no state may be taken for granted.
     chunk_verdict ask(std::uint32_t v) {
         const std::span<chunk_state> results(state_.data() + p_.first_component[p_.first_result[v]],
                                              state_.data() + p_.first_component[p_.first_result[v + 1]]);
@@ -177,8 +178,8 @@ private:
         return verdict;
     }
 
-    /// What the rule says. Where it refuses because an operand is whole along a chunked dimension, cutting that one may
-    /// help.
+    /// The verdict of the rule. If it refuses because an operand is whole along a chunked dimension, that operand is
+    /// cut, if possible, and the rule is asked again.
     chunk_verdict judge(std::uint32_t v) {
         const chunk_verdict verdict = ask(v);
         if (verdict.possible) return verdict;
@@ -198,8 +199,8 @@ private:
         return verdict;
     }
 
-    /// Operations that only carry addends on to the outside run once, on the sum; not those that take an addend out of
-    /// several, which have no sum.
+    /// Operations that only pass addends on to the outside run once, on the sum. Those that take an addend out of a
+    /// value with several components do not: such a value has no sum.
     void take_out_tails() {
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
@@ -213,7 +214,7 @@ private:
         }
     }
 
-    /// What is added to shared memory need not be summed first, unless somebody else reads the sum.
+    /// What is added to shared memory need not be summed first, unless something else reads the sum.
     void take_in_chains() {
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             if (!chain_[v]) continue;
@@ -230,7 +231,7 @@ private:
         }
     }
 
-    /// What leaves a region must be known to recombine, must have arrived, and must not change any more.
+    /// A value that leaves a region must recombine in a known way, must have arrived, and must not change any more.
     bool check_live_outs() {
         using reason = chunk_reason;
         for (std::uint32_t v = p_.size(); v-- > 0;) {
@@ -254,14 +255,14 @@ private:
             }
             if (fine) continue;
             refuse(v, fault_);
-            body_[v] = false;  // what it reads leaves the region now
+            body_[v] = false;  // what it reads now leaves the region
             again_ = true;
             if (!skip_) return false;
         }
         return true;
     }
 
-    /// Whether parts of x make x. Those of integers that count rows from the first of the chunk do not.
+    /// Whether the parts of x recombine to x. Integers that count rows from the first one of the chunk do not.
     [[nodiscard]] bool is_known(std::uint32_t x) const {
         const chunk_state& s = state_[p_.first_component[x]];
         if (p_.components(x) != 1) return false;
@@ -274,8 +275,7 @@ private:
         refusals_.push_back({v, fault_ = why});
     }
 
-    /// Always false.
-    bool note(const chunk_fault& fault) {
+    bool note(const chunk_fault& fault) {  // always false
         fault_ = fault;
         return false;
     }
@@ -287,9 +287,9 @@ private:
     bool again_ = false;
     index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
-    std::vector<char> chain_;         // could add its addend in place, chunk by chunk
+    std::vector<char> chain_;         // may add its addend in place, chunk by chunk
     std::vector<char> converts_;      // as its verdict says
-    std::vector<chunk_state> state_;  // of components
+    std::vector<chunk_state> state_;  // by component
     std::vector<chunk_state> operands_;
     std::vector<refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};
