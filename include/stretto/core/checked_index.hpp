@@ -12,7 +12,8 @@ namespace stretto::detail {
 /// A view whose graph has grown since it was numbered gives indices that no array has room for; an assertion is the
 /// last chance to say so before something is written there.
 template <indexed_graph G>
-[[nodiscard]] constexpr std::size_t checked_index(const G& g, const vertex_t<G>& v, std::size_t bound) {
+[[nodiscard]] constexpr std::size_t checked_index(const G& g, const vertex_t<G>& v,
+                                                  [[maybe_unused]] std::size_t bound) {
     const std::size_t i = g.index(v);
     STRETTO_ASSERT(i < bound, "a vertex has no index below index_bound(): are the numbers stale?");
     return i;
