@@ -18,6 +18,7 @@
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/chunk_capture.hpp"
 #include "stretto/capture/diagnostic.hpp"
+#include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
 #include "stretto/transform/module_regions.hpp"
@@ -27,7 +28,6 @@ namespace {
 
 using stretto::expected;
 using stretto::nanoseconds;
-using stretto::task_graph_error;
 using stretto::task_id;
 using stretto::unexpected;
 
@@ -49,30 +49,6 @@ std::vector<std::string> names_of_groups(const stretto::capture& step) {
     return names;
 }
 
-std::string cause_of(const task_graph_error& e, const stretto::capture& step) {
-    using why = task_graph_error::reason;
-    const std::string other = e.other < step.size() ? stretto::printable(step.name(e.other)) : "a node";
-    switch (e.why) {
-        case why::reads_later_task:
-            return "reads " + other + ", which comes later";
-        case why::launch_is_no_start:
-            return "waits for " + other + ", which is no start";
-        case why::negative_duration:
-            return "takes less than no time";
-        case why::negative_bytes:
-            return "allocates less than nothing";
-        case why::overflow:
-            return "makes the step too large: times and bytes may add up to 2^62 at most";
-        case why::group_out_of_range:
-            return "is in a group of which a number is known and nothing else";
-        case why::stale_numbers:
-            return "has no number of its own";
-        case why::operand_not_in_graph:
-            break;
-    }
-    return "reads a value that no node produces";
-}
-
 unexpected<failure> refused(failure::reason why, const stretto::capture& step, const std::string& file, task_id at,
                             std::string cause, std::string hint) {
     stretto::diagnostic d;
@@ -92,7 +68,12 @@ expected<std::shared_ptr<const program>, failure> make_program(stretto::capture 
         stretto::make_task_graph(stretto::capture_view{&made->capture}, stretto::capture_op_model{&made->capture});
     if (!graph)
         return refused(failure::reason::unusable, made->capture, file, graph.error().task,
-                       cause_of(graph.error(), made->capture), "");
+                       explain(graph.error(),
+                               [&](task_id t) {
+                                   return t < made->capture.size() ? stretto::printable(made->capture.name(t))
+                                                                   : "a node";
+                               }),
+                       "");
     made->graph = *std::move(graph);
     made->group_names = names_of_groups(made->capture);
     return std::shared_ptr<const program>(std::move(made));
@@ -120,9 +101,7 @@ expected<certified, failure> schedule(const std::shared_ptr<const program>& p, c
     options.memory_limit = limit;
     auto scheduled = stretto::list_schedule(p->graph, options);
     if (scheduled) return certified{p, *std::move(scheduled)};
-    return refused(failure::reason::finding, p->capture, file, scheduled.error().at,
-                   "the input order needs " + human(scheduled.error().input_peak) + " here, and the limit is " +
-                       human(scheduled.error().limit),
+    return refused(failure::reason::finding, p->capture, file, scheduled.error().at, explain(scheduled.error()),
                    "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
 }
 

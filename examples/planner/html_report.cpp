@@ -12,6 +12,7 @@
 #include "reasons.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
+#include "stretto/schedule/explain.hpp"
 #include "stretto/schedule/json_quote.hpp"
 #include "stretto/version.hpp"
 
@@ -146,7 +147,7 @@ std::string figures_of(const comparison& c) {
         figure("Step", from_to(human(a.times.step), human(b.times.step)), escaped(change(a.times.step, b.times.step)));
     out += figure("Exposed communication", from_to(human(a.times.exposed), human(b.times.exposed)),
                   escaped(change(a.times.exposed, b.times.exposed)));
-    out += figure("Lower bound", escaped(human(c.bound.value)), escaped(meaning_of(c.bound, *b.of)));
+    out += figure("Lower bound", escaped(human(c.bound.value)), escaped(explain(c.bound, *b.of)));
     out += figure("Gap", escaped(percent(c.gap())),
                   c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
     out += figure("Peak memory", from_to(human(a.memory.peak), human(b.memory.peak)), "limit " + human(c.memory_limit));

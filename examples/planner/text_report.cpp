@@ -9,6 +9,7 @@
 #include "reasons.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
+#include "stretto/schedule/explain.hpp"
 #include "stretto/schedule/json_quote.hpp"
 
 namespace planner {
@@ -101,7 +102,7 @@ std::string to_table(const comparison& c, const text_options& options) {
                                       : changed);
     row("exposed", human(a.times.exposed), human(b.times.exposed), share_of_step(b.times.exposed, b.times.step));
     row("compute", human(a.times.compute), human(b.times.compute), "");
-    row("lower bound", "", human(c.bound.value), meaning_of(c.bound, *b.of));
+    row("lower bound", "", human(c.bound.value), explain(c.bound, *b.of));
     row("gap", "", percent(c.gap()), c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
     const std::string limit = "limit " + human(c.memory_limit);
     row("peak memory", human(a.memory.peak), human(b.memory.peak), within ? limit : p.bad(limit + ", exceeded"));
@@ -170,7 +171,7 @@ std::string to_json(const timeline& t, const collective_exposure& e, stretto::by
     o.add("exposed_ns", e.exposed.count);
     o.add("wait", t.of->name(e.wait));
     o.add("reason", name_of(e.reason));
-    const stretto::task_id culprit = culprit_of(t, e);
+    const stretto::task_id culprit = culprit_of(g, t.times, e);
     if (culprit == stretto::no_task) o.raw("culprit", "null");
     else o.add("culprit", t.of->name(culprit));
     o.add("explanation", reason_of(t, e, limit));

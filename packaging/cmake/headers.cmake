@@ -92,13 +92,17 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
     include/stretto/schedule/detail/workspace.hpp
+    include/stretto/schedule/explain.hpp
+    include/stretto/schedule/explain_errors.hpp
     include/stretto/schedule/exposure.hpp
+    include/stretto/schedule/human_units.hpp
     include/stretto/schedule/list_schedule.hpp
     include/stretto/schedule/memory.hpp
     include/stretto/schedule/order_fingerprint.hpp
     include/stretto/schedule/plan_overlap.hpp
     include/stretto/schedule/simulate.hpp
     include/stretto/schedule/task_graph.hpp
+    include/stretto/schedule/task_labels.hpp
     include/stretto/schedule/verify.hpp
     include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
@@ -156,6 +160,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_plan_text.hpp
     include/stretto/transform/chunk_sizes.hpp
     include/stretto/transform/describe_chunks.hpp
+    include/stretto/transform/explain_chunks.hpp
     include/stretto/aten/collective_calls.hpp
     include/stretto/aten/detail/aten_arguments.hpp
     include/stretto/aten/detail/aten_decode.hpp

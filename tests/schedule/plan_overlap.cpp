@@ -72,10 +72,11 @@ TEST_CASE("a limit below what program order needs has no plan; the error names t
     support::soa_ir ir(gather_and_independent_work());
     const auto plan = plan_overlap(ir.view(), ir.model(), {.memory_limit = bytes{10}});
     REQUIRE_FALSE(plan);
-    CHECK(plan.error().why == overlap_error::reason::memory_limit);
+    CHECK(plan.error().why == overlap_reason::memory_limit);
     CHECK(plan.error().memory.limit.count == 10);
     CHECK(plan.error().memory.input_peak.count == 80);
     CHECK(plan.error().memory.at == 3);
+    CHECK(plan.error().vertex == support::vertices_of(ir.view())[3]);
 }
 
 TEST_CASE("a model that contradicts itself has no plan; the error names the task") {
@@ -84,9 +85,10 @@ TEST_CASE("a model that contradicts itself has no plan; the error names the task
     support::soa_ir ir(p);
     const auto plan = plan_overlap(ir.view(), ir.model());
     REQUIRE_FALSE(plan);
-    CHECK(plan.error().why == overlap_error::reason::graph);
+    CHECK(plan.error().why == overlap_reason::graph);
     CHECK(plan.error().graph.why == task_graph_error::reason::negative_duration);
     CHECK(plan.error().graph.task == 3);
+    CHECK(plan.error().vertex == support::vertices_of(ir.view())[3]);
 }
 
 TEST_CASE("the plan, applied to each toy IR, makes its program order as fast and as small as certified") {

@@ -19,16 +19,9 @@
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/task_labels.hpp"
 
 namespace stretto {
-
-/// What a trace calls the tasks of a graph and its process groups.
-template <class L>
-concept task_labels = requires(const L& labels, task_id t, group_id g) {
-    { labels.name(t) } -> std::convertible_to<std::string_view>;
-    { labels.op(t) } -> std::convertible_to<std::string_view>;
-    { labels.group(g) } -> std::convertible_to<std::string_view>;
-};
 
 /// The names of collectives in traces and reports.
 [[nodiscard]] constexpr std::string_view name_of(collective_kind kind) noexcept {

@@ -32,11 +32,13 @@ public:
         a_ = std::rotl(a_ ^ mixed, 29) * 0xbf58476d1ce4e5b9u + b_;
         b_ = std::rotl(b_ + mixed, 37) * 0x94d049bb133111ebu ^ a_;
     }
-    constexpr void add(const order_fingerprint& f) noexcept {
+    constexpr void add(const stretto::order_fingerprint& f) noexcept {
         add(f.high);
         add(f.low);
     }
-    [[nodiscard]] constexpr order_fingerprint value() const noexcept { return {finish(a_ + b_), finish(a_ ^ ~b_)}; }
+    [[nodiscard]] constexpr stretto::order_fingerprint value() const noexcept {
+        return {finish(a_ + b_), finish(a_ ^ ~b_)};
+    }
 
 private:
     static constexpr std::uint64_t finish(std::uint64_t x) noexcept {

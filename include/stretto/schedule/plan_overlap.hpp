@@ -2,6 +2,7 @@
 #ifndef STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 #define STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -21,14 +22,20 @@ struct overlap_plan {
     schedule certificate;     ///< makespan, bound, gap, memory, and why each collective is exposed
 };
 
-/// Why there is no plan. Positions count in program order.
+enum class overlap_reason : std::uint8_t {
+    graph,         ///< the view and the model contradict each other; `graph` says how
+    memory_limit,  ///< the program order itself exceeds the limit; `memory` has the figures
+};
+
+/// Why there is no plan. `vertex` is what the reason is about: the task of `graph`, or where the program order reaches
+/// its peak. `other` is the second party of `graph`, if it has one that the view lists.
+template <handle V>
 struct overlap_error {
-    enum class reason {
-        graph,         ///< the view and the model contradict each other; `graph` says how
-        memory_limit,  ///< the program order itself exceeds the limit; `memory` has the figures
-    };
+    using reason = overlap_reason;
     reason why;
-    task_graph_error graph = {};
+    V vertex{};
+    V other{};
+    task_graph_error graph = {};  ///< its tasks are positions in program order
     limit_too_low memory = {};
 };
 
@@ -37,12 +44,25 @@ struct overlap_error {
 /// and cost.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
-[[nodiscard]] expected<overlap_plan<vertex_t<G>>, overlap_error> plan_overlap(G view, M model,
-                                                                              const schedule_options& options = {}) {
+[[nodiscard]] expected<overlap_plan<vertex_t<G>>, overlap_error<vertex_t<G>>> plan_overlap(
+    G view, M model, const schedule_options& options = {}) {
+    using error = overlap_error<vertex_t<G>>;
+    const auto vertex_at = [&](task_id wanted) {
+        task_id at = 0;
+        for (vertex_t<G> v : view.vertices())
+            if (at++ == wanted) return v;
+        return vertex_t<G>{};
+    };
     expected<task_graph, task_graph_error> tasks = make_task_graph(view, model);
-    if (!tasks) return unexpected(overlap_error{overlap_error::reason::graph, tasks.error()});
+    if (!tasks) {
+        const task_graph_error& e = tasks.error();
+        return unexpected(error{overlap_reason::graph, vertex_at(e.task), vertex_at(e.other), e, {}});
+    }
     expected<schedule, limit_too_low> found = list_schedule(*tasks, options);
-    if (!found) return unexpected(overlap_error{overlap_error::reason::memory_limit, {}, found.error()});
+    if (!found) {
+        const limit_too_low& e = found.error();
+        return unexpected(error{overlap_reason::memory_limit, vertex_at(e.at), {}, {}, e});
+    }
 
     std::vector<vertex_t<G>> vertices, order;
     vertices.reserve(tasks->size());

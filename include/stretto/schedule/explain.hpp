@@ -1,0 +1,182 @@
+// Why collectives stay exposed, and what a lower bound rests on, in one line each, over the caller's names. Whatever
+// shows a schedule to people says the same of it.
+#ifndef STRETTO_SCHEDULE_EXPLAIN_HPP
+#define STRETTO_SCHEDULE_EXPLAIN_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/human_units.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/task_labels.hpp"
+
+namespace stretto {
+
+/// As reports spell it.
+[[nodiscard]] constexpr std::string_view name_of(exposure_reason reason) noexcept {
+    switch (reason) {
+        case exposure_reason::hidden:
+            return "hidden";
+        case exposure_reason::channel:
+            return "channel";
+        case exposure_reason::memory:
+            return "memory";
+        case exposure_reason::dependence:
+            break;
+    }
+    return "dependence";
+}
+
+/// As reports spell it.
+[[nodiscard]] constexpr std::string_view name_of(bound_kind kind) noexcept {
+    switch (kind) {
+        case bound_kind::load:
+            return "load";
+        case bound_kind::critical_path:
+            return "critical_path";
+        case bound_kind::jackson:
+            return "jackson";
+        case bound_kind::spine:
+            break;
+    }
+    return "spine";
+}
+
+/// An order of a task graph, its exact times, and the memory limit that it keeps: what an explanation refers to.
+struct explained_order {
+    const task_graph& tasks;
+    std::span<const task_id> order;
+    const simulation& times;
+    bytes memory_limit = unlimited_bytes;
+};
+
+namespace detail {
+
+/// Whatever t needs that was there last, seen through views, which take no time; no_task if all is there at the start.
+template <class = void>
+[[nodiscard]] task_id last_needed_by(const task_graph& g, const simulation& times, task_id t) {
+    do {
+        task_id latest = no_task;
+        nanoseconds latest_end;
+        for (task_id p : g.predecessors[t]) {
+            const nanoseconds end = g.kind[p] == op_kind::start ? times.begin[p] : times.end(g, p);
+            if (latest != no_task && end <= latest_end) continue;
+            latest = p;
+            latest_end = end;
+        }
+        t = latest;
+    } while (t != no_task && (g.kind[t] == op_kind::view || g.kind[t] == op_kind::input));
+    return t;
+}
+
+/// The collective before e on its channel, if e had to wait for it.
+template <class = void>
+[[nodiscard]] task_id queued_behind(const task_graph& g, const simulation& times, const collective_exposure& e) {
+    const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start && e.begin > e.ready &&
+                        g.group[e.blocker] == g.group[e.start] && times.end(g, e.blocker) == e.begin;
+    return queued ? e.blocker : no_task;
+}
+
+/// Kernels behind the wait in the order that needed nothing which was not there when the lane reached it.
+template <class = void>
+[[nodiscard]] std::size_t kernels_kept_back(const task_graph& g, std::span<const task_id> order, task_id wait) {
+    std::vector<bool> done(g.size(), false);
+    std::size_t at = 0;
+    for (; order[at] != wait; ++at) done[order[at]] = true;
+    std::size_t kernels = 0;
+    for (++at; at < order.size(); ++at) {
+        const task_id t = order[at];
+        const auto before = g.predecessors[t];
+        if (!std::all_of(before.begin(), before.end(), [&](task_id p) { return done[p]; })) continue;
+        if (g.kind[t] == op_kind::compute) ++kernels;
+        else if (g.kind[t] == op_kind::view) done[t] = true;  // costs nothing, so what it leads to is ready as well
+    }
+    return kernels;
+}
+
+template <task_names L>
+[[nodiscard]] std::string because_of_dependence(const explained_order& o, const collective_exposure& e,
+                                                const L& labels) {
+    const auto name = [&](task_id t) { return std::string(std::string_view(labels.name(t))); };
+    const task_id source = last_needed_by(o.tasks, o.times, e.start), before = queued_behind(o.tasks, o.times, e);
+    const nanoseconds late = e.begin - e.ready, work = e.needed - e.begin;
+    std::string why = "reads nothing that is computed";
+    if (source != no_task)
+        why = "depends on " + name(source) + ", which ends at " + human(o.times.end(o.tasks, source));
+    if (before != no_task) why += ", and queued " + human(late) + " behind " + name(before);
+    else if (late * 2 >= e.exposed && late.count > 0) why += ", and was launched " + human(late) + " later";
+    if (work.count > 0) why += "; only " + human(work) + " of other work was left before ";
+    else why += "; no other work was left before ";
+    return why + name(e.wait) + " needed it";
+}
+
+}  // namespace detail
+
+/// The task that the reason of an exposure blames: of a dependence, what the collective needs that was there last; of a
+/// channel, the collective before it; else no_task. O(path of views).
+template <class = void>
+[[nodiscard]] task_id culprit_of(const task_graph& g, const simulation& times, const collective_exposure& e) {
+    if (e.reason == exposure_reason::channel) return e.blocker;
+    return e.reason == exposure_reason::dependence ? detail::last_needed_by(g, times, e.start) : no_task;
+}
+
+/// Why a collective of that order is as exposed as it is: "depends on index_put__9, which ends at 613.7 ms; only 1.17
+/// ms of other work was left before wait_tensor_239 needed it". What it says of a collective is said of its start. O(V
+/// + E) where memory is the reason, else O(path of views).
+template <task_names L>
+[[nodiscard]] std::string explain(const explained_order& o, const collective_exposure& e, const L& labels) {
+    switch (e.reason) {
+        case exposure_reason::hidden:
+            return "hidden under other work";
+        case exposure_reason::channel: {
+            std::string text = "queued " + human(e.begin - e.ready) + " behind ";
+            text += std::string_view(labels.name(e.blocker));
+            text += " on ";
+            text += std::string_view(labels.group(o.tasks.group[e.start]));
+            return text;
+        }
+        case exposure_reason::memory: {
+            const std::size_t kept = detail::kernels_kept_back(o.tasks, o.order, e.wait);
+            return (kept == 0   ? std::string("other work was")
+                    : kept == 1 ? std::string("1 kernel was")
+                                : with_commas(kept) + " kernels were") +
+                   " ready, but would have exceeded the memory limit of " + human(o.memory_limit);
+        }
+        case exposure_reason::dependence:
+            break;
+    }
+    return detail::because_of_dependence(o, e, labels);
+}
+
+/// What a lower bound rests on: "the channel of mesh_ep is busy that long".
+template <task_names L>
+[[nodiscard]] std::string explain(const lower_bound& bound, const L& labels) {
+    std::string machine = "the compute lane";
+    if (bound.machine != 0) {
+        machine = "the channel of ";
+        machine += std::string_view(labels.group(bound.machine - 1));
+    }
+    switch (bound.kind) {
+        case bound_kind::load:
+            return machine + " is busy that long";
+        case bound_kind::critical_path:
+            return "a chain of dependences takes that long";
+        case bound_kind::jackson:
+            return machine + " with what must come before and after its work";
+        case bound_kind::spine:
+            break;
+    }
+    return "work that must lie between points of the critical path";
+}
+
+}  // namespace stretto
+
+#endif

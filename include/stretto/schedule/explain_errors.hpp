@@ -1,0 +1,134 @@
+// What is wrong with a step, an order or a limit, in words, over the caller's names. `name(t)` gives the text for a
+// task; every sentence is said of the task that the error is about, and is to stand behind its name. (Names are not
+// constrained by a concept: asking a generic lambda for its result would instantiate it for every error there is.)
+#ifndef STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
+#define STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
+
+#include <string>
+#include <string_view>
+
+#include "stretto/schedule/human_units.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/plan_overlap.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/verify.hpp"
+
+namespace stretto {
+
+/// As the enumerator is spelt.
+[[nodiscard]] constexpr std::string_view name_of(task_graph_error::reason reason) noexcept {
+    using why = task_graph_error::reason;
+    switch (reason) {
+        case why::reads_later_task:
+            return "reads_later_task";
+        case why::launch_is_no_start:
+            return "launch_is_no_start";
+        case why::negative_duration:
+            return "negative_duration";
+        case why::negative_bytes:
+            return "negative_bytes";
+        case why::overflow:
+            return "overflow";
+        case why::group_out_of_range:
+            return "group_out_of_range";
+        case why::stale_numbers:
+            return "stale_numbers";
+        case why::operand_not_in_graph:
+            break;
+    }
+    return "operand_not_in_graph";
+}
+
+/// As the enumerator is spelt.
+[[nodiscard]] constexpr std::string_view name_of(order_violation::rule broken) noexcept {
+    using rule = order_violation::rule;
+    switch (broken) {
+        case rule::not_a_permutation:
+            return "not_a_permutation";
+        case rule::reads_before_producer:
+            return "reads_before_producer";
+        case rule::wait_before_start:
+            return "wait_before_start";
+        case rule::overtakes_a_write:
+            return "overtakes_a_write";
+        case rule::touches_data_in_flight:
+            return "touches_data_in_flight";
+        case rule::exceeds_memory_limit:
+            break;
+    }
+    return "exceeds_memory_limit";
+}
+
+/// As the enumerator is spelt.
+[[nodiscard]] constexpr std::string_view name_of(overlap_reason reason) noexcept {
+    return reason == overlap_reason::graph ? "graph" : "memory_limit";
+}
+
+/// What is wrong with the task `e.task`. `name` is asked for `e.other` where the sentence speaks of it, and must also
+/// know what to call a vertex that the view does not list, for which it gets no_task.
+template <class Name>
+[[nodiscard]] std::string explain(const task_graph_error& e, const Name& name) {
+    using why = task_graph_error::reason;
+    const auto other = [&] { return std::string(std::string_view(name(e.other))); };
+    switch (e.why) {
+        case why::reads_later_task:
+            return "reads " + other() + ", which comes later";
+        case why::launch_is_no_start:
+            return "waits for " + other() + ", which is no start";
+        case why::negative_duration:
+            return "takes less than no time";
+        case why::negative_bytes:
+            return "allocates less than nothing";
+        case why::overflow:
+            return "makes the step too large: times and bytes may add up to 2^62 at most";
+        case why::group_out_of_range:
+            return "is in a group of which a number is known and nothing else";
+        case why::stale_numbers:
+            return "has no number of its own";
+        case why::operand_not_in_graph:
+            break;
+    }
+    return "reads a value that no node produces";
+}
+
+/// What is wrong with the place of the task `v.task` in an order.
+template <class Name>
+[[nodiscard]] std::string explain(const order_violation& v, const Name& name) {
+    using rule = order_violation::rule;
+    const auto other = [&] { return std::string(std::string_view(name(v.other))); };
+    switch (v.broken) {
+        case rule::not_a_permutation:
+            return "is not in the order exactly once";
+        case rule::reads_before_producer:
+            return "stands before " + other() + ", which it depends on";
+        case rule::wait_before_start:
+            return "waits for " + other() + ", which is launched behind it";
+        case rule::overtakes_a_write:
+            return "stands before " + other() + ", though one of them writes a storage that both use";
+        case rule::touches_data_in_flight:
+            return "uses what the collective " + other() + " has in flight";
+        case rule::exceeds_memory_limit:
+            break;
+    }
+    return "needs more live bytes than the limit";
+}
+
+/// Why there is no schedule within a limit; "here" is the task `e.at`, at which the input order reaches its peak.
+[[nodiscard]] inline std::string explain(const limit_too_low& e) {
+    return "the input order needs " + human(e.input_peak) + " here, and the limit is " + human(e.limit);
+}
+
+/// Why there is no overlap plan, with the name of the vertex in front: `name(v)` gives the text for one of the caller's
+/// vertices. A vertex that the view does not list is called "another vertex".
+template <handle V, class Name>
+[[nodiscard]] std::string explain(const overlap_error<V>& e, const Name& name) {
+    std::string text(std::string_view(name(e.vertex)));
+    if (e.why == overlap_reason::memory_limit) return text + ": " + explain(e.memory);
+    return text + " " + explain(e.graph, [&](task_id t) {
+               return t == no_task ? std::string("another vertex") : std::string(std::string_view(name(e.other)));
+           });
+}
+
+}  // namespace stretto
+
+#endif
