@@ -24,6 +24,9 @@ struct silent_tensors {
     std::span<const stretto::named_tensor_argument> named_arguments(vertex) const { return {}; }
     std::span<const tensor_type> components(value) const { return {}; }
 };
+struct extents_of_vertices : silent_tensors {
+    std::string_view symbolic_extent(vertex, std::size_t, std::size_t) const { return {}; }
+};
 struct without_arguments {
     std::string_view operation(vertex) const { return "aten.relu.default"; }
     std::span<const tensor_type> components(value) const { return {}; }
@@ -33,6 +36,8 @@ struct without_arguments {
 
 TEST_CASE("a tensor model names operations, their arguments and the tensors they make, of a graph with values") {
     static_assert(stretto::tensor_model<silent_tensors, program>);
+    static_assert(stretto::tensor_model<symbolic_tensors, program>);
+    static_assert(!stretto::tensor_model<extents_of_vertices, program>);
     static_assert(!stretto::tensor_model<without_arguments, program>);
     static_assert(!stretto::tensor_model<kinds, program>);
     static_assert(!stretto::tensor_model<silent_tensors, dependence>);

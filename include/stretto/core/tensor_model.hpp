@@ -12,6 +12,7 @@
 
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/element_type.hpp"
+#include "stretto/core/has_member.hpp"
 
 namespace stretto {
 
@@ -59,17 +60,30 @@ struct named_tensor_argument {
     tensor_argument value;
 };
 
+namespace detail {
+
+STRETTO_MEMBER_NAME(symbolic_extent);
+
+// An optional member is not there, or as documented.
+template <class M, class G>
+concept symbolic_extent_returns_text =
+    !has_symbolic_extent<M, value_t<G>> || requires(const M& m, const value_t<G> x, const std::size_t n) {
+        { m.symbolic_extent(x, n, n) } -> std::convertible_to<std::string_view>;
+    };
+
+}  // namespace detail
+
 /// `operation(v)`: the name of the operator, as its dialect calls it. `arguments(v)`: its positional arguments; an
 /// operation whose program does not spell them has its operands, in order. `named_arguments(v)`: the others.
 /// `components(x)`: the tensors that value x consists of: one as a rule, several for a tuple, none for a number.
-/// Optionally `symbolic_extent(x, component, dim)`: see symbolic_extent_of.
+/// Optionally `symbolic_extent(x, component, dim)`: see symbolic_extent_of; one that is there and wrong is an error.
 template <class M, class G>
 concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
     { m.operation(v) } -> std::convertible_to<std::string_view>;
     { m.arguments(v) } -> std::convertible_to<std::span<const tensor_argument>>;
     { m.named_arguments(v) } -> std::convertible_to<std::span<const named_tensor_argument>>;
     { m.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
-};
+} && detail::symbolic_extent_returns_text<M, G>;
 
 /// What the extent of dimension `dim` of component `component` of x is as an expression in symbols, such as "64*u0", if
 /// the program was traced for more than one value of it; empty if it is a number and nothing else. The extent in
@@ -78,9 +92,7 @@ concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<
 /// one, every extent is a number.
 template <dataflow_graph G, tensor_model<G> M>
 constexpr std::string_view symbolic_extent_of(const M& model, value_t<G> x, std::size_t component, std::size_t dim) {
-    if constexpr (requires {
-                      { model.symbolic_extent(x, component, dim) } -> std::convertible_to<std::string_view>;
-                  })
+    if constexpr (requires { model.symbolic_extent(x, component, dim); })
         return model.symbolic_extent(x, component, dim);
     else return {};
 }
