@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,6 +14,7 @@
 #include "stretto/testing/archetypes.hpp"
 #include "support/example_step.hpp"
 #include "support/mirror_step.hpp"
+#include "support/prop.hpp"
 #include "support/tensor_ir.hpp"
 
 using namespace stretto;
@@ -32,6 +34,46 @@ std::string shown(const tensor_program& p, const std::vector<symbol>& symbols) {
                                        support::tensor_program_tensors{}, std::span<const symbol>(symbols))) {
         text += (text.empty() ? "" : "; ") + s.name + "=" + std::to_string(s.value);
         for (const auto& d : s.dimensions) text += " " + d.value->def->name + "." + std::to_string(d.dim);
+    }
+    return text;
+}
+
+/// The same by the definition, one symbol after the other.
+std::string defined(const tensor_program& p, const std::vector<symbol>& symbols) {
+    struct counted {
+        std::string text;
+        std::size_t dimensions = 0;
+    };
+    std::vector<symbol> of_inputs;
+    for (const auto& o : p.ops)
+        for (const auto& x : o->results)
+            for (const std::vector<std::string>& extents : x->symbolic)
+                for (const std::string& extent : extents)
+                    for (const symbol& s : symbols)
+                        if (o->kind == input && s.value > 0 && extent_expression::mentions(extent, s.name) &&
+                            std::none_of(of_inputs.begin(), of_inputs.end(),
+                                         [&](const symbol& f) { return f.name == s.name; }))
+                            of_inputs.push_back(s);
+    std::vector<counted> all;
+    for (const symbol& s : of_inputs) {
+        counted c{std::string(s.name) + "=" + std::to_string(s.value), 0};
+        for (const auto& o : p.ops)
+            for (const auto& x : o->results)
+                for (std::size_t d = 0; x->shapes.size() == 1 && d < x->shapes[0].size(); ++d)
+                    if (extent_expression::mentions(x->symbolic[0][d], s.name) && x->shapes[0][d] % s.value == 0) {
+                        c.text += " " + o->name + "." + std::to_string(d);
+                        ++c.dimensions;
+                        break;
+                    }
+        all.push_back(c);
+    }
+    std::string text;
+    while (!all.empty()) {
+        auto most = all.begin();
+        for (auto c = all.begin(); c != all.end(); ++c)
+            if (c->dimensions > most->dimensions) most = c;
+        text += (text.empty() ? "" : "; ") + most->text;
+        all.erase(most);
     }
     return text;
 }
@@ -91,6 +133,24 @@ TEST_CASE("the least that a view and its models can offer is enough to look for 
         token_symbols(g, archetypes::kinds(0), archetypes::symbolic_tensors(0), std::span<const symbol>(symbols));
     REQUIRE(found.size() == 1);
     CHECK(found[0].dimensions.size() == 8);  // of all values
+}
+
+TEST_CASE("symbols of random programs are those of the definition") {
+    stretto_check("token_symbols", 200, [](const std::vector<std::uint8_t>& choices) {
+        static const std::string expressions[] = {"", "s", "2*s", "s*t", "t + 1", "u//2", "Max(u, s)", "u"};
+        const std::vector<symbol> symbols{{"u", 2}, {"s", 3}, {"t", 4}, {"v", 5}};
+        tensor_program p;
+        for (std::size_t k = 0; k + 2 < choices.size(); k += 3) {
+            support::tensor_op* const o = p.add("n" + std::to_string(k), choices[k] % 3 == 0 ? input : compute, {});
+            for (std::size_t result = 0; result < 1 + choices[k] / 3 % 2u; ++result) {
+                support::tensor_value& x = tensor_program::add_result(o);
+                for (std::size_t c = 0; c < (choices[k] / 6 % 5u == 0 ? 2 : 1); ++c)
+                    x.add({choices[k + 1] % 13 + 1, choices[k + 2] % 7 + 1}, element_type::f32,
+                          {expressions[choices[k + 1] % 8], expressions[(choices[k + 2] + result) % 8]});
+            }
+        }
+        RC_ASSERT(shown(p, symbols) == defined(p, symbols));
+    });
 }
 
 TEST_CASE("a captured step has the same tokens in an IR of pointers") {
