@@ -25,7 +25,7 @@ enum class fault {
     concat_in_reverse,
     part_of_first_rows,
     clone_scales_less,
-    use_forgotten,
+    use_of_input,
     reader_lost
 };
 
@@ -53,8 +53,7 @@ struct faulty_rewriter : support::row_rewriter {
         return wrong == fault::concat_scaled ? make(does::scale, {made}, made->rows, made->number) : made;
     }
     void replace_uses(row_op* v, row_op* from, row_op* to) {
-        if (wrong == fault::use_forgotten && v->what == does::output)
-            to = p->ops.front().reads.empty() ? &p->ops.front() : to;
+        if (wrong == fault::use_of_input && to->rows == p->ops.front().rows) to = &p->ops.front();
         row_rewriter::replace_uses(v, from, to);
     }
 };
@@ -102,6 +101,6 @@ TEST_CASE("what a rewriter does wrong shows in the program") {
     CHECK(verdict(fault::concat_in_reverse) == "applied");
     CHECK(verdict(fault::part_of_first_rows) == "value");
     CHECK(verdict(fault::clone_scales_less) == "value");
-    CHECK(verdict(fault::use_forgotten) == "applied");
+    CHECK(verdict(fault::use_of_input) == "applied");
     CHECK(verdict(fault::reader_lost) == "consumer");
 }
