@@ -213,8 +213,8 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             if (!check.empty()) throw usage_error{"--check and --chunk: a plan is either checked or made"};
             all.chunks = *wanted;
         }
-        if (recombine == "concat") all.chunks.how = recombining::concat;
-        else if (recombine == "slices") all.chunks.how = recombining::slices;
+        if (recombine == "concat") all.chunks.how = stretto::recombining::concat;
+        else if (recombine == "slices") all.chunks.how = stretto::recombining::slices;
         else if (recombine != "auto")
             throw usage_error{"--recombine " + recombine + ": is no way to recombine; write concat, slices or auto"};
         if (!check.empty() && !plan.empty())

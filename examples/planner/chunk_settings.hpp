@@ -11,6 +11,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/transform/module_regions.hpp"
+#include "stretto/tune/search_chunks.hpp"
 
 namespace planner {
 
@@ -21,18 +22,11 @@ struct chunk_setting {
     std::vector<std::int64_t> amounts;  ///< one: so many equal chunks; several: rows per chunk
 };
 
-/// How slices become the value that they are slices of.
-enum class recombining {
-    concat,  ///< concatenated, once all of them are there
-    slices,  ///< each is copied to where it belongs as soon as it is there
-    either   ///< all in one of these ways, whichever the step is faster with
-};
-
 /// In which chunks a step is to run; by default whole.
 struct chunking {
     bool choose = false;                       ///< any, as is best within the memory limit
     std::vector<chunk_setting> settings = {};  ///< of several that name an operation the last one counts
-    recombining how = recombining::either;
+    stretto::recombining how = stretto::recombining::either;
 
     [[nodiscard]] bool wanted() const { return choose || !settings.empty(); }
 };

@@ -9,9 +9,10 @@
 #include <optional>
 #include <utility>
 
-#include "chunk_search.hpp"
 #include "human_units.hpp"
+#include "stretto/capture/capture_chunks.hpp"
 #include "stretto/capture/capture_module_model.hpp"
+#include "stretto/capture/capture_part_costs.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/capture_view.hpp"
@@ -22,6 +23,10 @@
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
 #include "stretto/transform/module_regions.hpp"
+#include "stretto/tune/choose_tokens.hpp"
+#include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/search_chunks.hpp"
+#include "stretto/tune/try_chunks.hpp"
 
 namespace planner {
 namespace {
@@ -136,25 +141,6 @@ std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
     return groups;
 }
 
-/// The symbol that most shapes of the step have. If there is none, or if it is not one that tokens are exchanged along,
-/// such as the length of the sequences of a batch: the tokens that the step exchanges, by the fewest rows.
-std::optional<stretto::capture_token_symbol> tokens_of(const stretto::capture& step,
-                                                       const stretto::capture_tensors& tensors) {
-    std::vector<stretto::capture_token_symbol> symbols = stretto::token_symbols(step, tensors);
-    const std::vector<stretto::capture_token_exchange> exchanges = stretto::token_exchanges(step, tensors);
-    std::vector<std::uint32_t> dispatches;
-    for (const stretto::capture_token_exchange& e : exchanges) dispatches.push_back(e.dispatch);
-    if (!symbols.empty() && (exchanges.empty() || any_in_chunks(step, tensors, symbols[0], dispatches)))
-        return std::move(symbols.front());
-    if (exchanges.empty()) return std::nullopt;
-    stretto::capture_token_symbol tokens{"tokens", INT64_MAX, {}};
-    for (const stretto::capture_token_exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
-    for (const stretto::capture_token_exchange& e : exchanges)
-        if (e.rows % tokens.value == 0) tokens.dimensions.push_back(e.tokens);
-    if (!symbols.empty() && !any_in_chunks(step, tensors, tokens, dispatches)) return std::move(symbols.front());
-    return tokens;
-}
-
 /// The step in the chunks that are wanted, or in the best ones.
 expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
                                       stretto::bytes limit, nanoseconds whole_time, const chunking& wanted) {
@@ -165,7 +151,11 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
         d.file = file;
         return unexpected(failure{failure::reason::unusable, d.message()});
     }
-    const std::optional<stretto::capture_token_symbol> found = tokens_of(step, *tensors);
+    const stretto::capture_view view{&step};
+    const stretto::capture_op_model ops{&step};
+    const stretto::capture_chunks chunks{&step, &*tensors};
+    const auto found = stretto::choose_tokens(view, ops, chunks, stretto::token_symbols(step, *tensors),
+                                              stretto::token_exchanges(step, *tensors));
     if (!found) {
         if (wanted.choose) return cut_step{whole, {}, "whole: there are no tokens to cut along"};
         return refused(failure::reason::finding, step, file, stretto::no_task,
@@ -174,27 +164,37 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
     }
     const stretto::capture_token_symbol& tokens = *found;
     const stretto::capture_modules modules = stretto::modules_of(step);
-    const chunk_question question{step, *tensors, modules, tokens, limit, whole_time, wanted.how};
-    chunk_answer cut;
+    const stretto::capture_part_costs costs = stretto::part_costs_of(step, *tensors);
+    const stretto::token_rows<std::uint32_t> rows{tokens.value, tokens.dimensions};
+    const stretto::chunk_search_options options{.memory_limit = limit, .recombine = wanted.how, .whole = whole_time};
+    std::vector<stretto::module_chunks> chosen;
+    std::vector<stretto::capture_chunk_region> regions;
+    bool slices = false;
     if (wanted.choose) {
-        constexpr std::size_t most = 8;
-        cut = best_chunks(question, most);
-        if (cut.regions.empty()) return cut_step{whole, {}, "whole: no chunks that fit are faster"};
+        const stretto::chunk_units units = stretto::units_by_module(view, ops, modules);
+        auto best = stretto::search_chunks(view, ops, chunks, costs, units, rows, options);
+        if (!best || !best->pays()) return cut_step{whole, {}, "whole: no chunks that fit are faster"};
+        chosen = std::move(best->settings);
+        regions = std::move(best->regions);
+        slices = best->slices;
     } else {
         auto settings = in_rows(wanted.settings, tokens);
         if (!settings) return unexpected(about_arguments(file, settings.error()));
-        auto regions = stretto::regions_in_chunks(modules, *settings);
-        if (!regions)
+        auto named = stretto::regions_in_chunks(modules, *settings);
+        if (!named)
             return unexpected(about_arguments(
                 file,
-                "--chunk " + wanted.settings[regions.error()].text +
+                "--chunk " + wanted.settings[named.error()].text +
                     ": no operation of the step is in such a module; modules are named as the step does, such as " +
                     stretto::printable(modules.paths().size() > 1 ? modules.paths()[1] : "none at all")));
-        cut = {*std::move(settings), *std::move(regions)};
-        if (cut.regions.empty()) return cut_step{whole, {}, "whole, as is asked for"};
-        cut.slices = slices_are_better(question, cut.regions);
+        chosen = *std::move(settings);
+        regions = *std::move(named);
+        if (regions.empty()) return cut_step{whole, {}, "whole, as is asked for"};
+        slices = stretto::slices_pay(view, ops, chunks, costs, std::span<const stretto::capture_chunk_region>(regions),
+                                     rows, options);
     }
-    auto chunked = stretto::chunk_capture(step, *tensors, cut.regions, tokens.dimensions, options_for(cut.slices));
+    auto chunked =
+        stretto::chunk_capture(step, *tensors, regions, tokens.dimensions, stretto::trial_chunk_options(slices));
     if (!chunked) {
         stretto::diagnostic d = chunked.error();
         d.file = file;
@@ -206,7 +206,8 @@ expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whol
                        "tokens reach none of it, or its operations need all rows");
     auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
-    return cut_step{*std::move(made), cut.settings, spelled(cut.settings), chunked->plan.counts().empties != 0,
+    std::string note = spelled(chosen);
+    return cut_step{*std::move(made), std::move(chosen), std::move(note), chunked->plan.counts().empties != 0,
                     summary_of(*chunked)};
 }
 

@@ -219,9 +219,15 @@ set(STRETTO_HEADERS
     include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
+    include/stretto/tune/choose_tokens.hpp
+    include/stretto/tune/chunk_source.hpp
     include/stretto/tune/chunk_trial.hpp
+    include/stretto/tune/chunk_units.hpp
     include/stretto/tune/clone_layout.hpp
+    include/stretto/tune/detail/chunk_search.hpp
+    include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/part_costs.hpp
+    include/stretto/tune/search_chunks.hpp
     include/stretto/tune/step_table.hpp
     include/stretto/tune/try_chunks.hpp
     include/stretto/version.hpp
@@ -241,6 +247,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_calls.hpp
     include/stretto/capture/capture_chunker.hpp
+    include/stretto/capture/capture_chunks.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
     include/stretto/capture/capture_part_costs.hpp

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/aten/aten_chunk_model.hpp"
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_chunks.hpp"
 #include "stretto/capture/capture_part_costs.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
@@ -43,9 +43,6 @@
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto {
-
-/// How the operators of a capture pass chunks on.
-using capture_chunk_model = aten_chunk_model<capture_view, capture_tensor_model>;
 
 /// Values are nodes: those of the step have its numbers, new ones follow.
 class capture_chunker {

@@ -14,6 +14,7 @@
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/plan_chunks.hpp"
 #include "stretto/tune/chunk_trial.hpp"
 #include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
@@ -62,6 +63,15 @@ template <dependence_graph G>
     }
     in_numbers.states = plan.states;
     return in_numbers;
+}
+
+/// What a plan that is tried is made with, and the one that is applied should be: what cannot run per chunk stays
+/// whole, and everything is written slice by slice, where that may be, or nothing.
+[[nodiscard]] inline chunk_options trial_chunk_options(bool slices) {
+    chunk_options options;
+    options.skip_refused = true;
+    if (slices) options.slices_from = 0;
+    return options;
 }
 
 /// The tasks of a plan in numbers, for whoever tries many plans of one step. O(tasks and their operands), and what

@@ -1,0 +1,46 @@
+// The chunk model of a captured step for searches, which ask many plans of it. Needs simdjson.
+#ifndef STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
+#define STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
+
+#include "stretto/aten/aten_chunk_model.hpp"
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/transform/chunk_rules/row_orders.hpp"
+#include "stretto/tune/chunk_source.hpp"
+
+namespace stretto {
+
+namespace detail {
+
+struct owned_orders {
+    row_orders own;
+};
+
+}  // namespace detail
+
+/// How the operators of a capture pass chunks on.
+using capture_chunk_model = aten_chunk_model<capture_view, capture_tensor_model>;
+
+/// The same with orders of its own, none of which has a name yet.
+class fresh_capture_chunk_model : private detail::owned_orders, public capture_chunk_model {
+public:
+    /// Both must outlive the model.
+    fresh_capture_chunk_model(const capture& step, const capture_tensors& tensors)
+        : capture_chunk_model(capture_view{&step}, {&step, &tensors}, own) {}
+    fresh_capture_chunk_model(const fresh_capture_chunk_model&) = delete;
+    fresh_capture_chunk_model& operator=(const fresh_capture_chunk_model&) = delete;
+};
+
+/// Gives a fresh model for every trial. Both must outlive it.
+struct capture_chunks {
+    const capture* step;
+    const capture_tensors* tensors;
+
+    [[nodiscard]] fresh_capture_chunk_model operator()() const { return {*step, *tensors}; }
+};
+static_assert(chunk_model_source<capture_chunks, capture_view>);
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,74 @@
+// Along which tokens to cut a step: those of a symbol in the shapes of its inputs, or those that it exchanges.
+#ifndef STRETTO_TUNE_CHOOSE_TOKENS_HPP
+#define STRETTO_TUNE_CHOOSE_TOKENS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/tune/chunk_source.hpp"
+#include "stretto/tune/detail/chunk_trials.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/step_table.hpp"
+
+namespace stretto {
+
+/// Whether at least one of these vertices runs per chunk, if all that can is cut in two along these tokens. False if
+/// the view is no task graph. One plan.
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
+    requires dataflow_graph<G>
+[[nodiscard]] bool any_in_chunks(G g, const M& ops, const C& chunks, token_rows<value_t<G>> tokens,
+                                 std::span<const vertex_t<G>> vertices) {
+    const auto step = numbered_step<G>::read(g, ops);
+    if (!step) return false;
+    chunk_region<std::uint32_t> everything{{}, equal_chunks(tokens.rows, 2)};
+    for (std::uint32_t v = 0; v < step->table().size(); ++v) {
+        const op_kind kind = step->table().operations[v].kind;
+        if (kind != op_kind::input && kind != op_kind::output) everything.candidates.push_back(v);
+    }
+    const detail::chunk_planner<G, C> planner(*step, chunks, tokens.dimensions);
+    const auto plan = planner.plan(std::span(&everything, 1), false);
+    if (!plan) return false;
+    std::vector<char> wanted(step->table().size(), false);
+    for (const vertex_t<G>& v : vertices) wanted[step->number(v)] = true;
+    return std::any_of(plan->operations.begin(), plan->operations.end(),
+                       [&](const chunked_operation<std::uint32_t>& o) { return wanted[o.vertex] && !o.once; });
+}
+
+/// Of the symbols of a step the first one, which most shapes have. If there is none, or if no exchange runs per chunk
+/// when that is cut, such as the length of the sequences of a batch: the tokens that the step exchanges, by the fewest
+/// rows, named "tokens". If those do not cut an exchange either, the first symbol after all. Nothing if there are
+/// neither symbols nor exchanges. `symbols`: most frequent first, each with `name`, `value` (its rows) and
+/// `dimensions` (token_dimensions of the view). `exchanges`: each with `dispatch` (a vertex), `tokens` (a
+/// token_dimension) and `rows`. Two plans at most.
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, class Symbol, class Exchange>
+    requires dataflow_graph<G>
+[[nodiscard]] std::optional<Symbol> choose_tokens(G g, const M& ops, const C& chunks, std::vector<Symbol> symbols,
+                                                  const std::vector<Exchange>& exchanges) {
+    std::vector<vertex_t<G>> dispatches;
+    for (const Exchange& e : exchanges) dispatches.push_back(e.dispatch);
+    const auto cuts_exchanges = [&](const Symbol& s) {
+        return any_in_chunks(g, ops, chunks, token_rows<value_t<G>>{s.value, s.dimensions},
+                             std::span<const vertex_t<G>>(dispatches));
+    };
+    if (!symbols.empty() && (exchanges.empty() || cuts_exchanges(symbols[0]))) return std::move(symbols.front());
+    if (exchanges.empty()) return std::nullopt;
+    Symbol tokens{"tokens", INT64_MAX, {}};
+    for (const Exchange& e : exchanges) tokens.value = std::min(tokens.value, e.rows);
+    for (const Exchange& e : exchanges)
+        if (e.rows % tokens.value == 0) tokens.dimensions.push_back(e.tokens);
+    if (!symbols.empty() && !cuts_exchanges(tokens)) return std::move(symbols.front());
+    return tokens;
+}
+
+}  // namespace stretto
+
+#endif

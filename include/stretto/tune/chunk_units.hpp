@@ -1,0 +1,237 @@
+// What gets a number of chunks of its own when chunk counts are searched: repeated parts of a model, such as its
+// layers, and the modules around their exchanges, forward and backward apart.
+#ifndef STRETTO_TUNE_CHUNK_UNITS_HPP
+#define STRETTO_TUNE_CHUNK_UNITS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "stretto/transform/step_modules.hpp"
+
+namespace stretto {
+
+/// A part of the model, or a module around exchanges without such modules in it, in one direction.
+struct chunk_unit {
+    std::string module;  ///< empty: what belongs to none
+    pass_direction direction = pass_direction::both;
+    std::size_t depth = 0;   ///< how far inside of its part the module lies; 0 for the part itself
+    std::uint32_t part = 0;  ///< units of one part have one number, from 0 in program order
+};
+
+/// The units of a program, in program order of their first operations.
+struct chunk_units {
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+    std::vector<std::uint32_t> unit_of;  ///< of a vertex, by its position in program order; none for inputs and outputs
+    std::vector<chunk_unit> units;
+    std::uint32_t parts = 0;
+
+    [[nodiscard]] std::size_t size() const noexcept { return units.size(); }
+};
+
+/// The part of the model that a module lies in: of repeated modules one ("layers.3" of "layers.3.moe.router"), else the
+/// outermost one. The result is a piece of `path`. O(length).
+[[nodiscard]] inline std::string_view part_of_model(std::string_view path) {
+    for (std::size_t i = 0; i < path.size();) {
+        const std::size_t end = std::min(path.find('.', i), path.size());
+        const std::string_view component = path.substr(i, end - i);
+        if (!component.empty() && component.find_first_not_of("0123456789") == std::string_view::npos)
+            return path.substr(0, end);
+        i = end + 1;
+    }
+    return path.substr(0, path.find('.'));
+}
+
+namespace detail {
+
+[[nodiscard]] inline bool is_repeated_module(std::string_view module) {
+    const std::size_t dot = module.rfind('.');
+    return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
+}
+
+/// The module that a module lies in.
+[[nodiscard]] inline std::string_view outer_module(std::string_view module) {
+    return module.substr(0, module.rfind('.'));
+}
+
+/// How deep a module lies inside of its part: 0 for the part itself.
+[[nodiscard]] inline std::size_t depth_in_part(std::string_view module) {
+    const std::string_view below = module.substr(part_of_model(module).size());
+    return static_cast<std::size_t>(std::count(below.begin(), below.end(), '.'));
+}
+
+/// Finds texts by views of others.
+struct module_order {
+    using is_transparent = void;
+    bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
+};
+
+/// "layers.*.moe" for "layers.3.moe"; what is not repeated names itself.
+[[nodiscard]] inline std::string pattern_of_module(const std::string& module) {
+    const std::string_view part = part_of_model(module);
+    if (!is_repeated_module(part)) return module;
+    return std::string(part.substr(0, part.rfind('.'))) + ".*" + module.substr(part.size());
+}
+
+}  // namespace detail
+
+/// The units of a program by its modules. Modules inside of parts are units of their own if an all-to-all lies
+/// somewhere below them: around it fewer operations may be worth cutting than in all of the part. `modules` should
+/// know every operation that frameworks insert, as step_modules does. O(V length of a path), and a search in a map for
+/// every vertex.
+template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
+[[nodiscard]] chunk_units units_by_module(G g, const M& ops, const Modules& modules) {
+    std::set<std::string, detail::module_order> around;
+    for (vertex_t<G> v : g.vertices()) {
+        if (collective_of<G>(ops, v) != collective_kind::all_to_all) continue;
+        decltype(auto) path = modules.path(v);  // may own its text
+        for (std::string_view m = path; detail::depth_in_part(m) > 0; m = detail::outer_module(m)) around.emplace(m);
+    }
+    chunk_units all;
+    std::map<std::pair<std::string, pass_direction>, std::uint32_t> known;
+    std::map<std::string, std::uint32_t> parts;
+    for (vertex_t<G> v : g.vertices()) {
+        all.unit_of.push_back(chunk_units::none);
+        if (ops.kind(v) == op_kind::input || ops.kind(v) == op_kind::output) continue;
+        decltype(auto) path = modules.path(v);
+        std::string_view m = path;
+        const std::string_view part = part_of_model(m);
+        while (m.size() > part.size() && !around.contains(m)) m = detail::outer_module(m);
+        chunk_unit u{std::string(m), modules.direction(v), detail::depth_in_part(m), 0};
+        const auto [at, is_new] =
+            known.emplace(std::pair(u.module, u.direction), static_cast<std::uint32_t>(all.units.size()));
+        all.unit_of.back() = at->second;
+        if (!is_new) continue;
+        u.part = parts.emplace(std::string(part), static_cast<std::uint32_t>(parts.size())).first->second;
+        all.units.push_back(std::move(u));
+    }
+    all.parts = static_cast<std::uint32_t>(parts.size());
+    return all;
+}
+
+namespace detail {
+
+/// Writes a choice of chunks for units as settings.
+class unit_settings {
+public:
+    unit_settings(std::span<const chunk_unit> units, std::span<const std::size_t> chunks, std::int64_t rows)
+        : units_(units), chunks_(chunks), rows_(rows), most_(*std::max_element(chunks.begin(), chunks.end())) {
+        for (std::uint32_t u = 0; u < units.size(); ++u) {
+            const auto [at, is_new] = number_.emplace(units[u].module, static_cast<std::uint32_t>(modules_.size()));
+            if (is_new) modules_.push_back(units[u].module);
+            module_of_.push_back(at->second);
+        }
+    }
+
+    [[nodiscard]] std::vector<module_chunks> write() {
+        const auto every = units_that([](std::size_t) { return true; });
+        std::size_t rest = most_frequent(every);
+        for (std::size_t u : every)
+            if (units_[u].module.empty()) rest = chunks_[u];  // cannot be set but with everything
+        add("", pass_direction::both, rest);
+
+        // Modules that are alike but for a number: one setting of all, if most need it, in front of those that differ.
+        std::vector<std::size_t> order(modules_.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto place = [&](std::size_t m) {
+            const std::string& module = modules_[m];
+            const auto inside = std::count(module.begin(), module.end(), '.');
+            return std::tuple(is_repeated_module(part_of_model(module)), inside, pattern_of_module(module), m);
+        };
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+        std::set<std::string> met;
+        for (std::size_t m : order) {
+            const std::string pattern = pattern_of_module(modules_[m]);
+            if (pattern != modules_[m] && met.insert(pattern).second) {
+                const auto alike =
+                    units_that([&](std::size_t u) { return pattern_of_module(units_[u].module) == pattern; });
+                const std::size_t k = most_frequent(alike);
+                if (std::any_of(alike.begin(), alike.end(), [&](std::size_t u) { return given(u) != k; }))
+                    add(pattern, pass_direction::both, k);
+            }
+            write_module(m);
+        }
+        return std::move(all_);
+    }
+
+private:
+    void write_module(std::size_t m) {
+        const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
+        const auto differs = [&](std::size_t u) { return chunks_[u] != given(u); };
+        if (std::none_of(own.begin(), own.end(), differs)) return;
+        const auto as_the_first = [&](std::size_t u) { return chunks_[u] == chunks_[own[0]]; };
+        if (std::all_of(own.begin(), own.end(), as_the_first)) {
+            add(modules_[m], pass_direction::both, chunks_[own[0]]);
+            return;
+        }
+        for (bool known : {false, true})  // a unit of unknown direction can only be set with both others
+            for (std::size_t u : own)
+                if (known == (units_[u].direction != pass_direction::both) && differs(u))
+                    add(modules_[m], units_[u].direction, chunks_[u]);
+    }
+    void add(const std::string& module, pass_direction way, std::size_t k) {
+        all_.push_back({module, way, equal_chunks(rows_, k)});
+    }
+    template <class Is>
+    [[nodiscard]] std::vector<std::size_t> units_that(Is is) const {
+        std::vector<std::size_t> found;
+        for (std::size_t u = 0; u < units_.size(); ++u)
+            if (is(u)) found.push_back(u);
+        return found;
+    }
+    /// The number of chunks that most of the units have; the smaller one of two.
+    [[nodiscard]] std::size_t most_frequent(const std::vector<std::size_t>& units) const {
+        std::vector<std::size_t> times(most_ + 1, 0);
+        for (std::size_t u : units) ++times[chunks_[u]];
+        return static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
+    }
+    /// The number of chunks that the settings so far give a unit.
+    [[nodiscard]] std::size_t given(std::size_t u) const {
+        std::size_t k = 1;
+        for (const module_chunks& s : all_) {
+            const bool named = s.pattern.empty() || !matched_module(units_[u].module, s.pattern).empty();
+            if (named && (s.direction == pass_direction::both || s.direction == units_[u].direction))
+                k = s.sizes.size();
+        }
+        return k;
+    }
+
+    std::span<const chunk_unit> units_;
+    std::span<const std::size_t> chunks_;
+    std::int64_t rows_;
+    std::size_t most_;
+    std::map<std::string, std::uint32_t> number_;
+    std::vector<std::string> modules_;  // in the order of the units
+    std::vector<std::size_t> module_of_;
+    std::vector<module_chunks> all_;
+};
+
+}  // namespace detail
+
+/// A choice of chunks as settings for regions_in_chunks, in which the last one that names an operation counts: the most
+/// frequent number for everything, then what differs, inner modules behind outer ones. `chunks`: of each unit, from 1.
+/// `rows`: how many the chunks share. None if there are no units. O(units squared, times settings).
+[[nodiscard]] inline std::vector<module_chunks> settings_of(const chunk_units& units,
+                                                            std::span<const std::size_t> chunks, std::int64_t rows) {
+    if (units.units.empty()) return {};
+    return detail::unit_settings(units.units, chunks, rows).write();
+}
+
+}  // namespace stretto
+
+#endif

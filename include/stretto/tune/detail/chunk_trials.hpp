@@ -1,0 +1,150 @@
+// What it takes to try many regions on one step: the step in numbers, its models, and its tokens.
+#ifndef STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
+#define STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/tune/chunk_source.hpp"
+#include "stretto/tune/chunk_trial.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/step_table.hpp"
+#include "stretto/tune/try_chunks.hpp"
+
+namespace stretto::detail {
+
+/// A chunk model of a view as one of its table.
+template <class G, class C>
+struct numbered_chunk_model {
+    const numbered_step<G>* step;
+    const C* chunks;
+
+    [[nodiscard]] std::size_t components_of(std::uint32_t x) const { return chunks->components_of(step->value(x)); }
+    [[nodiscard]] std::size_t rank(std::uint32_t x, std::size_t component) const {
+        return chunks->rank(step->value(x), component);
+    }
+    [[nodiscard]] std::int64_t extent(std::uint32_t x, std::size_t component, std::size_t dim) const {
+        return chunks->extent(step->value(x), component, dim);
+    }
+    [[nodiscard]] chunk_verdict combine_rule(std::uint32_t v, std::int64_t tokens,
+                                             std::span<const chunk_state> operands,
+                                             std::span<chunk_state> results) const {
+        return chunks->combine_rule(step->vertex(v), tokens, operands, results);
+    }
+};
+
+/// Plans regions of one step. `Chunks` is a chunk_model_source.
+template <class G, class Chunks>
+class chunk_planner {
+public:
+    using id = std::uint32_t;
+    using region = chunk_region<id>;
+
+    /// All but the tokens must outlive the planner; these are of listed values.
+    chunk_planner(const numbered_step<G>& step, const Chunks& chunks,
+                  std::span<const token_dimension<value_t<G>>> tokens)
+        : step_(&step), chunks_(&chunks) {
+        for (const token_dimension<value_t<G>>& t : tokens) {
+            const id x = step.number_of_value(t.value);
+            STRETTO_ASSERT(x != step_table::none, "a token dimension is of a value that the graph does not list");
+            tokens_.push_back({x, t.dim});
+        }
+    }
+
+    /// What cannot run per chunk stays whole.
+    [[nodiscard]] std::optional<chunk_plan<id, id>> plan(std::span<const region> regions, bool slices) const {
+        if constexpr (chunk_model<Chunks, G>) {
+            return plan_with(*chunks_, regions, slices);
+        } else {
+            const auto model = (*chunks_)();
+            return plan_with(model, regions, slices);
+        }
+    }
+
+protected:
+    const numbered_step<G>* step_;
+
+private:
+    template <class C>
+    [[nodiscard]] std::optional<chunk_plan<id, id>> plan_with(const C& model, std::span<const region> regions,
+                                                              bool slices) const {
+        auto made = plan_chunks(step_table_view{&step_->table()}, step_table_model{&step_->table()},
+                                numbered_chunk_model<G, C>{step_, &model}, regions,
+                                std::span<const token_dimension<id>>(tokens_), trial_chunk_options(slices));
+        if (!made) return std::nullopt;
+        return *std::move(made);
+    }
+
+    const Chunks* chunks_;
+    std::vector<token_dimension<id>> tokens_;
+};
+
+/// Tries regions of one step.
+template <class G, class Chunks, class Costs>
+class chunk_trials : public chunk_planner<G, Chunks> {
+public:
+    using base = chunk_planner<G, Chunks>;
+    using region = typename base::region;
+
+    chunk_trials(const numbered_step<G>& step, const Chunks& chunks, const Costs& costs,
+                 std::span<const token_dimension<value_t<G>>> tokens)
+        : base(step, chunks, tokens), costs_(step, costs) {}
+
+    /// Nothing if there is no plan.
+    [[nodiscard]] std::optional<chunked_tasks> operator()(std::span<const region> regions, bool slices) const {
+        const auto planned = base::plan(regions, slices);
+        if (!planned) return std::nullopt;
+        auto made = try_chunks(*planned, base::step_->table(), costs_);
+        if (!made) return std::nullopt;
+        return *std::move(made);
+    }
+    /// Nothing if there is no plan, or if it does not fit.
+    [[nodiscard]] std::optional<nanoseconds> makespan(std::span<const region> regions, bool slices,
+                                                      bytes memory) const {
+        const auto made = (*this)(regions, slices);
+        if (!made) return std::nullopt;
+        return makespan_of(made->graph, memory);
+    }
+    /// The makespan of the step whole, if it fits.
+    [[nodiscard]] std::optional<nanoseconds> whole(bytes memory) const {
+        const step_table& table = base::step_->table();
+        const auto graph = make_task_graph(step_table_view{&table}, step_table_model{&table});
+        if (!graph) return std::nullopt;
+        return makespan_of(*graph, memory);
+    }
+    [[nodiscard]] std::vector<region> in_numbers(std::span<const chunk_region<vertex_t<G>>> regions) const {
+        std::vector<region> all;
+        for (const chunk_region<vertex_t<G>>& r : regions) {
+            all.push_back({{}, r.sizes, {}});
+            for (const vertex_t<G>& v : r.candidates) all.back().candidates.push_back(base::step_->number(v));
+            for (const vertex_t<G>& v : r.kept) all.back().kept.push_back(base::step_->number(v));
+        }
+        return all;
+    }
+
+private:
+    [[nodiscard]] static std::optional<nanoseconds> makespan_of(const task_graph& graph, bytes memory) {
+        schedule_options options;
+        options.memory_limit = memory;
+        const auto scheduled = list_schedule(graph, options);
+        if (!scheduled) return std::nullopt;
+        return scheduled->step();
+    }
+
+    numbered_part_costs<G, Costs> costs_;
+};
+
+}  // namespace stretto::detail
+
+#endif

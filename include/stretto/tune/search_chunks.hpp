@@ -1,0 +1,155 @@
+// Into how many chunks to cut which part of a step, if any: tried on task graphs, before the IR is touched.
+// docs/algorithms/search-chunks.md says what is tried, and why in that order.
+#ifndef STRETTO_TUNE_SEARCH_CHUNKS_HPP
+#define STRETTO_TUNE_SEARCH_CHUNKS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "stretto/tune/chunk_source.hpp"
+#include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/detail/chunk_search.hpp"
+#include "stretto/tune/detail/chunk_trials.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/step_table.hpp"
+
+namespace stretto {
+
+/// How slices become the value that they are slices of.
+enum class recombining : std::uint8_t {
+    concat,  ///< concatenated, once all of them are there
+    slices,  ///< each is copied to where it belongs as soon as it is there
+    either   ///< all in one of these ways, whichever the step is faster with
+};
+
+struct chunk_search_options {
+    bytes memory_limit = unlimited_bytes;  ///< of the schedules
+    std::size_t most = 8;                  ///< chunks of one region
+    std::size_t task_budget = 200'000;     ///< of refinement, in tasks scheduled: half a million a second or so
+    recombining recombine = recombining::either;
+    std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
+};
+
+/// Why a step stays whole.
+enum class whole_reason : std::uint8_t {
+    chunks_pay,      ///< it does not
+    too_few_rows,    ///< there are no two chunks: fewer than two rows, or no more than one chunk is allowed
+    nothing_cut,     ///< no token reaches an operation that can run per chunk
+    exceeds_memory,  ///< nothing that was tried fits
+    nothing_faster,  ///< what fits takes as long as the step whole, or longer
+};
+[[nodiscard]] constexpr std::string_view explain(whole_reason why) noexcept {
+    switch (why) {
+        case whole_reason::chunks_pay:
+            return "chunks make it faster";
+        case whole_reason::too_few_rows:
+            return "there are too few rows for two chunks";
+        case whole_reason::nothing_cut:
+            return "nothing that tokens reach can run per chunk";
+        case whole_reason::exceeds_memory:
+            return "no chunks that were tried fit into the memory limit";
+        case whole_reason::nothing_faster:
+            break;
+    }
+    return "no chunks that fit are faster";
+}
+
+template <handle V>
+struct chunk_search_result {
+    whole_reason why = whole_reason::nothing_faster;
+    std::vector<std::size_t> chunks;      ///< of every unit; none if the step stays whole, and so are those that follow
+    std::vector<module_chunks> settings;  ///< the same by module
+    std::vector<chunk_region<V>> regions;  ///< the same for plan_chunks, with trial_chunk_options(slices)
+    bool slices = false;                   ///< written slice by slice, where that may be
+    nanoseconds makespan;                  ///< of the best that was scheduled, the step whole among it
+    std::size_t trials = 0;                ///< choices whose tasks were made
+
+    [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
+};
+
+/// The chunks with which a step is fastest within the memory limit, of those tried. First everything is in 2, 3, ...
+/// `most` chunks, until the lower bound of one more is no better than the best; what does not fit is tried again with
+/// the parts of the model whole in which it needs too much. If nothing of that is faster, the modules around
+/// all-to-alls alone. Then parts and modules whole whose chunks hide nothing, forward or backward whole, and other
+/// numbers of chunks for halves, quarters, ... of the parts, those with the most exposed time first, until the budget
+/// is spent. Everything that has an equal number of chunks is one region.
+///
+/// `units` are of this view (units_by_module). Fails if the view is no task graph. Depends on its arguments alone:
+/// integers, ties by program order. The makespan is that of list_schedule on what try_chunks says of the regions; no
+/// choice that was tried has a shorter one. Time: most + 4 + 6 parts trials at most, each plan_chunks, try_chunks and
+/// list_schedule; beyond the first ones no more tasks than the budget, and one trial.
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<chunk_search_result<vertex_t<G>>, task_graph_error> search_chunks(
+    G g, const M& ops, const C& chunks, const P& costs, const chunk_units& units, token_rows<value_t<G>> tokens,
+    chunk_search_options options = {}) {
+    const auto step = numbered_step<G>::read(g, ops);
+    if (!step) return unexpected(step.error());
+    detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions);
+    const nanoseconds whole =
+        options.whole ? *options.whole : trials.whole(options.memory_limit).value_or(nanoseconds{INT64_MAX});
+    const bool slices = options.recombine == recombining::slices;
+    const detail::search_limits limits{options.memory_limit, whole, options.most, options.task_budget, slices};
+    detail::chunk_search search(units, tokens.rows, limits, trials);
+    search.run();
+
+    chunk_search_result<vertex_t<G>> best;
+    best.makespan = search.best();
+    best.trials = search.trials();
+    if (search.chosen().empty()) {
+        best.why = options.most < 2 || tokens.rows < 2 ? whole_reason::too_few_rows
+                   : !search.any_cut()                 ? whole_reason::nothing_cut
+                   : !search.any_fit()                 ? whole_reason::exceeds_memory
+                                                       : whole_reason::nothing_faster;
+        return best;
+    }
+    best.why = whole_reason::chunks_pay;
+    best.chunks = search.chosen();
+    best.settings = settings_of(units, best.chunks, tokens.rows);
+    const std::vector<chunk_region<std::uint32_t>> regions = search.regions_of(best.chunks);
+    best.slices = slices;
+    if (options.recombine == recombining::either) {
+        const std::optional<nanoseconds> in_slices = trials.makespan(regions, true, options.memory_limit);
+        best.slices = in_slices && *in_slices < best.makespan;
+        if (best.slices) best.makespan = *in_slices;
+    }
+    for (const chunk_region<std::uint32_t>& r : regions) {
+        best.regions.push_back({{}, r.sizes});
+        for (std::uint32_t v : r.candidates) best.regions.back().candidates.push_back(step->vertex(v));
+    }
+    return best;
+}
+
+/// Whether a step in these chunks is to be put together slice by slice: as is asked for, or else if its makespan is
+/// shorter than by concatenation, within the memory limit. Two trials at most.
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
+    requires dataflow_graph<G>
+[[nodiscard]] bool slices_pay(G g, const M& ops, const C& chunks, const P& costs,
+                              std::span<const chunk_region<vertex_t<G>>> regions, token_rows<value_t<G>> tokens,
+                              chunk_search_options options = {}) {
+    if (options.recombine != recombining::either) return options.recombine == recombining::slices;
+    const auto step = numbered_step<G>::read(g, ops);
+    if (!step) return false;
+    const detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions);
+    const auto in_numbers = trials.in_numbers(regions);
+    const std::optional<nanoseconds> concat = trials.makespan(in_numbers, false, options.memory_limit);
+    const std::optional<nanoseconds> slices = trials.makespan(in_numbers, true, options.memory_limit);
+    return slices && (!concat || *slices < *concat);
+}
+
+}  // namespace stretto
+
+#endif
