@@ -98,7 +98,7 @@ template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
 [[nodiscard]] chunk_units units_by_module(G g, const M& ops, const Modules& modules) {
     std::set<std::string, detail::module_order> around;
     for (vertex_t<G> v : g.vertices()) {
-        if (collective_of<G>(ops, v) != collective_kind::all_to_all) continue;
+        if (ops.kind(v) != op_kind::start || collective_of<G>(ops, v) != collective_kind::all_to_all) continue;
         decltype(auto) path = modules.path(v);  // may own its text
         for (std::string_view m = path; detail::depth_in_part(m) > 0; m = detail::outer_module(m)) around.emplace(m);
     }
