@@ -52,6 +52,7 @@ set(STRETTO_HEADERS
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
     include/stretto/core/module_model.hpp
+    include/stretto/core/language.hpp
     include/stretto/core/op_model.hpp
     include/stretto/core/process_group.hpp
     include/stretto/core/process_groups.hpp

@@ -2,6 +2,7 @@
 #undef NDEBUG
 #undef STRETTO_CHECKED
 #include "stretto/core/config.hpp"
+#include "stretto/core/language.hpp"
 
 #include <doctest/doctest.h>
 

@@ -208,6 +208,34 @@ TEST_CASE("a model that does not say what a result is, is in error, whatever may
         }
 }
 
+TEST_CASE("a region that no token reaches is an error, or listed beside one that is reached") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* u = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* z = p.append(does::scale, {u}, 4);
+    p.append(does::output, {y, z}, 1);
+    chunk_options skip;
+    skip.skip_refused = true;
+    for (const chunk_options& options : {chunk_options{}, skip}) {
+        const auto none = plan(p, {{{z}, {2, 2}}}, {{x, 0}}, options);
+        REQUIRE(!none);
+        CHECK(none.error().why == reason::nothing_reached);
+        CHECK(none.error().region == 0);
+    }
+    CHECK(plan(p, {{{y}, {2, 2}}, {{z}, {2, 2}}}, {{x, 0}}).error().region == 1);
+    const auto one = plan(p, {{{y}, {2, 2}}, {{z}, {2, 2}}}, {{x, 0}}, skip);
+    REQUIRE(one);
+    CHECK(one->unreached == std::vector<std::uint32_t>{1});
+    CHECK(one->operations.size() == 1);
+    // What is kept on purpose, what is refused and what is one chunk are no mistakes.
+    CHECK(plan(p, {{{y}, {2, 2}, {y}}}, {{x, 0}}, skip)->empty());
+    CHECK(plan(p, {{{z}, {4}}}, {{x, 0}}, skip)->empty());
+    row_op* r = p.append(does::running, {x}, 4);
+    p.append(does::output, {r}, 1);
+    CHECK(plan(p, {{{r}, {2, 2}}}, {{x, 0}}, skip)->refused.size() == 1);
+}
+
 TEST_CASE("partial sums are added once, before what only carries them on") {
     row_program p;
     row_op* x = p.append(does::input, {}, 4);

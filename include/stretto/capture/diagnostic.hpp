@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// Text from a file as it may appear in a message: control characters and non-ASCII bytes become '?', and what is

@@ -8,6 +8,8 @@
 #ifndef STRETTO_CORE_CONFIG_HPP
 #define STRETTO_CORE_CONFIG_HPP
 
+#include "stretto/core/language.hpp"
+
 #if defined(__has_include)
 #if __has_include("stretto_config.hpp")
 #include "stretto_config.hpp"

@@ -6,6 +6,8 @@
 
 #include <type_traits>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// Inherits every name of `M`, and the one name of `Name` once more: to use a name that both have is ambiguous.

@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 namespace detail {
 

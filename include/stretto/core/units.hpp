@@ -7,6 +7,8 @@
 #include <compare>
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 namespace detail {
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// Appends a UTF-8 text in quotes. It escapes what JSON requires to be escaped, and nothing else.

@@ -46,6 +46,8 @@ struct check_options {
 /// values; a value with u uses among vertices of o operands adds O(u (u + o)).
 template <dependence_graph G>
 [[nodiscard]] expected<graph_summary, finding> check_graph(G g, check_options options = {}) {
+    if constexpr (requires { typename G::value_type; })
+        static_assert(dataflow_graph<G>, "the view has a value_type, and something about its values is missing");
     detail::graph_checker<G> checker(g);
     finding f = checker.read();
     graph_summary summary;

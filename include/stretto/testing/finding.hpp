@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// A broken rule. Vertices are named by their positions in vertices(), because their numbers may be what is wrong.

@@ -143,6 +143,7 @@ struct chunk_plan {
     std::vector<chunk_join<V, X>> joins;
     std::vector<chunk_state> states;
     std::vector<refused_operation<V>> refused;
+    std::vector<std::uint32_t> unreached;  ///< regions of several chunks with nothing in them that a token reaches
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
     [[nodiscard]] chunk_counts counts() const {

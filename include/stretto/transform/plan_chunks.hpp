@@ -26,7 +26,8 @@ namespace stretto {
 struct chunk_options {
     /// What cannot run per chunk, or has parts that nothing recombines, stays whole, with the values it reads
     /// recombined before it, and is listed in the plan. Otherwise it is an error, but for what reads sums only: that
-    /// runs once, on the sums.
+    /// runs once, on the sums. A region that no token reaches is listed, too, if anything else was reached; that
+    /// nothing was is an error in any case.
     bool skip_refused = false;
 
     /// A path that leaves a region and enters it again is an error. Otherwise what lies on it waits for all chunks,
@@ -198,11 +199,13 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         return elements >= static_cast<double>(options.slices_from);
     });
 
-    std::vector<char> reached(regions.size(), options.skip_refused);
+    std::vector<char> reached(regions.size(), false);
     for (const chunked_operation<V>& o : plan.operations) reached[o.region] = true;
+    for (const refused_operation<V>& o : plan.refused) reached[o.why.region] = true;
     for (std::uint32_t r = 0; r < regions.size(); ++r)
-        if (!reached[r] && plan.regions[r].sizes.size() > 1)
-            return unexpected(chunk_error<V>{chunk_reason::nothing_reached, r});
+        if (!reached[r] && regions[r].kept.empty() && plan.regions[r].sizes.size() > 1) plan.unreached.push_back(r);
+    if (!plan.unreached.empty() && (!options.skip_refused || (plan.empty() && plan.refused.empty())))
+        return unexpected(chunk_error<V>{chunk_reason::nothing_reached, plan.unreached[0]});
     return plan;
 }
 

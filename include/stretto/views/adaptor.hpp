@@ -47,9 +47,12 @@ private:
 template <class G>
 struct value_type_of_base {};
 
-template <dataflow_graph G>
+/// The type is passed on even if the base is no dataflow_graph: what is missing then is what its author has forgotten,
+/// and an error names that instead of the type.
+template <class G>
+    requires requires { typename G::value_type; }
 struct value_type_of_base<G> {
-    using value_type = value_t<G>;
+    using value_type = typename G::value_type;
 };
 
 /// Forwards all members of the base; a view hides those that it changes. The return types are decltype(auto) and
@@ -76,23 +79,24 @@ public:
     {
         return base().predecessors(v);
     }
+    // One by one: if the base lacks one of them, an error names that one.
     constexpr decltype(auto) operands(vertex_type v) const
-        requires dataflow_graph<G>
+        requires requires(const G& g) { g.operands(v); }
     {
         return base().operands(v);
     }
     constexpr decltype(auto) results(vertex_type v) const
-        requires dataflow_graph<G>
+        requires requires(const G& g) { g.results(v); }
     {
         return base().results(v);
     }
     template <class X>
-        requires dataflow_graph<G> && std::convertible_to<X, value_t<G>>
+        requires std::convertible_to<X, typename G::value_type> && requires(const G& g, X x) { g.producer(x); }
     constexpr vertex_type producer(X x) const {
         return base().producer(x);
     }
     template <class X>
-        requires dataflow_graph<G> && std::convertible_to<X, value_t<G>>
+        requires std::convertible_to<X, typename G::value_type> && requires(const G& g, X x) { g.consumers(x); }
     constexpr decltype(auto) consumers(X x) const {
         return base().consumers(x);
     }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// Sorts `keys` in place, ascending. It takes O(n) time if they are sorted already, as lists that follow program order

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// The layout, from the lowest bit on: the last post that reaches the vertex, counted from 1, 0 if none does; the rank

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "stretto/core/config.hpp"
+
 namespace stretto::detail {
 
 /// An owning array of trivial elements, uninitialised until they are assigned.

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// The answer of labels: proved, disproved, or left open.

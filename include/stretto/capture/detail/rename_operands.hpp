@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// The text of well-formed JSON in which every string "%k" with k below names.size(), however deep it is, is replaced

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// The GPU generations that the tuner's tables tell apart.

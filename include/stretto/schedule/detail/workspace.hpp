@@ -9,6 +9,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// A stack of arrays. An array is valid until the scope ends in which it was taken; scopes nest. What ended scopes have

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// An order of rows is known by how it came about. Rows sorted by the same keys, or exchanged among the same ranks in
