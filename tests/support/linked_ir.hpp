@@ -124,8 +124,11 @@ struct block_model {
 // [linked-rewriter]
 struct block_rewriter {
     block* b;
+    op* at = nullptr;
 
-    op* clone(op* o, std::span<value* const> operands) {
+    void insert_before(op* o) { at = o; }
+    /// Durations and sizes are those of the original: this IR knows no extents.
+    std::vector<value*> clone(op* o, std::span<value* const> operands, const stretto::chunk_part&) {
         op* copy = new op;
         copy->kind = o->kind;
         copy->collective = o->collective;
@@ -151,8 +154,10 @@ struct block_rewriter {
             for (value* x : o->results[k].aliases) copy->results[k].aliases.push_back(translate(x));
         }
         for (value* x : o->effects) copy->effects.push_back(translate(x));
-        b->insert_before(copy, o->next);
-        return copy;
+        b->insert_before(copy, at);
+        std::vector<value*> results;
+        for (value& x : copy->results) results.push_back(&x);
+        return results;
     }
     void replace_uses(op* o, value* from, value* to) {
         for (value*& x : o->operands) {
@@ -169,12 +174,10 @@ struct block_rewriter {
         b->unlink(o);
         delete o;
     }
-    void move_before(op* o, op* at) {
+    void move_before(op* o, op* where) {
         b->unlink(o);
-        b->insert_before(o, at);
+        b->insert_before(o, where);
     }
-    stretto::group_id duplicate_group(stretto::group_id) { return b->groups++; }
-    void set_group(op* o, stretto::group_id g) { o->group = g; }
 };
 // [/linked-rewriter]
 
@@ -207,7 +210,6 @@ static_assert(stretto::cloning_rewriter<linked::block_rewriter, linked::block_vi
 static_assert(stretto::use_rewriter<linked::block_rewriter, linked::block_view>);
 static_assert(stretto::erasing_rewriter<linked::block_rewriter, linked::block_view>);
 static_assert(stretto::ordering_rewriter<linked::block_rewriter, linked::block_view>);
-static_assert(stretto::group_rewriter<linked::block_rewriter, linked::block_view>);
 
 }  // namespace support
 

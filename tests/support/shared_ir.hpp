@@ -124,10 +124,11 @@ struct graph_model {
 
 struct graph_rewriter {
     graph* g;
+    node* at = nullptr;
 
-    node* clone(node* n, std::span<const output> operands) {
-        const auto where = std::next(find(n));
-        const auto copy = *g->nodes.insert(where, std::make_shared<node>(*n));
+    void insert_before(node* n) { at = n; }
+    std::vector<output> clone(node* n, std::span<const output> operands, const stretto::chunk_part&) {
+        const auto copy = *g->nodes.insert(find(at), std::make_shared<node>(*n));
         copy->id = g->next_id++;
         copy->uses.clear();
         const auto translate = [&](output x) {
@@ -141,7 +142,9 @@ struct graph_rewriter {
         copy->inputs.clear();
         for (output x : operands) read(copy, x);
         if (copy->kind == stretto::op_kind::wait) relaunch(*copy);
-        return copy.get();
+        std::vector<output> results;
+        for (std::size_t k = 0; k < copy->outputs.size(); ++k) results.push_back({copy.get(), k});
+        return results;
     }
     void replace_uses(node* n, output from, output to) {
         const std::shared_ptr<node> self = *find(n);
@@ -160,9 +163,7 @@ struct graph_rewriter {
         for (const node::input& i : n->inputs) forget({i.from.get(), i.output}, n);
         g->nodes.erase(find(n));
     }
-    void move_before(node* n, node* at) { g->nodes.splice(find(at), g->nodes, find(n)); }
-    stretto::group_id duplicate_group(stretto::group_id) { return g->groups++; }
-    void set_group(node* n, stretto::group_id group) { n->group = group; }
+    void move_before(node* n, node* where) { g->nodes.splice(find(where), g->nodes, find(n)); }
 
     void read(const std::shared_ptr<node>& n, output x) {
         const std::shared_ptr<node> from = *find(x.def);
@@ -213,7 +214,6 @@ static_assert(stretto::cloning_rewriter<shared::graph_rewriter, shared::graph_vi
 static_assert(stretto::use_rewriter<shared::graph_rewriter, shared::graph_view>);
 static_assert(stretto::erasing_rewriter<shared::graph_rewriter, shared::graph_view>);
 static_assert(stretto::ordering_rewriter<shared::graph_rewriter, shared::graph_view>);
-static_assert(stretto::group_rewriter<shared::graph_rewriter, shared::graph_view>);
 
 }  // namespace support
 

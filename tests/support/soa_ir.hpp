@@ -71,7 +71,7 @@ struct step_model {
 };
 
 // [soa-rewriter]
-/// Reorders and regroups; adding operations to so many arrays is left to other IRs.
+/// Reorders; adding operations to so many arrays is left to other IRs.
 struct step_rewriter {
     step* s;
 
@@ -79,8 +79,6 @@ struct step_rewriter {
         s->order.erase(std::find(s->order.begin(), s->order.end(), o));
         s->order.insert(std::find(s->order.begin(), s->order.end(), where), o);
     }
-    stretto::group_id duplicate_group(stretto::group_id) { return s->groups++; }
-    void set_group(op_id o, stretto::group_id g) { s->group[at(o)] = g; }
 };
 // [/soa-rewriter]
 
@@ -102,7 +100,6 @@ private:
 
 static_assert(stretto::dependence_graph<soa::step_view> && stretto::dataflow_graph<soa::step_view>);
 static_assert(stretto::ordering_rewriter<soa::step_rewriter, soa::step_view>);
-static_assert(stretto::group_rewriter<soa::step_rewriter, soa::step_view>);
 
 }  // namespace support
 

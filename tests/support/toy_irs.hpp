@@ -3,7 +3,7 @@
 //     IR ir(program);              // or IR ir(program, seed): another allocation order, the same program
 //     ir.view()                    // dependence_graph and dataflow_graph
 //     ir.model()                   // op_model with everything
-//     ir.rewriter()                // linked_ir, shared_ir: all verbs on vertices; soa_ir: order and groups
+//     ir.rewriter()                // linked_ir, shared_ir: all verbs on vertices; soa_ir: order
 #ifndef STRETTO_TESTS_SUPPORT_TOY_IRS_HPP
 #define STRETTO_TESTS_SUPPORT_TOY_IRS_HPP
 

@@ -28,7 +28,9 @@ TEST_CASE("numbered: a stale numbering says so, and follows when told") {
     support::linked_ir ir(support::seeded_program(4, 20));
     const auto view = ir.view();
     auto* last = support::vertices_of(view).back();
-    auto* copy = ir.rewriter().clone(last, std::vector<support::linked::value*>(last->operands));
+    auto rewriter = ir.rewriter();
+    rewriter.insert_before(last);
+    auto* copy = rewriter.clone(last, std::vector<support::linked::value*>(last->operands), {})[0]->def;
     const std::size_t before = view.epoch(), size = view.index_bound();
     CHECK(view.index(copy) == size);  // no number
     const auto stale = check_graph(view);
@@ -36,7 +38,7 @@ TEST_CASE("numbered: a stale numbering says so, and follows when told") {
     CHECK(stale.error().rule == std::string("index"));
     ir.changed();
     CHECK(view.epoch() == before + 1);
-    CHECK(view.index(copy) == size);  // now a number
+    CHECK(view.index(copy) == size - 1);  // now a number: it stands before the last
     CHECK(view.index_bound() == size + 1);
     CHECK(check_graph(view));
 }

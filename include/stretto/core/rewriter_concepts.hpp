@@ -2,6 +2,12 @@
 // answers questions; they are two structs over the same IR, so the constness of the IR stays its owner's business.
 // Each transform asks for the fewest verbs. Planning has already proved that the calls are legal: a rewriter does
 // what it is told and cannot fail half-way.
+//
+// Where things go. Reordering names the place in the call: `move_before(v, at)`. Whatever makes operations is told the
+// place beforehand: after `insert_before(v)`, each operation that clone, split, concat, sum, empty_like and slice_write
+// make stands directly before v, behind what was made there before it, until insert_before names another place. So
+// program order is the order of the calls, and v, which may be erased later, still stands behind all of them.
+// `replace_uses` and `erase` move nothing.
 #ifndef STRETTO_CORE_REWRITER_CONCEPTS_HPP
 #define STRETTO_CORE_REWRITER_CONCEPTS_HPP
 
@@ -10,18 +16,17 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/core/chunk_model.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
-#include "stretto/core/op_model.hpp"
+#include "stretto/core/has_member.hpp"
 
 namespace stretto {
 
-/// `clone(v, operands)`: a new vertex like `v` that reads `operands` instead; returns it. It stands behind `v`.
+/// `move_before(v, at)`: program order becomes ... v, at ...; dependences are untouched.
 template <class R, class G>
-concept cloning_rewriter = dataflow_graph<G> && requires(R& r, vertex_t<G> v, std::span<const value_t<G>> operands) {
-    { r.clone(v, operands) } -> std::convertible_to<vertex_t<G>>;
-};
+concept ordering_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, vertex_t<G> at) { r.move_before(v, at); };
 
-/// `replace_uses(v, from, to)`: the reads of `from` by `v` become reads of `to`.
+/// `replace_uses(v, from, to)`: every read of `from` by `v`, in-place writes included, becomes one of `to`.
 template <class R, class G>
 concept use_rewriter =
     dataflow_graph<G> && requires(R& r, vertex_t<G> v, value_t<G> from, value_t<G> to) { r.replace_uses(v, from, to); };
@@ -30,28 +35,31 @@ concept use_rewriter =
 template <class R, class G>
 concept erasing_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v) { r.erase(v); };
 
-/// `move_before(v, at)`: program order becomes ... v, at ...; dependences are untouched.
-template <class R, class G>
-concept ordering_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, vertex_t<G> at) { r.move_before(v, at); };
+/// What a rewriter may need to know of the clone that it is asked for: its rows of `tokens`, and the states of the
+/// operands and results, by component. A clone that all chunks share (`chunks` is 1) has all rows.
+struct chunk_part {
+    std::uint32_t chunk = 0, chunks = 1;
+    std::int64_t tokens = 0;
+    chunk_interval rows;
+    std::span<const chunk_state> operands, results;
+    std::uint32_t region = 0;  ///< of the plan
 
-/// `fuse(members)`: one vertex that does the work of all members (a bucket); its results, in member order.
-/// `extract(fused, i)`: the value that member i used to produce.
-template <class R, class G>
-concept fusing_rewriter =
-    dataflow_graph<G> && requires(R& r, vertex_t<G> fused, std::span<const vertex_t<G>> members, std::size_t i) {
-        { r.fuse(members) } -> std::convertible_to<vertex_t<G>>;
-        { r.extract(fused, i) } -> std::convertible_to<value_t<G>>;
-    };
-
-/// `duplicate_group(g)`: a new communicator with the same ranks in the same order. `set_group(v, g)`: v uses it.
-template <class R, class G>
-concept group_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, group_id group) {
-    { r.duplicate_group(group) } -> std::convertible_to<group_id>;
-    r.set_group(v, group);
+    [[nodiscard]] std::int64_t share(std::int64_t amount) const { return share_of(amount, tokens, rows); }
 };
 
-/// The verbs of chunking: `split` along a dimension into parts whose extents are in the ratio of the sizes, `concat`
-/// and `sum` of parts.
+/// `insert_before(v)`: what is made from now on stands before v, as said at the top. `clone(v, operands, part)`: an
+/// operation like v that reads `operands`, one for each of v's in the same order, writes in place those that v writes,
+/// and has the extents of that part; returns its results, in the order of v's.
+template <class R, class G>
+concept cloning_rewriter =
+    dataflow_graph<G> && requires(R& r, vertex_t<G> v, std::span<const value_t<G>> operands, const chunk_part& part) {
+        r.insert_before(v);
+        { r.clone(v, operands, part) } -> iterable_of<value_t<G>>;
+    };
+
+/// `split(x, dim, sizes)`: x, cut along `dim` into as many parts as there are sizes, whose extents are in the ratio of
+/// the sizes; returns the parts in order, which share the memory of x. `concat(parts, dim)`: the parts, one behind the
+/// other along `dim`. `sum(parts)`: their sum, added in order.
 template <class R, class G>
 concept slicing_rewriter =
     dataflow_graph<G> && requires(R& r, value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,
@@ -70,6 +78,25 @@ concept slice_writing_rewriter = dataflow_graph<G> && requires(R& r, value_t<G> 
     { r.empty_like(x, x) } -> std::convertible_to<value_t<G>>;
     { r.slice_write(x, x, dim, sizes, k) } -> std::convertible_to<value_t<G>>;
 };
+
+namespace detail {
+
+STRETTO_MEMBER_NAME(empty_like);
+STRETTO_MEMBER_NAME(slice_write);
+
+/// The two optional verbs are not there, or both as documented.
+template <class R, class G>
+concept empty_like_and_slice_write_as_documented =
+    (!has_empty_like<R, value_t<G>> && !has_slice_write<R, value_t<G>>) || slice_writing_rewriter<R, G>;
+
+}  // namespace detail
+
+/// What apply_chunks asks for: insert_before and clone, split, concat and sum, replace_uses and erase. A rewriter may
+/// have empty_like and slice_write too; one that has neither is asked for a concatenation where the plan has slices,
+/// which gives the same values.
+template <class R, class G>
+concept chunking_rewriter = cloning_rewriter<R, G> && slicing_rewriter<R, G> && use_rewriter<R, G> &&
+                            erasing_rewriter<R, G> && detail::empty_like_and_slice_write_as_documented<R, G>;
 
 }  // namespace stretto
 

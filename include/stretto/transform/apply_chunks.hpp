@@ -2,7 +2,6 @@
 #ifndef STRETTO_TRANSFORM_APPLY_CHUNKS_HPP
 #define STRETTO_TRANSFORM_APPLY_CHUNKS_HPP
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,29 +15,6 @@
 #include "stretto/transform/detail/chunk_cells.hpp"
 
 namespace stretto {
-
-/// What a rewriter may need to know of the clone that it is asked for: its rows of `tokens`, and the states of the
-/// operands and results, by component. A clone that all chunks share (`chunks` is 1) has all rows.
-struct chunk_part {
-    std::uint32_t chunk = 0, chunks = 1;
-    std::int64_t tokens = 0;
-    chunk_interval rows;
-    std::span<const chunk_state> operands, results;
-    std::uint32_t region = 0;  ///< of the plan
-
-    [[nodiscard]] std::int64_t share(std::int64_t amount) const { return share_of(amount, tokens, rows); }
-};
-
-/// `insert_before(v)`: what is made from now on stands before v, in the order of the calls. `clone(v, operands, part)`:
-/// an operation like v that reads `operands` and has the extents of that part; gives its results. `split`, `concat`,
-/// `sum`, `replace_uses`, `erase`: as in core/rewriter_concepts.hpp. A rewriter may have `empty_like` and `slice_write`
-/// too; one that has not is asked for a concatenation where the plan has slices, which gives the same values.
-template <class R, class G>
-concept chunking_rewriter = use_rewriter<R, G> && erasing_rewriter<R, G> && slicing_rewriter<R, G> &&
-                            requires(R& r, vertex_t<G> v, std::span<const value_t<G>> values, const chunk_part& part) {
-                                r.insert_before(v);
-                                { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
-                            };
 
 /// Replays the plan. `g` must be the view it was made from, and the IR unchanged since. One `split` per value and
 /// region, one `clone` per operation and chunk, one `concat` or `sum` per value that is read outside, or one
