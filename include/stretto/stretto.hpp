@@ -49,6 +49,7 @@
 #include "stretto/version.hpp"
 #include "stretto/views/contracted.hpp"
 #include "stretto/views/filtered.hpp"
+#include "stretto/views/from_values.hpp"
 #include "stretto/views/induced.hpp"
 #include "stretto/views/numbered.hpp"
 #include "stretto/views/reversed.hpp"

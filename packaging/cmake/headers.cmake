@@ -235,6 +235,7 @@ set(STRETTO_HEADERS
     include/stretto/views/contracted.hpp
     include/stretto/views/adaptor.hpp
     include/stretto/views/filtered.hpp
+    include/stretto/views/from_values.hpp
     include/stretto/views/induced.hpp
     include/stretto/views/numbered.hpp
     include/stretto/views/reversed.hpp

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/views/from_values.hpp"
 #include "stretto/views/numbered.hpp"
 #include "support/toy_program.hpp"
 
@@ -86,16 +87,6 @@ struct block_view {
     const block* b;
 
     op_range vertices() const { return {b->head.next, b->head.prev->next}; }
-    std::vector<op*> successors(op* o) const {
-        std::vector<op*> all;
-        for (const value& x : o->results) all.insert(all.end(), x.users.rbegin(), x.users.rend());
-        return all;
-    }
-    std::vector<op*> predecessors(op* o) const {
-        std::vector<op*> all;
-        for (const value* x : o->operands) all.push_back(x->def);
-        return all;
-    }
     const std::vector<value*>& operands(op* o) const { return o->operands; }
     std::vector<value*> results(op* o) const {
         std::vector<value*> all;
@@ -190,8 +181,9 @@ public:
     explicit linked_ir(const toy_program& p, std::uint64_t allocation_seed = 0) : numbers_(fill(p, allocation_seed)) {}
 
     // [linked-numbered]
-    stretto::numbered_view<linked::block_view> view() const {
-        return stretto::views::numbered(linked::block_view{&block_}, numbers_);  // stretto::numbering<op*> numbers_;
+    auto view() const {
+        const auto graph = stretto::views::from_values(linked::block_view{&block_});
+        return stretto::views::numbered(graph, numbers_);  // stretto::numbering<op*> numbers_;
     }
     // [/linked-numbered]
     linked::block_model model() const { return {}; }
