@@ -1,6 +1,6 @@
-// The graph concepts. A *view* is a small struct over your graph: one or two pointers and a few const member
-// functions with explicit return types. It is passed by value, and being trivially copyable it cannot own (and
-// therefore cannot copy) your graph. No base class, no specialisation, no argument-dependent lookup.
+// The graph concepts. A view is a small struct over your graph: one or two pointers and a few const member functions
+// with explicit return types. Views are passed by value; being trivially copyable, they cannot own (and therefore
+// cannot copy) your graph. There is no base class, no specialisation, and no argument-dependent lookup.
 //
 //     struct block_view {
 //         using vertex_type = op*;
@@ -12,8 +12,8 @@
 //         std::size_t         index_bound() const;
 //     };
 //
-// What a compiler cannot see (predecessors mirror successors with multiplicity, indices are injective and below
-// the bound, everything is stable until the graph is mutated) is checked by testing/check_graph.hpp.
+// testing/check_graph.hpp checks what a compiler cannot see: predecessors mirror successors with multiplicity, indices
+// are injective and below the bound, and everything is stable until the graph is mutated.
 #ifndef STRETTO_CORE_CONCEPTS_HPP
 #define STRETTO_CORE_CONCEPTS_HPP
 
@@ -25,11 +25,12 @@
 
 namespace stretto {
 
-/// A handle: cheap to copy, compared by identity. A pointer, an integer, a small struct.
+/// A handle is cheap to copy and is compared by identity: a pointer, an integer, or a small struct.
 template <class T>
 concept handle = std::regular<T> && std::is_trivially_copyable_v<T>;
 
-/// Any read-only view of a graph. Models: a struct holding `const my_ir*`. Non-models: the IR itself, if it owns.
+/// Any read-only view of a graph. A struct that holds a `const my_ir*` is a model; the IR itself is not, if it owns its
+/// operations.
 template <class G>
 concept graph_view = std::copy_constructible<G> && std::is_trivially_copyable_v<G> &&
                      requires { typename G::vertex_type; } && handle<typename G::vertex_type>;
@@ -38,37 +39,37 @@ concept graph_view = std::copy_constructible<G> && std::is_trivially_copyable_v<
 template <graph_view G>
 using vertex_t = typename G::vertex_type;
 
-/// The vertices can be listed: in program order, each exactly once.
+/// The vertices can be listed, in program order, each exactly once.
 template <class G>
 concept vertex_list_graph = graph_view<G> && requires(const G& g) {
     { g.vertices() } -> iterable_of<typename G::vertex_type>;
 };
 
-/// `successors(v)`: the vertices that depend on `v`; parallel edges appear as often as they exist.
+/// `successors(v)` are the vertices that depend on `v`. One that is reached by parallel edges appears once for each.
 template <class G>
 concept adjacency_graph = graph_view<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.successors(v) } -> iterable_of<typename G::vertex_type>;
 };
 
-/// Also `predecessors(v)`. Multiplicity of u in predecessors(v) equals that of v in successors(u).
+/// Has `predecessors(v)` too. u appears in predecessors(v) as often as v appears in successors(u).
 template <class G>
 concept bidirectional_adjacency_graph = adjacency_graph<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.predecessors(v) } -> iterable_of<typename G::vertex_type>;
 };
 
-/// Vertices carry dense numbers: `index(v)` is injective and below `index_bound()`. An IR without numbers gets
-/// them from views::numbered. An optional `epoch()` changes whenever the numbers may have become stale.
+/// Vertices carry dense numbers: `index(v)` is injective and below `index_bound()`. An IR without numbers gets them
+/// from views::numbered. An optional `epoch()` changes whenever the numbers may have become stale.
 template <class G>
 concept indexed_graph = graph_view<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.index(v) } -> std::convertible_to<std::size_t>;
     { g.index_bound() } -> std::convertible_to<std::size_t>;
 };
 
-/// What most algorithms ask for: listed, bidirectional, numbered.
+/// What most algorithms require: vertices are listed and numbered, and edges can be followed both ways.
 template <class G>
 concept dependence_graph = vertex_list_graph<G> && bidirectional_adjacency_graph<G> && indexed_graph<G>;
 
-/// The view can say when its indices went stale.
+/// The view says when its indices have become stale.
 template <class G>
 concept epoch_graph = graph_view<G> && requires(const G& g) {
     { g.epoch() } -> std::convertible_to<std::size_t>;

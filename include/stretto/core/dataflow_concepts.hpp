@@ -1,5 +1,5 @@
-// Values. A dataflow graph is a graph whose vertices read and produce values; operations with several results,
-// and results with many readers, are the normal case.
+// Values. The vertices of a dataflow graph read and produce values. Operations with several results, and results with
+// many readers, are the normal case.
 #ifndef STRETTO_CORE_DATAFLOW_CONCEPTS_HPP
 #define STRETTO_CORE_DATAFLOW_CONCEPTS_HPP
 
@@ -7,9 +7,9 @@
 
 namespace stretto {
 
-/// Adds `value_type`, `operands(v)` (the values v reads, in order), `results(v)` (the values v defines, each
-/// value being the result of exactly one vertex), `producer(x)` and `consumers(x)` (vertices, once per use).
-/// Every data dependence implied by the values also appears in `successors`/`predecessors`.
+/// Adds `value_type`; `operands(v)`, the values that v reads, in order; `results(v)`, the values that v defines, each
+/// of which is a result of exactly one vertex; `producer(x)`; and `consumers(x)`, which lists vertices once per use.
+/// Each data dependence that the values imply is also an edge in `successors` and `predecessors`.
 template <class G>
 concept dataflow_graph = graph_view<G> && requires { typename G::value_type; } && handle<typename G::value_type> &&
                          requires(const G& g, const typename G::vertex_type v, const typename G::value_type x) {

@@ -1,9 +1,9 @@
-// Archetypes: the least that a type can offer and still model a concept. An algorithm that compiles and runs with
-// them asks for no more than its signature says. They are awkward on purpose: views without a default constructor
-// that cannot be assigned, handles that are no integers, ranges whose end is of another type, that are iterated once
-// by pre-increment and whose elements are proxies, numbers that merely convert to numbers.
+// Archetypes: each type offers the least with which it models a concept. An algorithm that compiles and runs with them
+// requires no more than its signature says. They are awkward on purpose: views that have no default constructor and
+// cannot be assigned, handles that are not integers, ranges that end in another type and can be iterated once, by
+// pre-increment, over proxies, and numbers that merely convert to numbers.
 //
-// Behind them is a small real graph, two collectives around four operations, so that results can be checked:
+// They show a small real graph, two collectives around four operations, so that results can be checked:
 //
 //     0 input ─→ 1 start ─→ 2 wait ──→ 4 compute ─→ 5 start ─→ 6 wait ─→ 7 output
 //       └──────→ 3 compute ────────────┘ (reads both results of 3)
@@ -54,7 +54,7 @@ private:
     std::uint8_t result_ = 0;
 };
 
-/// Converts to a number, and is none.
+/// Converts to a number, but is not one.
 class number {
 public:
     constexpr explicit number(std::size_t n) : n_(n) {}
@@ -64,7 +64,7 @@ private:
     std::size_t n_;
 };
 
-/// What dereferencing gives: converts to the element.
+/// What dereferencing returns: it converts to the element.
 template <class T>
 class proxy {
 public:
@@ -114,7 +114,7 @@ namespace detail {
 inline constexpr std::size_t vertices = 8;
 inline constexpr std::size_t max_operands = 3;
 
-/// Handles are addresses in here.
+/// Handles are addresses of these elements.
 inline constexpr std::uint8_t places[vertices] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 struct operand {
@@ -160,7 +160,7 @@ constexpr range<vertex> sources(std::size_t op) {
     return r;
 }
 
-/// No default constructor, no assignment: what graph_view does not ask for.
+/// Has no default constructor and no assignment, which graph_view does not require.
 class unassignable {
 public:
     constexpr explicit unassignable(int) {}
@@ -194,7 +194,7 @@ public:
     constexpr range<vertex> predecessors(vertex v) const { return detail::sources(detail::position(v)); }
 };
 
-/// indexed_graph, and no more. Numbers leave holes and run against program order.
+/// indexed_graph, and no more. The numbers leave holes and run against program order.
 class indexed : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -238,7 +238,7 @@ public:
     }
 };
 
-/// dependence_graph and dataflow_graph, and no more: what a task graph is made from.
+/// dependence_graph and dataflow_graph, and no more: what a task graph is built from.
 class program : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -255,14 +255,14 @@ public:
     constexpr range<vertex> consumers(value x) const { return dataflow(0).consumers(x); }
 };
 
-/// op_model, and no more: kinds.
+/// op_model, and no more: it has kinds.
 class kinds : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
     constexpr op_kind kind(vertex v) const { return detail::graph[detail::position(v)].kind; }
 };
 
-/// calling_op_model, and no more: kinds and calls, every one of which exchanges rows between two ranks.
+/// calling_op_model, and no more: it has kinds and calls, each of which exchanges rows between two ranks.
 class calls : public kinds {
 public:
     using kinds::kinds;
@@ -274,7 +274,7 @@ public:
     }
 };
 
-/// group_model, and no more: two groups, the second of which does not know its ranks.
+/// group_model, and no more: it has two groups, the second of which does not know its ranks.
 class groups : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -287,7 +287,7 @@ public:
     }
 };
 
-/// Converts to a text, and is none.
+/// Converts to a text, but is not one.
 class text {
 public:
     constexpr explicit text(std::string_view t) : t_(t) {}
@@ -299,8 +299,8 @@ private:
     std::string_view t_;
 };
 
-/// module_model, and no more. Operation 3 lies in layers.0.ffn, 5 in layers.0.moe; the others do not say, nor does any
-/// but these its direction.
+/// module_model, and no more. Operation 3 is in layers.0.ffn, forward, and operation 5 in layers.0.moe, backward; the
+/// others do not say.
 class modules : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -328,7 +328,7 @@ public:
     }
 };
 
-/// The same, whose extent is called n.
+/// The same, but the extent of each value is the symbol n.
 class symbolic_tensors : public tensors {
 public:
     using tensors::tensors;

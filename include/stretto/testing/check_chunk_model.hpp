@@ -1,16 +1,17 @@
-// Does a chunk model say what is true? It is asked about every operation of a program, with operands in many states;
-// the operation is then computed on the whole operands and on the parts, and the parts of its results must have to do
-// with the results what the model has said. One call in the test of an adapter, on a program of small extents:
+// Checks whether what a chunk model says is true. The model is asked about every operation of a program, with operands
+// in many states. Each operation that it accepts is computed on the whole operands and on their parts, and the parts of
+// its results must then relate to the whole results as the model has said. An adapter needs one call in its tests, on a
+// program with small extents:
 //
 //     const auto checked = stretto::check_chunk_model(view, model, chunks, evaluate);
 //     if (!checked) FAIL(checked.error().message());
 //
 // `evaluate(v, operands)` computes operation v on host_values (testing/host_value.hpp), one per operand, whatever their
-// extents are, and returns one per result as a std::vector<host_value>. If the operation needs to know how large its
-// results become, it may have the form `evaluate(v, operands, part)` with the chunk_part that a rewriter's clone is
-// given. It returns nothing for an operation that it cannot compute, or not on such operands. Of an operation without
-// operands it gives the contents; if it gives none, they are made up. An operation that writes in place is computed
-// like one that does not: its results are what it leaves.
+// extents, and returns one per result as a std::vector<host_value>. If an operation must know the extents of its
+// results, `evaluate` may take a third argument, the chunk_part that a rewriter's clone is given. It returns nothing
+// for an operation that it cannot compute, or cannot compute on these operands. For an operation without operands it
+// returns the contents of its results; if it returns nothing, they are made up. An operation that writes in place is
+// computed like one that does not: its results are what it leaves.
 #ifndef STRETTO_TESTING_CHECK_CHUNK_MODEL_HPP
 #define STRETTO_TESTING_CHECK_CHUNK_MODEL_HPP
 
@@ -26,30 +27,31 @@
 
 namespace stretto {
 
-/// What was tried. A model that refuses everything is right and useless: compare these with what it should accept.
+/// What was tried. A model that refuses everything is never wrong, and useless: compare these counts with what yours
+/// should accept.
 struct chunk_model_summary {
-    std::size_t operations = 0;  ///< that read something, inputs and outputs left out
-    std::size_t asked = 0;       ///< questions with operands that are not all whole
-    std::size_t accepted = 0;    ///< of them, computed and compared
+    std::size_t operations = 0;  ///< that read something; inputs and outputs do not count
+    std::size_t asked = 0;       ///< questions in which some operand is not whole
+    std::size_t accepted = 0;    ///< questions that were accepted, computed and compared
     std::size_t refused = 0;
-    std::size_t not_computed = 0;    ///< accepted, and nothing to compare with
-    std::size_t never_accepted = 0;  ///< operations that were refused in every state tried
+    std::size_t not_computed = 0;    ///< questions that were accepted, but there was nothing to compare
+    std::size_t never_accepted = 0;  ///< operations that were refused in every state that was tried
 };
 
 struct chunk_model_options {
-    std::size_t cases = 40;                ///< states of the operands tried per operation
+    std::size_t cases = 40;                ///< states of the operands that are tried per operation
     std::size_t walks = 20;                ///< times that chunks are carried through the whole program
-    std::uint64_t seed = 1;                ///< same seed, same cases, everywhere
+    std::uint64_t seed = 1;                ///< the same seed gives the same cases everywhere
     std::int64_t most_elements = 1 << 16;  ///< values of more elements are not computed
     double tolerance = 1e-9;               ///< of sums, relative: chunks add in another order
     double row_tolerance = 0;              ///< of everything else
 };
 
-/// Checks that components, ranks and extents are those of the values computed, that a verdict is repeatable and states
-/// every result, and that it is true: for operands that are whole, sliced, permuted or addends each by itself, and for
-/// those that come about when chunks are carried through the program as a planner does it, with positions, names of
-/// orders and chains. Refusing is always right. Deterministic. O(V (cases + walks)) questions and computations.
-/// Precondition: check_graph is satisfied.
+/// Checks that components, ranks and extents are those of the computed values; that a verdict is repeatable and sets
+/// the state of each result; and that it is true. It is tried on operands each of which is whole, sliced, permuted or
+/// an addend, and on those that occur when chunks are carried through the program as a planner does it, with positions,
+/// named orders and chains. A refusal is never wrong. The result is deterministic. O(V (cases + walks)) questions and
+/// computations. Requires that check_graph finds nothing.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C, class Evaluate>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_model_summary, finding> check_chunk_model(G g, M model, C chunks, Evaluate evaluate,

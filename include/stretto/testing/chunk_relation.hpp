@@ -1,5 +1,6 @@
-// What a chunk_state says about parts and their whole, as a check on numbers. Written from the definitions of the
-// states (core/chunk_model.hpp) alone: it knows no operator and shares no code with the planner or any chunk model.
+// Checks on numbers what a chunk_state says about parts and their whole. It is written from the definitions of the
+// states (core/chunk_model.hpp) alone: it knows no operator, and shares no code with the planner or with any chunk
+// model.
 #ifndef STRETTO_TESTING_CHUNK_RELATION_HPP
 #define STRETTO_TESTING_CHUNK_RELATION_HPP
 
@@ -17,34 +18,36 @@
 
 namespace stretto {
 
-/// An order of rows: which rows of a value that is in it every chunk has, in the order in which it has them.
+/// An order of rows: which rows of a value in this order each chunk has, and in which order.
 struct known_rows {
     std::vector<std::vector<std::int64_t>> of_chunk;
-    bool alike =
-        false;  ///< all rows of a value in this order are equal: how many a chunk has counts, if `of_chunk` says
+    bool alike = false;  ///< all rows of a value in this order are equal, and only the counts in `of_chunk` matter, if
+                         ///< it is not empty
 };
 
-/// Whether two numbers are the same, or close: the difference is at most `tolerance * (1 + |a|)`. Two that are no
-/// numbers are the same.
+/// Whether two numbers are the same, or differ by at most `tolerance * (1 + |a|)`. Two NaNs are the same.
 [[nodiscard]] inline bool same_number(double a, double b, double tolerance = 0) {
     if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
     return a == b || std::abs(a - b) <= tolerance * (1 + std::abs(a));
 }
 
-/// A region of `tokens` rows in chunks, and how rows are ordered. `find(order)` gives the rows of a named order as
-/// `const known_rows*`, or null if only the rows of one value can be compared with those of others in that order.
+/// A region of `tokens` rows in chunks, and what is known about orders. `find(order)` returns the rows of a named order
+/// as a `const known_rows*`; null if nothing is known of them but that all values in this order have their rows in the
+/// same order.
 template <class Find>
 class chunk_relation {
 public:
     using states = std::span<const chunk_state>;
 
-    /// `tolerance` is for sums, which chunks form in another order than the whole. Rows must be equal but for `rows`.
+    /// `tolerance` is for sums, which chunks add in another order than the whole does. Rows may differ by `rows`, in
+    /// the sense of same_number.
     chunk_relation(std::int64_t tokens, std::span<const chunk_interval> chunks, Find find, double tolerance = 1e-9,
                    double rows = 0)
         : tokens_(tokens), chunks_(chunks), find_(std::move(find)), tolerance_(tolerance), row_tolerance_(rows) {}
 
-    /// Whether `parts`, one value per chunk, have to do with `whole` what the states of its components say. Empty if
-    /// so; otherwise what is wrong, in one sentence. Linear in the elements, and O(n log n) in rows of unknown order.
+    /// Whether `parts`, one value per chunk, relate to `whole` as the states of its components say. The result is empty
+    /// if they do; otherwise it says in one sentence what is wrong. Linear in the elements, and O(n log n) for n rows
+    /// in unknown order.
     [[nodiscard]] std::string check(const host_value& whole, std::span<const host_value> parts, states s) const {
         for (const chunk_state& each : s)
             if (each.what == chunk_state::kind::unset) return "a state that nobody has set";
@@ -71,10 +74,11 @@ public:
 
 private:
     using row_list = std::vector<std::vector<double>>;
-    /// Rows of all components in one order that is not known, side by side: a row goes with those of the others.
+    /// The rows of all components that share an unknown order, side by side: each row is compared together with those
+    /// of the others.
     struct loose_rows {
         std::uint32_t order = 0;
-        std::size_t component = 0;  // of order 0, which is none: rows of one component go with no others
+        std::size_t component = 0;  // only for order 0, the unnamed one, in which every component is compared by itself
         row_list of_whole, of_parts;
     };
     static loose_rows& rows_in(std::vector<loose_rows>& all, std::uint32_t order, std::size_t component) {
@@ -175,7 +179,7 @@ private:
         return count == whole.extent(dim) ? "" : "the parts have not as many rows as the whole";
     }
 
-    /// What counts rows of the chunk counts rows of the whole behind this.
+    /// Turns counts of rows of the chunk into counts of rows of the whole.
     [[nodiscard]] bool renumber(std::vector<double>& row, const chunk_state& s, const known_rows* numbered,
                                 std::size_t c) const {
         for (double& x : row) {

@@ -1,4 +1,4 @@
-// Values on the host, for checks that compute: what an author's `evaluate` takes and gives.
+// Values on the host, for checks that compute: what an author's `evaluate` takes and returns.
 #ifndef STRETTO_TESTING_HOST_VALUE_HPP
 #define STRETTO_TESTING_HOST_VALUE_HPP
 
@@ -12,8 +12,9 @@
 
 namespace stretto {
 
-/// A tensor: extents, outermost first, and the elements in that order. Integers and truths are numbers too; a double
-/// holds them exactly up to 2^53. A complex number is two elements along one more dimension, the innermost.
+/// A tensor: extents, outermost first, and the elements in row-major order. Integers and truth values are stored as
+/// numbers too; a double holds integers exactly up to 2^53. A complex number is two elements along one more dimension,
+/// the innermost.
 struct host_tensor {
     std::vector<std::int64_t> shape;
     std::vector<double> elements;
@@ -24,23 +25,23 @@ struct host_tensor {
     friend bool operator==(const host_tensor&, const host_tensor&) = default;
 };
 
-/// A value of a program: its tensors, as chunk_model::components_of counts them, or a number.
+/// A value of a program: its tensors, as many as chunk_model::components_of says, or a number.
 struct host_value {
     std::vector<host_tensor> tensors;
-    double number = 0;  ///< if there are no tensors
+    double number = 0;  ///< used if there are no tensors
 
     [[nodiscard]] bool is_number() const { return tensors.empty(); }
     friend bool operator==(const host_value&, const host_value&) = default;
 };
 
-/// How many elements a tensor of that shape has; 1 if it has no dimensions.
+/// The number of elements of a tensor of that shape; 1 if it has no dimensions.
 [[nodiscard]] inline std::int64_t elements_of(std::span<const std::int64_t> shape) {
     std::int64_t count = 1;
     for (std::int64_t extent : shape) count *= extent;
     return count;
 }
 
-/// The tensor of the rows at these places along a dimension. Precondition: there are such rows.
+/// A tensor of the rows at these places along dimension `dim`. Requires that the rows exist.
 [[nodiscard]] inline host_tensor take_rows(const host_tensor& t, std::size_t dim,
                                            std::span<const std::int64_t> places) {
     host_tensor made{t.shape, {}, t.element};
@@ -55,7 +56,7 @@ struct host_value {
     return made;
 }
 
-/// The elements row by row along a dimension, those of a row in the order of the tensor.
+/// The elements row by row along dimension `dim`; those of one row are in the order of the tensor.
 [[nodiscard]] inline std::vector<std::vector<double>> rows_of(const host_tensor& t, std::size_t dim) {
     std::vector<std::vector<double>> all(static_cast<std::size_t>(t.extent(dim)));
     const auto inner = static_cast<std::size_t>(elements_of(std::span(t.shape).subspan(dim + 1)));
@@ -63,7 +64,8 @@ struct host_value {
     return all;
 }
 
-/// One behind the other along a dimension. Precondition: at least one, alike but for that extent.
+/// The tensors one after the other along dimension `dim`. Requires at least one tensor, and that they are alike but for
+/// this extent.
 [[nodiscard]] inline host_tensor join_rows(std::span<const host_tensor> parts, std::size_t dim) {
     host_tensor made{parts[0].shape, {}, parts[0].element};
     made.shape[dim] = 0;

@@ -1,6 +1,6 @@
-// views::numbered: dense numbers for an IR that has none. The numbers live in a `numbering`, a hash table that is
-// built once; the view only points to it. This is the one place in the library that hashes, and nothing is ever
-// iterated in hash order: numbers follow program order.
+// views::numbered gives dense numbers to an IR that has none. The numbers live in a `numbering`, a hash table that is
+// built once; the view only points to it. This is the library's only hash table, and it is never iterated in hash
+// order: the numbers follow program order.
 #ifndef STRETTO_VIEWS_NUMBERED_HPP
 #define STRETTO_VIEWS_NUMBERED_HPP
 
@@ -15,7 +15,8 @@
 
 namespace stretto {
 
-/// Hashes the bytes of a handle. A handle with padding, or whose equality is not that of its bytes, brings its own.
+/// Hashes the bytes of a handle. A handle that has padding, or whose equality is not equality of its bytes, needs a
+/// hash of its own.
 template <handle V>
 struct byte_hash {
     std::size_t operator()(const V& v) const noexcept {
@@ -31,8 +32,8 @@ struct byte_hash {
     }
 };
 
-/// The position of every vertex in program order. O(V) expected to build, O(1) expected to ask. Goes stale when the
-/// graph changes; `renumber` follows it, and `epoch` counts how often that happened.
+/// The position of every vertex in program order. O(V) expected time to build, O(1) expected time per query. It becomes
+/// stale when the graph changes; `renumber` brings it up to date, and `epoch` counts how often it was numbered.
 template <handle V, class Hash = byte_hash<V>>
 class numbering {
 public:
@@ -41,13 +42,13 @@ public:
         renumber(g);
     }
 
-    /// Precondition: `g` lists each vertex once.
+    /// Requires that `g` lists each vertex once.
     template <vertex_list_graph G>
     void renumber(G g) {
         std::vector<V> order;
         for (V v : g.vertices()) order.push_back(v);
         size_ = static_cast<std::uint32_t>(order.size());
-        // At most half full, so that a probe for an unknown vertex ends.
+        // The table is at most half full, so that a probe for an unknown vertex ends.
         slots_.assign(std::bit_ceil(2 * order.size() + 1), slot{});
         for (std::uint32_t i = 0; i < size_; ++i) {
             slot& s = slots_[find(order[i])];
@@ -58,7 +59,7 @@ public:
     }
 
     [[nodiscard]] bool contains(V v) const { return slots_[find(v)].number != unused; }
-    /// A vertex that was not listed when the numbers were made gets size(), which is no number.
+    /// The number of v; size(), which is not a number of a vertex, if v was not listed when the numbers were made.
     [[nodiscard]] std::size_t index(V v) const {
         const std::uint32_t number = slots_[find(v)].number;
         return number != unused ? number : size_;
@@ -111,7 +112,7 @@ private:
 
 namespace views {
 
-/// `g` with the numbers of `numbers`, which the view refers to and which must outlive it.
+/// `g` with the numbers of `numbers`. The view refers to `numbers`, which must outlive it.
 template <vertex_list_graph G, class Hash>
 [[nodiscard]] numbered_view<G, Hash> numbered(G g, const numbering<vertex_t<G>, Hash>& numbers) {
     return {g, numbers};

@@ -1,4 +1,4 @@
-// Many short arrays that are made one behind the other and live as long as their owner.
+// Many short arrays that are allocated one after the other and live as long as their owner.
 #ifndef STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 #define STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 
@@ -9,7 +9,7 @@
 
 namespace stretto::detail {
 
-/// Arrays that stay where they are.
+/// Allocates arrays that keep their addresses.
 template <class T>
 class stable_arrays {
 public:

@@ -1,4 +1,5 @@
-// Values cut into parts in every way in which a state can be true of them, and what is learnt of orders on the way.
+// Cuts values into parts in every way in which a state can be true of them, and learns about orders from what programs
+// do.
 #ifndef STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 #define STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 
@@ -30,7 +31,7 @@ struct chunked_sample {
     }
 };
 
-/// A region: its tokens and chunks.
+/// A region: its tokens and its chunks.
 struct sample_region {
     std::int64_t tokens = 0;
     std::vector<chunk_interval> chunks;
@@ -43,8 +44,8 @@ struct sample_region {
     return made;
 }
 
-/// Component k becomes sliced, or permuted in an order of its own that has no name. Precondition: its extent along
-/// `dim` is a multiple of the tokens.
+/// Makes component k sliced if `order` is null; otherwise permuted, in an unnamed order drawn from `order`. Requires
+/// that its extent along `dim` is a multiple of the tokens.
 inline void cut_rows(chunked_sample& x, std::size_t k, std::size_t dim, const sample_region& region,
                      sample_source* order) {
     const host_tensor whole = x.parts[0].tensors[k];
@@ -61,7 +62,7 @@ inline void cut_rows(chunked_sample& x, std::size_t k, std::size_t dim, const sa
                    static_cast<std::int8_t>(dim), 0, 0, 0};
 }
 
-/// Component k becomes a sum of integers and a remainder.
+/// Makes component k a sum: each part but the last consists of small integers, and the last part is the rest.
 inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
     x.states[k] = {chunk_state::kind::addend, -1, 0, 0, 0};
     for (std::size_t c = 0; c + 1 < x.parts.size(); ++c) {
@@ -74,7 +75,7 @@ inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
 }
 
 /// What is known of the orders that a model has named while chunks are carried through a program: the rows of all
-/// values seen in an order, side by side. Once no two of them are alike, they say which row is where.
+/// values in an order, side by side. As soon as no two of these rows are alike, they tell which row is where.
 class order_book {
 public:
     [[nodiscard]] const known_rows* find(std::uint32_t order) const {
@@ -82,12 +83,13 @@ public:
             if (p.order == order && p.is_known) return &p.rows;
         return nullptr;
     }
-    /// Notes component k of a value; what is wrong with it beside the others in its order, or nothing.
+    /// Records component k of a value. The result says what is wrong with it beside the other values in its order; it
+    /// is empty if nothing is.
     [[nodiscard]] std::string_view note(const host_tensor& whole, std::span<const host_value> parts, std::size_t k,
                                         const chunk_state& s) {
         if (s.what != chunk_state::kind::permuted || s.order == 0 || s.positions != 0 || s.into != 0) return {};
         page& p = page_of(s.order);
-        if (p.is_known) return {};  // it has been compared row by row
+        if (p.is_known) return {};  // check() has already compared it row by row
         const auto dim = static_cast<std::size_t>(s.dim);
         const auto all = rows_of(whole, dim);
         const bool first = p.whole.empty() && p.parts.empty();
@@ -116,7 +118,7 @@ private:
         known_rows rows;
         bool is_known = false;
 
-        /// False if the parts have not the rows of the whole, each once.
+        /// False unless the parts have the rows of the whole, each once.
         bool settle() {
             std::vector<std::size_t> places(whole.size());
             std::iota(places.begin(), places.end(), std::size_t{0});
@@ -144,7 +146,7 @@ private:
     std::vector<page> pages_;
 };
 
-/// "sliced(0)+2", for messages.
+/// The text of a state for messages, such as "sliced(0)+2".
 [[nodiscard]] inline std::string state_text(const chunk_state& s) {
     static constexpr const char* names[] = {"whole", "sliced", "permuted", "addend", "opaque", "unset"};
     const auto kind = static_cast<std::size_t>(s.what);

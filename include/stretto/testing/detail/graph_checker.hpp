@@ -1,4 +1,4 @@
-// The rules behind check_graph, one function each. A function returns a finding without a rule if all is well.
+// The rules of check_graph, one function each. A function returns a finding without a rule if nothing is wrong.
 #ifndef STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto::detail {
 
-/// Reads a view once, distrustfully.
+/// Reads a view once, and trusts nothing.
 template <dependence_graph G>
 class graph_checker {
     using V = vertex_t<G>;
@@ -23,7 +23,7 @@ class graph_checker {
 public:
     explicit graph_checker(G g) : g_(g) {}
 
-    /// Position of a listed vertex, or finding::none.
+    /// The position of a listed vertex, or finding::none.
     std::size_t position(const V& v) const {
         const std::size_t i = g_.index(v);
         if (i >= position_.size() || position_[i] == finding::none) return finding::none;
@@ -59,7 +59,7 @@ public:
         return read_rows(predecessors_, [this](V v) { return positions(g_.predecessors(v)); });
     }
 
-    /// Row v of successors and row u of predecessors name each other equally often.
+    /// v appears in the predecessors of its successors, and vice versa, with the same multiplicity.
     finding mirror() const {
         const index_lists expected = successors_.inverse(vertices_.size());
         const index_lists sorted = predecessors_.inverse(vertices_.size()).inverse(vertices_.size());
@@ -86,7 +86,7 @@ public:
         return {};
     }
 
-    /// Depth-first, on a stack of its own: an edge to a vertex on the current path closes a cycle.
+    /// A depth-first search on a stack of its own. An edge to a vertex on the current path closes a cycle.
     finding acyclic() const {
         enum : std::uint8_t {
             unseen,
@@ -137,7 +137,7 @@ public:
         return {};
     }
 
-    /// The view gives the same answers when asked again.
+    /// The view must give the same answers when asked again.
     finding stable() const {
         std::size_t n = 0;
         for (V v : g_.vertices()) {
@@ -154,7 +154,7 @@ public:
         return {};
     }
 
-    /// Values: every vertex against every value it defines or reads.
+    /// Values: every vertex is checked against the values that it defines or reads.
     finding values(std::size_t& count) const
         requires dataflow_graph<G>
     {
@@ -210,7 +210,7 @@ public:
         return {};
     }
 
-    /// Position of the vertex whose result `x` is, or finding::none if the graph has no such value.
+    /// The position of the vertex whose result `x` is, or finding::none if the graph has no such value.
     std::size_t definition(const auto& x) const {
         const std::size_t p = position(g_.producer(x));
         return p != finding::none && times(g_.results(vertices_[p]), x) == 1 ? p : finding::none;

@@ -17,7 +17,7 @@
 
 namespace stretto::detail {
 
-/// `evaluate(v, operands, part)`, whichever form the author has written.
+/// Calls `evaluate` with the chunk_part if it takes one, and without it otherwise.
 template <class V, class Evaluate>
 [[nodiscard]] std::vector<host_value> evaluate_on(Evaluate& evaluate, V v, std::span<const host_value> operands,
                                                   const chunk_part& part) {
@@ -32,7 +32,7 @@ template <class V, class Evaluate>
     }
 }
 
-/// Vertices and values are numbered in program order.
+/// A program whose vertices and values are numbered in program order.
 template <class G, class C, class Evaluate>
 class host_program {
 public:
@@ -41,11 +41,11 @@ public:
     static constexpr std::uint32_t none = UINT32_MAX;
 
     std::vector<V> vertices;
-    std::vector<std::vector<std::uint32_t>> operands, results;  // vertex -> values
-    std::vector<std::uint32_t> producer;                        // value -> vertex
+    std::vector<std::vector<std::uint32_t>> operands, results;  // by vertex: the values
+    std::vector<std::uint32_t> producer;                        // by value: its vertex
     std::vector<host_value> values;
-    std::vector<char> is_known;    // of a value: it is small enough to be computed with
-    std::vector<char> is_made_up;  // of a vertex: its results are not computed
+    std::vector<char> is_known;    // by value: it is small enough, and its contents are there
+    std::vector<char> is_made_up;  // by vertex: its results were not computed
 
     host_program(const G& g, const C& chunks, Evaluate& evaluate, std::int64_t most_elements)
         : g_(g), chunks_(chunks), evaluate_(evaluate), most_elements_(most_elements) {
@@ -73,7 +73,7 @@ public:
             if (handles_[k] == x) return k;
         return none;
     }
-    /// Whether all that v reads and makes is known.
+    /// Whether the contents of all operands and results of v are known.
     [[nodiscard]] bool is_complete(std::size_t v) const {
         for (const auto* all : {&operands[v], &results[v]})
             for (std::uint32_t x : *all)
@@ -85,7 +85,7 @@ public:
         return evaluate_on(evaluate_, vertices[v], own, part);
     }
 
-    /// Computes everything, in program order; makes up small integers where nothing is computed.
+    /// Computes everything, in program order; makes up small integers where `evaluate` returns nothing.
     finding compute(sample_source& pick) {
         values.resize(handles_.size());
         is_known.assign(handles_.size(), false);
@@ -149,7 +149,7 @@ private:
             host_tensor& t = made.tensors.emplace_back();
             t.shape = shape(x, c);
             for (std::int64_t e : t.shape)
-                if (e < 0) return made;  // check_shape says so
+                if (e < 0) return made;  // check_shape reports this
             t.elements.resize(static_cast<std::size_t>(elements_of(t.shape)));
             for (double& element : t.elements) element = pick.small();
         }

@@ -1,4 +1,4 @@
-// Numbers for samples: the same for the same seed, on every compiler.
+// Pseudo-random samples: the same for the same seed on every compiler.
 #ifndef STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 #define STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 
@@ -10,7 +10,7 @@
 
 namespace stretto::detail {
 
-/// splitmix64 (Steele, Lea and Flood, 2014).
+/// Numbers by splitmix64 (G. Steele, D. Lea and C. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
 class sample_source {
 public:
     explicit sample_source(std::uint64_t seed) : state_(seed) {}
@@ -22,7 +22,7 @@ public:
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
     }
-    /// 0 if n is 0.
+    /// A number below n; 0 if n is 0.
     std::size_t below(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(next() % n); }
     bool one_in(std::size_t n) { return below(n) == 0; }
     double small() { return static_cast<double>(below(9)) - 4; }
@@ -35,7 +35,7 @@ public:
             all[other] = kept;
         }
     }
-    /// A divisor of `extent`, at least 2; 0 if there is none.
+    /// A divisor of `extent` from 2 to 64; 0 if there is none.
     std::int64_t divisor(std::int64_t extent) {
         std::vector<std::int64_t> all;
         for (std::int64_t d = 2; d <= extent && d <= 64; ++d)

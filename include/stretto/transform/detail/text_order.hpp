@@ -1,4 +1,4 @@
-// Maps by text in which a view of a text is looked up without making a text of it.
+// Maps keyed by text in which a string_view is looked up without a copy.
 #ifndef STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 #define STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 
