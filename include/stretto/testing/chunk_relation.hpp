@@ -21,8 +21,7 @@ namespace stretto {
 /// An order of rows: which rows of a value in this order each chunk has, and in which order.
 struct known_rows {
     std::vector<std::vector<std::int64_t>> of_chunk;
-    bool alike = false;  ///< all rows of a value in this order are equal, and only the counts in `of_chunk` matter, if
-                         ///< it is not empty
+    bool alike = false;  ///< rows of values in this order are all equal; only counts matter, if any are known
 };
 
 /// Whether two numbers are the same, or differ by at most `tolerance * (1 + |a|)`. Two NaNs are the same.

@@ -1,5 +1,6 @@
-// Where the tokens of a step are if its inputs name none: at the all-to-alls that send each rank an amount of rows of
-// its own. Mixture-of-experts layers do that: tokens travel to the ranks of their experts, and back.
+// Finds the tokens of a step whose inputs do not name them: at the all-to-alls in which each rank sends a number of
+// rows of its own to each other rank. Mixture-of-experts layers send tokens to the ranks of their experts, and back, in
+// this way.
 #ifndef STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
 #define STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
 
@@ -25,10 +26,10 @@ namespace stretto {
 template <handle V, handle X>
 struct token_exchange {
     V dispatch;                 ///< the start that sends copies of the tokens to the ranks of their experts
-    V combine;                  ///< the start that sends back what the experts have made of them
-    token_dimension<X> tokens;  ///< what the copies are gathered from: a row is a token, or several
+    V combine;                  ///< the start that sends back what the experts have computed from them
+    token_dimension<X> tokens;  ///< the rows from which the copies are gathered: one or more for each token
     std::int64_t rows = 0;      ///< the extent of that dimension
-    std::vector<V> vertices{};  ///< what depends on tokens, from these to those of the next one, in order
+    std::vector<V> vertices{};  ///< those that depend on tokens, up to the tokens of the next exchange, in order
 };
 
 namespace detail {
@@ -49,7 +50,7 @@ public:
 
     [[nodiscard]] std::vector<exchange> find() {
         std::vector<exchange> found;
-        bool is_open = false;  // the last one has not come back yet
+        bool is_open = false;  // the last exchange has not come back yet
         for (vertex_type v : *order_) {
             const std::optional<value_type> sent = rows_sent_by(v);
             if (!sent) continue;
@@ -71,8 +72,8 @@ public:
 private:
     using number_type = typename value_numbering<G>::number_type;
 
-    /// What v sends, if it is an exchange: rows of real numbers, in amounts that the program measures or names, to and
-    /// from all ranks.
+    /// The value that v sends, if v is an exchange: rows of real numbers, to and from all ranks, in amounts that the
+    /// program measures or names.
     [[nodiscard]] std::optional<value_type> rows_sent_by(vertex_type v) const {
         if (ops_->kind(v) != op_kind::start || collective_of<G>(*ops_, v) != collective_kind::all_to_all) return {};
         const std::optional<value_type> sent = first_of(graph_.operands(v)), received = first_of(graph_.results(v));
@@ -84,9 +85,10 @@ private:
         return sent;
     }
 
-    /// Where the copies that a start sends come from: the last value before it, over operands that are as wide and have
-    /// as many rows, that has a row, or as many rows as each was copied, for every token. Nothing if there is none
-    /// behind the collective before.
+    /// The value from which the copies in `sent` are gathered. The search follows operands that are as wide and have as
+    /// many rows, back to the collective before. It finds the last value that has fewer rows than there are copies: one
+    /// for every token or, in three dimensions or more, as many per token as it was copied. The result is empty if
+    /// there is none.
     [[nodiscard]] std::optional<value_type> gathered_from(value_type sent) const {
         const std::int64_t copies = rows(sent), width = width_of(sent);
         std::vector<number_type> open{numbers_.number(sent)};
@@ -111,8 +113,8 @@ private:
         return found ? std::optional(numbers_.value(*found)) : std::nullopt;
     }
 
-    /// What the amounts of a start are computed from, too: `tokens`, or what that is a view of. `tokens` if they come
-    /// from elsewhere, as backward.
+    /// The value from which the program also computes the amounts of a start: `tokens`, or a value of which `tokens` is
+    /// a view. It is `tokens` if the amounts come from elsewhere, as they do in backward.
     [[nodiscard]] value_type counted_from(value_type tokens, vertex_type start) {
         std::vector<value_type> names{tokens};
         while (true) {
@@ -122,7 +124,7 @@ private:
             if (!x || rank(*x) < 2 || width_of(*x) != width_of(tokens)) break;
             names.push_back(*x);
         }
-        std::vector<vertex_type> amounts;  // what makes the operands behind the first
+        std::vector<vertex_type> amounts;  // what makes the operands after the first
         bool is_first = true;
         for (value_type x : graph_.operands(start)) {
             if (!is_first) amounts.push_back(graph_.producer(x));
@@ -143,7 +145,7 @@ private:
         return cones_.down_set(seeds, {cones_.position(v), cones_.position(w) + 1}).front() == v;
     }
 
-    /// Hands every vertex that depends on tokens to the exchange whose tokens are the last ones before it.
+    /// Assigns every vertex that depends on tokens to the exchange whose tokens are the last ones before it.
     void collect_vertices(std::vector<exchange>& exchanges) {
         std::vector<std::size_t> begins;
         std::vector<vertex_type> readers;
@@ -170,7 +172,7 @@ private:
     [[nodiscard]] tensor_type type_of(value_type x) const {
         return std::span<const tensor_type>(tensors_->components(x))[0];
     }
-    /// The number of dimensions of what is one tensor, else 0.
+    /// The number of dimensions of a value that is one tensor, otherwise 0.
     [[nodiscard]] std::size_t rank(value_type x) const {
         const std::span<const tensor_type> made = tensors_->components(x);
         return made.size() == 1 ? made[0].shape.size() : 0;
@@ -183,24 +185,25 @@ private:
     const Ops* ops_;
     const Tensors* tensors_;
     cone_finder<G> cones_;
-    value_numbering<G> numbers_;  // ascending along the order
+    value_numbering<G> numbers_;  // ascending in the order
 };
 
 }  // namespace detail
 
-/// The exchanges of a step, forward and backward, in the order `order`, a topological order of `g`. An exchange is a
-/// pair of all-to-alls of rows of real numbers, in amounts that the program measures or, traced for one routing, names:
-/// one whose rows go back, over operands of the same width, to a value that has a row for every token, or to what that
-/// is a view of if the program counts rows from there; and the next one that depends on it and has no such value behind
-/// the collective before. A start sends its first operand and gives its first result.
+/// The exchanges of a step, forward and backward, in the order `order`, which is a topological order of `g`. An
+/// exchange is a pair of all-to-alls that send rows of real numbers in amounts that the program measures or, if it was
+/// traced for one routing, names. From the first one, the dispatch, operands of equal width lead back to a value that
+/// has a row for every token; if the program counts rows from a value of which that one is a view, this value is used
+/// instead. The second, the combine, is the next one that depends on the dispatch and has no such value between itself
+/// and the collective before. A start sends its first operand, and its first result is what it receives.
 ///
-/// Amounts are known from `call(v)` of the op model (collective_call: sizes are given for both ways), or from a number
-/// of received rows that is symbolic; a program that tells neither has no exchanges.
+/// Amounts are known from `call(v)` of the op model (collective_call with sizes for both ways), or from a symbolic
+/// number of received rows. A program that has neither has no exchanges.
 ///
-/// Their vertices and tokens are what plan_chunks asks for; backward keeps what forward has permuted, so both belong
-/// into one region. Where a step tells its modules (module_regions.hpp) and the symbol of its tokens
-/// (token_symbols.hpp), more can be cut than what lies around exchanges. O(V + E), and what lies between dispatch and
-/// combine once more; 8 bytes per index and a handle per value.
+/// Their vertices and tokens are what plan_chunks requires. Backward reads what forward has permuted, so both belong in
+/// one region. If a step says its modules (module_regions.hpp) and the symbol of its tokens (token_symbols.hpp), more
+/// can be cut than what lies around exchanges. O(V + E) time, plus the vertices between dispatch and combine once more;
+/// 8 bytes per index and a handle per value.
 template <dependence_graph G, op_model<G> Ops, tensor_model<G> Tensors>
     requires dataflow_graph<G>
 [[nodiscard]] std::vector<token_exchange<vertex_t<G>, value_t<G>>> token_exchanges(

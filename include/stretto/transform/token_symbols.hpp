@@ -1,4 +1,4 @@
-// Where the tokens of a step are: the extents that its inputs leave open.
+// Finds the tokens of a step: the extents that its inputs leave open.
 #ifndef STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
 #define STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// A symbolic extent that an input has (a batch, a number of tokens), as opposed to one that the program computes.
+/// A symbolic extent of an input (a batch size, a number of tokens), as opposed to one that the program computes.
 template <handle X>
 struct token_symbol {
     std::string name;
@@ -28,18 +28,18 @@ struct token_symbol {
     std::vector<token_dimension<X>> dimensions;  ///< of all values, in program order
 };
 
-/// A symbol and the value that the extents of a step were recorded for.
+/// A symbol and the value for which the extents of a step were recorded.
 template <class S>
 concept extent_symbol = requires(const S& s) {
     { s.name } -> std::convertible_to<std::string_view>;
     { s.value } -> std::convertible_to<std::int64_t>;
 };
 
-/// The symbols in the shapes of inputs, most frequent first, each with every dimension that is a multiple of it and
-/// mentions it; of a value the first such dimension, and none of a value that is not one tensor. A dimension that
-/// mentions two symbols belongs to both. Symbols without a positive value are left out, and so are those that `symbols`
-/// does not list. Equally frequent ones are in the order in which inputs mention them, and
-/// within one extent in that of `symbols`. O(V + length of all extents, times the logarithm of the number of symbols).
+/// The symbols in the shapes of inputs, most frequent first. Each comes with every dimension that mentions it and is a
+/// multiple of it: of each value that is one tensor, the first such dimension. A dimension that mentions two symbols
+/// belongs to both. Symbols that are not in `symbols`, or whose value is not positive, are left out. Equally frequent
+/// symbols are in the order in which inputs mention them; those that one extent mentions are in the order of `symbols`.
+/// O(V + length of all extents, times the logarithm of the number of symbols).
 template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_symbol S>
     requires dataflow_graph<G>
 [[nodiscard]] std::vector<token_symbol<value_t<G>>> token_symbols(G g, const Ops& ops, const Tensors& tensors,
@@ -49,14 +49,14 @@ template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_
         std::int64_t value = 0;
         std::size_t number = 0;    // among the symbols
         std::size_t found = none;  // among those of inputs
-        std::size_t seen = 0;      // the last value whose dimension it has
+        std::size_t seen = 0;      // the last value of which it has a dimension
     };
     std::map<std::string, known_symbol, detail::text_order> known;
     std::size_t count = 0;
     for (const S& s : symbols)
         known.emplace(std::string(std::string_view(s.name)), known_symbol{std::int64_t{s.value}, count++});
 
-    // Calls f(dim, extent, expression) for every extent of a component that is an expression.
+    // Calls f(dim, extent, expression) for each extent of a component that is an expression.
     const auto for_each_extent = [&](value_t<G> x, std::size_t component, auto f) {
         const std::span<const std::int64_t> shape =
             std::span<const tensor_type>(tensors.components(x))[component].shape;
