@@ -1,5 +1,5 @@
-// Does chunking work on an author's IR from end to end? Programs are planned, verified, applied in place, verified
-// again and, if operations can be computed, run before and after.
+// Checks whether chunking works on an author's IR from end to end. Programs are planned, verified, applied in place,
+// verified again and, if operations can be computed, run before and after.
 #ifndef STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 #define STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 
@@ -25,10 +25,10 @@
 namespace stretto {
 
 struct applied_chunks_summary {
-    std::size_t plans = 0;       ///< that chunk something
-    std::size_t operations = 0;  ///< chunked, of all plans
+    std::size_t plans = 0;       ///< plans that chunk something
+    std::size_t operations = 0;  ///< operations chunked, in all plans together
     std::size_t clones = 0, splits = 0, concats = 0, sums = 0, slices = 0;
-    std::size_t compared = 0;  ///< values read by outputs, computed before and after and found equal
+    std::size_t compared = 0;  ///< values that outputs read, found equal when computed before and after
 };
 
 struct applied_chunks_options {
@@ -37,11 +37,11 @@ struct applied_chunks_options {
     double tolerance = 1e-9;  ///< relative: chunks add in another order
 };
 
-/// Each plan cuts one input of the program, along one dimension, for all operations in one region of two to four
-/// chunks; what cannot be chunked stays whole. Checks that verify_chunks and verify_applied find nothing wrong, that
+/// Each plan cuts one input of the program along one dimension, for all operations in one region of two to four chunks;
+/// what cannot be chunked stays whole. The checks are that verify_chunks and verify_applied find nothing wrong, that
 /// the view keeps its promises afterwards, and that outputs read the same values. `make` and the members of what it
-/// makes: as of check_rewriter, with all of `chunks()` and the verbs of chunking_rewriter. Deterministic. O(most (V +
-/// E)) questions.
+/// makes are those of check_rewriter, but `chunks()` and all verbs of chunking_rewriter are required. The result is
+/// deterministic. O(most (V + E)) questions.
 template <class Make>
 [[nodiscard]] expected<applied_chunks_summary, finding> check_applied_chunks(Make make,
                                                                              applied_chunks_options options = {}) {

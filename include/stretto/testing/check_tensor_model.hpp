@@ -1,4 +1,4 @@
-// Does a tensor model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a tensor model that a compiler cannot check. It takes two lines in the tests of an adapter:
 //
 //     const auto tensors = stretto::check_tensor_model(view, model, my_tensors);
 //     if (!tensors) FAIL(tensors.error().message());
@@ -22,10 +22,10 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// What was checked. A test of an adapter compares these counts with what it knows.
 struct tensor_summary {
-    std::size_t operations = 0;  ///< with a name
-    std::size_t arguments = 0;   ///< positional and named, those within lists not counted
+    std::size_t operations = 0;  ///< that have a name
+    std::size_t arguments = 0;   ///< positional and named; those within lists are not counted
     std::size_t tensors = 0;     ///< components of results
     std::size_t numbers = 0;     ///< results without components
     friend bool operator==(const tensor_summary&, const tensor_summary&) = default;
@@ -33,13 +33,13 @@ struct tensor_summary {
 
 namespace detail {
 
-/// The rules for one operation. A function returns the rule that is broken, and why, or nothing.
+/// A rule that one operation breaks, and why; without a rule if it breaks none. The functions below return one.
 struct tensor_rule {
     const char* rule = "";
     const char* hint = "";
 };
 
-/// Marks the operands that an argument names, within lists too.
+/// Marks the operands that an argument names, also within lists.
 [[nodiscard]] inline tensor_rule check_argument(const tensor_argument& a, std::vector<char>& named) {
     switch (a.what) {
         case tensor_argument::form::truth:
@@ -82,9 +82,9 @@ struct tensor_rule {
 
 /// Checks that operations have names, that arguments name operands by positions that exist and leave out none, that
 /// named arguments have different names, that shapes and element types are possible, and that answers can be repeated.
-/// If the op model tells `bytes_of`, a value that has storage of its own has at least as much as its components take;
-/// one whose element sizes are not known is let pass. Deterministic. O(V + E + arguments + components). Precondition:
-/// check_graph is satisfied.
+/// If the op model has `bytes_of`, a value with storage of its own must have at least the bytes that its components
+/// take; values whose element size is unknown are exempt. The result is deterministic. O(V + E + arguments +
+/// components). Requires that check_graph finds nothing.
 template <dataflow_graph G, op_model<G> M, tensor_model<G> T>
     requires vertex_list_graph<G>
 [[nodiscard]] expected<tensor_summary, finding> check_tensor_model(G g, M model, T tensors) {
@@ -153,7 +153,7 @@ template <dataflow_graph G, op_model<G> M, tensor_model<G> T>
     return summary;
 }
 
-/// Checks that a chunk model and a tensor model speak of the same tensors: as many components, ranks and extents.
+/// Checks that a chunk model and a tensor model describe the same tensors: the same components, ranks and extents.
 /// Returns how many tensors were compared. O(V + components).
 template <dataflow_graph G, chunk_model<G> C, tensor_model<G> T>
     requires vertex_list_graph<G>

@@ -1,10 +1,10 @@
-// Everything that an adapter must satisfy, in one call on the author's own IR:
+// Checks everything that an adapter must satisfy, in one call on the author's own IR:
 //
 //     const stretto::conformance c = stretto::run_conformance([] { return my_ir(...); });
 //     std::puts(c.text().c_str());                    // what was checked, what was not and why
 //     if (!c) FAIL(c.first.message());
 //
-// The callable makes the same program each time, as an object with the members
+// The callable makes the same program each time, as an object with these members:
 //
 //     view()          required: a dependence_graph, a dataflow_graph for all but the first check
 //     model()         an op_model
@@ -14,8 +14,8 @@
 //     rewriter()      see testing/check_rewriter.hpp
 //     changed()       called when a rewriter has worked
 //
-// A check whose members are missing is skipped, and says so. An IR itself may be given instead of a callable; then
-// nothing that rewrites it is checked.
+// A check whose members are missing is skipped, and says so. Instead of a callable, an IR may be given; then nothing is
+// checked that rewrites it.
 #ifndef STRETTO_TESTING_RUN_CONFORMANCE_HPP
 #define STRETTO_TESTING_RUN_CONFORMANCE_HPP
 
@@ -48,15 +48,15 @@ struct conformance_check {
     std::string detail;  ///< what was counted, what is missing, or the finding
 };
 
-/// What an IR was found to satisfy. True if nothing failed, however much was skipped.
+/// What an IR was found to satisfy. It converts to true if nothing has failed, however much was skipped.
 struct conformance {
     std::vector<conformance_check> checks;  ///< in the order in which they run; the first failure is the last
-    finding first;                          ///< of the check that failed
+    finding first;                          ///< what the failed check has found
 
     explicit operator bool() const {
         return checks.empty() || checks.back().what != conformance_check::outcome::failed;
     }
-    /// Whether a check of that name ran and was passed.
+    /// Whether the check of that name ran and was passed.
     [[nodiscard]] bool passed(const char* name) const {
         for (const conformance_check& c : checks)
             if (c.name == name) return c.what == conformance_check::outcome::passed;
@@ -89,7 +89,7 @@ public:
     void skip(const char* name, const char* why) {
         if (result) result.checks.push_back({name, conformance_check::outcome::skipped, why});
     }
-    /// `check()` gives an expected; `count(summary)` says what it counted.
+    /// Runs `check()`, which returns an expected; `count(summary)` returns a text that says what was counted.
     template <class Check, class Count>
     void run(const char* name, Check check, Count count) {
         if (!result) return;
@@ -109,7 +109,7 @@ public:
     return text;
 }
 
-/// What needs no rewriting.
+/// Runs the checks that rewrite nothing.
 template <class IR>
 void conform_as_it_is(IR& ir, const conformance_options& options, conformance_run& checks) {
     using G = std::remove_cvref_t<decltype(ir.view())>;
@@ -163,7 +163,7 @@ void conform_as_it_is(IR& ir, const conformance_options& options, conformance_ru
     else checks.skip("chunk model", "chunks() and evaluate(v, operands) are not both there");
 }
 
-/// What needs fresh programs.
+/// Runs the checks that rewrite fresh programs.
 template <class Make>
 void conform_rewritten(Make& make, const conformance_options& options, conformance_run& checks) {
     using IR = decltype(make());
@@ -209,8 +209,8 @@ void conform_rewritten(Make& make, const conformance_options& options, conforman
 }  // namespace detail
 
 /// Runs check_graph, check_op_model, check_tensor_model, check_chunk_shapes, check_chunk_model, check_rewriter and
-/// check_applied_chunks, as far as there are members for them, in this order until one fails. Deterministic. Give it a
-/// program with few rows and many kinds of operations.
+/// check_applied_chunks in this order, as far as the IR has the members that they need, until one fails. The result is
+/// deterministic. Give it a program with few rows and many kinds of operations.
 template <class Make>
     requires requires(Make make) { make().view(); }
 [[nodiscard]] conformance run_conformance(Make make, const conformance_options& options = {}) {

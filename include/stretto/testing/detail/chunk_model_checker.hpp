@@ -1,4 +1,4 @@
-// The rules behind check_chunk_model. A function returns a finding without a rule if all is well.
+// The rules of check_chunk_model. A function returns a finding without a rule if nothing is wrong.
 //
 // Longer than 300 lines: choosing states, asking and comparing share everything that is known of the program.
 #ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
@@ -44,7 +44,7 @@ public:
         return f;
     }
 
-    /// Every operation by itself, on operands in states drawn by chance.
+    /// Asks about every operation by itself, with operands in random states.
     finding try_operations() {
         for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
             if (!is_asked(v)) continue;
@@ -55,8 +55,8 @@ public:
         return {};
     }
 
-    /// Chunks of a value drawn by chance, carried through the program. What the model refuses is computed whole, and
-    /// so is, now and then, what it does not.
+    /// Carries random chunks of a value through the program. Operations that the model refuses are computed whole; so
+    /// are, at random, some that it accepts.
     finding walk_program() {
         for (std::size_t k = 0; k < options_.walks; ++k)
             if (finding f = walk_once(); *f.rule) return f;
@@ -90,7 +90,7 @@ private:
         const std::size_t chosen = pick_.below(program_.operands[v].size());
         for (std::size_t k = 0; k < program_.operands[v].size(); ++k) {
             const std::uint32_t x = program_.operands[v][k];
-            std::size_t same = 0;  // what is read twice is cut once
+            std::size_t same = 0;  // an operand that is read twice is cut once
             while (program_.operands[v][same] != x) ++same;
             if (same < k) {
                 in.push_back(in[same]);
@@ -126,7 +126,7 @@ private:
     }
 
     finding walk_once() {
-        std::vector<std::pair<std::uint32_t, std::size_t>> tensors;  // one tensor, and a dimension
+        std::vector<std::pair<std::uint32_t, std::size_t>> tensors;  // values of one tensor, and a dimension of each
         for (std::uint32_t x = 0; x < program_.values.size(); ++x)
             if (program_.is_known[x] && whole(x).tensors.size() == 1)
                 for (std::size_t d = 0; d < whole(x).tensors[0].rank(); ++d)
@@ -138,7 +138,7 @@ private:
         if (region.tokens == 0) return {};
         region.chunks = pick_.chunks(region.tokens);
 
-        std::vector<chunked_sample> at(program_.values.size());  // no parts: whole
+        std::vector<chunked_sample> at(program_.values.size());  // a value without parts is whole
         at[tokens] = share_sample(whole(tokens), region);
         cut_rows(at[tokens], 0, dim, region, nullptr);
         order_book book;
@@ -157,7 +157,7 @@ private:
             if (!verdict.possible && cut_wanted(v, verdict, region, in)) f = compare(v, region, in, out, verdict, book);
             if (*f.rule) return f;
             if (out.parts.empty() || verdict.chain || pick_.one_in(16)) continue;
-            std::size_t first = 0;  // states, among those of all results
+            std::size_t first = 0;  // its first state, among those of all results
             for (std::size_t k = 0; k < program_.results[v].size(); ++k) {
                 const std::uint32_t x = program_.results[v][k];
                 chunked_sample own;
@@ -179,7 +179,7 @@ private:
         return {};
     }
 
-    /// Cuts the operand that a refusal asks for, as a planner does. False if that cannot be.
+    /// Cuts the operand that a refusal asks for, as a planner does. False if this is impossible.
     bool cut_wanted(std::size_t v, const chunk_verdict& verdict, const sample_region& region,
                     std::vector<chunked_sample>& in) {
         if (verdict.wanted < 0 || verdict.wanted_dim < 0) return false;
@@ -202,8 +202,8 @@ private:
         return false;
     }
 
-    /// Asks about one operation and holds the answer against what is computed. Parts of results are listed chunk by
-    /// chunk; there are none if the model refuses or nothing was computed.
+    /// Asks about one operation and compares the answer with what is computed. Parts of results are listed chunk by
+    /// chunk; there are none if the model refuses, or if nothing was computed.
     finding compare(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
                     chunked_sample& out, chunk_verdict& verdict, const order_book& book) {
         const V vertex = program_.vertices[v];
@@ -246,7 +246,7 @@ private:
             }
             out.parts.clear();
             ++summary_.not_computed;
-            // Not everything is defined on no rows, such as the largest element.
+            // Some operations, such as the largest element, are not defined on no rows.
             if (program_.is_made_up[v] || region.chunks[c].count == 0) return {};
             return report("computable", "the whole can be computed, and a part that the model accepts cannot", v,
                           region, in);
@@ -273,7 +273,7 @@ private:
         return {};
     }
 
-    /// Every clone adds to what the one before has left; in the end it is the whole result.
+    /// Every clone adds to what the one before has left; the last one must leave the whole result.
     finding compare_chain(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
                           const std::vector<chunk_state>& operands, const std::vector<chunk_state>& states) {
         std::size_t chained = in.size();

@@ -1,4 +1,4 @@
-// A program as its view and op model describe it at one moment, to be compared with what a rewriter makes of it.
+// A program as its view and op model describe it at one moment, for comparison with what a rewriter makes of it.
 #ifndef STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 #define STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 
@@ -13,7 +13,7 @@
 
 namespace stretto::detail {
 
-/// One operation. Handles are compared, never followed.
+/// One operation. Its handles are compared, never followed.
 template <class G>
 struct operation_copy {
     using V = vertex_t<G>;
@@ -23,11 +23,11 @@ struct operation_copy {
     op_kind kind = op_kind::compute;
     collective_kind collective = collective_kind::other;
     group_id group = 0;
-    V launch{};  ///< of a wait
+    V launch{};  ///< if this is a wait
     std::size_t index = 0;
     std::vector<X> operands, results, effects;
-    std::vector<std::vector<X>> aliases;  ///< of each result
-    std::vector<bytes> sizes;             ///< of each result
+    std::vector<std::vector<X>> aliases;  ///< by result
+    std::vector<bytes> sizes;             ///< by result
 };
 
 template <class G>
@@ -62,9 +62,9 @@ template <class G, class M>
     return all;
 }
 
-/// Compares a rewritten program with what is expected of the operations that were there, and finds those that are new.
-/// They must stand together before the `at`-th of the expected ones. Returns a finding without a rule if all is well;
-/// positions in it are those of the program after.
+/// Compares a rewritten program with what is expected of the operations that were there, and finds the new ones. The
+/// new ones must be together, before the one at position `at` of the expected ones. Returns a finding without a rule if
+/// nothing is wrong; its positions are those in the program after.
 template <class G>
 [[nodiscard]] finding match_rewritten(const char* verb, const program_copy<G>& before, const program_copy<G>& expected,
                                       std::size_t at, const program_copy<G>& after, program_copy<G>& made) {

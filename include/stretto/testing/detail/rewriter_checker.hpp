@@ -1,4 +1,4 @@
-// The rules behind check_rewriter that need no extents: clone, replace_uses, erase, move_before.
+// The rules of check_rewriter that need no extents: clone, replace_uses, erase, move_before.
 #ifndef STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 
@@ -26,7 +26,7 @@ concept part_cloning_rewriter =
         { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
     };
 
-/// A fresh program that is about to be rewritten, and what it was.
+/// A fresh program that is about to be rewritten, and its description before.
 template <class Make>
 class rewriter_trial {
 public:
@@ -43,8 +43,8 @@ public:
     IR ir;
     M model;
     R rewriter;
-    program_copy<G> now;   ///< as it was when it was last looked at
-    program_copy<G> made;  ///< by the verb that was looked at last
+    program_copy<G> now;   ///< the program as it was at the last look
+    program_copy<G> made;  ///< what the verb had made at the last look
 
     [[nodiscard]] std::size_t position(const V& v) const {
         for (std::size_t k = 0; k < now.size(); ++k)
@@ -58,7 +58,8 @@ public:
         return finding::none;
     }
 
-    /// To be called when `verb` has worked: the program must be `expected`, with what is new before its `at`-th.
+    /// To be called after `verb`. The program must now be `expected`, with all new operations before the one at
+    /// position `at` of it.
     [[nodiscard]] finding look(const char* verb, const program_copy<G>& expected, std::size_t at,
                                bool topological = true) {
         for (std::size_t k = 0; k < expected.size(); ++k)
@@ -126,7 +127,7 @@ public:
     }
 
 private:
-    /// The same shape; handles may differ.
+    /// Whether both programs have the same shape; handles may differ.
     [[nodiscard]] static bool same(const trial& a, const trial& b) {
         if (a.now.size() != b.now.size()) return false;
         for (std::size_t k = 0; k < a.now.size(); ++k) {
@@ -146,7 +147,7 @@ private:
         if (finding f = clone_whole(t, original, original.operands, original, made); *f.rule) return f;
         const operation copy = t.made[0];
 
-        // Twice at one place: the second stands behind the first.
+        // Two clones are made at one place: the second must come after the first.
         std::vector<X> first = call_clone(t, original, original.operands), second;
         for (X x : t.rewriter.clone(original.vertex, std::span<const X>(original.operands), whole_part(original)))
             second.push_back(x);
@@ -160,7 +161,7 @@ private:
                     .vertex = t.position(original.vertex),
                     .verb = "clone"};
 
-        // A reader reads the copy.
+        // A reader is made to read the copy.
         for (std::size_t k = t.position(original.vertex) + 1; k < t.now.size(); ++k) {
             const operation reader = t.now[k];
             if (reader.kind == op_kind::output || reader.kind == op_kind::input) continue;
@@ -188,7 +189,7 @@ private:
         return made;
     }
 
-    /// `expected` tells kind, collective and launch.
+    /// The kind, the collective and the launch of the clone must be those of `expected`.
     [[nodiscard]] finding clone_whole(trial& t, const operation& o, const std::vector<X>& operands,
                                       const operation& expected, std::vector<X>& made) {
         made = call_clone(t, o, operands);
@@ -209,7 +210,7 @@ private:
             return broken("clone-collective", "a clone of a start is the same collective in the same group");
         if (c.kind == op_kind::wait && !(c.launch == (expected.launch == expected.vertex ? c.vertex : expected.launch)))
             return broken("clone-launch", "a clone of a wait waits for the start whose result it is given");
-        // What referred to operands and results of the original refers to those of the clone.
+        // What refers to operands and results of the original refers to those of the clone.
         const auto translate = [&](std::vector<X> all) {
             for (X& x : all)
                 for (std::size_t k = 0; k < o.operands.size() + o.results.size(); ++k) {
@@ -232,7 +233,8 @@ private:
         return {};
     }
 
-    /// Readers of one operation read an earlier value instead, one by one; then nobody reads it, and it goes.
+    /// The readers of an operation are made to read an earlier value instead, one by one; then nothing reads it, and it
+    /// is erased.
     [[nodiscard]] finding try_replace(std::size_t p) {
         trial t(make_);
         const operation original = t.now[p];
@@ -255,7 +257,7 @@ private:
             }
         }
         if constexpr (erasing_rewriter<R, G>) {
-            for (const operation& o : t.now)  // somebody may still name it without reading it
+            for (const operation& o : t.now)  // something may still name it without reading it
                 for (const X& x : original.results) {
                     if (std::find(o.effects.begin(), o.effects.end(), x) != o.effects.end()) return {};
                     for (const std::vector<X>& aliases : o.aliases)

@@ -1,4 +1,4 @@
-// The rules behind check_rewriter that need extents: split, concat, sum, slices, and clones of the rows of a chunk.
+// The rules of check_rewriter that need extents: split, concat, sum, slices, and clones of the rows of a chunk.
 //
 // Longer than 300 lines: the verbs are tried on each other's results, with one account of values.
 #ifndef STRETTO_TESTING_DETAIL_SLICING_CHECKER_HPP
@@ -24,11 +24,11 @@
 
 namespace stretto::detail {
 
-/// An IR that says how it passes chunks on.
+/// An IR that has a chunk model.
 template <class IR>
 concept chunked_ir = requires(IR& ir) { ir.chunks(); };
 
-/// `ir.evaluate`, as check_chunk_model takes it; computes nothing if there is none.
+/// Calls `ir.evaluate` in the way of check_chunk_model; computes nothing if there is none.
 template <class IR, class V>
 struct evaluate_of {
     IR* ir;
@@ -63,7 +63,7 @@ public:
                 const operation& o = first.now[k];
                 if (o.kind == op_kind::output) continue;
                 if (o.kind != op_kind::input) inner.push_back(k);
-                if (o.kind == op_kind::start) continue;  // what it brings is cut behind its wait
+                if (o.kind == op_kind::start) continue;  // its result is cut after its wait
                 for (std::size_t i = 0; i < o.results.size(); ++i)
                     if (shapes(first).components_of(o.results[i]) == 1)
                         for (std::size_t d = 0; d < shapes(first).rank(o.results[i], 0); ++d)
@@ -82,7 +82,7 @@ public:
 
 private:
     using shape = std::vector<std::int64_t>;
-    /// What values are, as far as they can be computed.
+    /// The contents of values, as far as they can be computed.
     struct account {
         std::vector<std::pair<X, host_value>> known;
         [[nodiscard]] const host_value* find(const X& x) const {
@@ -104,7 +104,8 @@ private:
         return {.rule = rule, .hint = hint, .vertex = t.position(at.vertex), .verb = verb};
     }
 
-    /// A value of one tensor becomes parts before its first reader; they are concatenated and written slice by slice.
+    /// A value of one tensor is cut into parts before its first reader; the parts are concatenated, and written slice
+    /// by slice.
     [[nodiscard]] finding try_split(std::size_t p, std::size_t result, std::size_t dim) {
         trial t(make_);
         const X x = t.now[p].results[result];
@@ -116,7 +117,7 @@ private:
         const operation reader = t.now[at];
         const shape whole = shape_of(t, x);
         const std::int64_t extent = whole[dim];
-        // Sizes are a ratio: an even extent is cut in units of two.
+        // Sizes are given as a ratio, so an even extent is cut in units of two.
         const std::int64_t unit = extent % 2 == 0 && extent > 2 ? 2 : 1, n = extent / unit;
         std::vector<std::int64_t> sizes = {1, n - 1};
         if (n > 3) sizes = {1, 2, n - 3};
@@ -180,7 +181,7 @@ private:
         host_value zeros = contents;
         zeros.tensors[0].elements.assign(contents.tensors[0].elements.size(), 0);
         values.known.emplace_back(memory, zeros);
-        bool is_named = true;  // whether every write gives memory a new name, which can be computed
+        bool is_named = true;  // whether each write gives the memory a new name, which can be computed
         for (std::size_t k = 0; k < parts.size(); ++k) {
             t.rewriter.insert_before(reader.vertex);
             const X written = t.rewriter.slice_write(memory, parts[k], dim, std::span<const std::int64_t>(sizes), k);
@@ -203,7 +204,7 @@ private:
         return is_named ? check_value(t, reader, "slice_write", values, memory, contents) : finding{};
     }
 
-    /// Three copies of an operation; each of their results is summed.
+    /// Makes three copies of an operation and sums each of its results.
     [[nodiscard]] finding try_sum(std::size_t p) {
         trial t(make_);
         const operation o = t.now[p];
@@ -244,7 +245,7 @@ private:
         return {};
     }
 
-    /// Clones for two chunks, in the first way of cutting operands that the model accepts.
+    /// Makes clones for two chunks, in the first way of cutting operands that the model accepts.
     [[nodiscard]] finding try_rows(std::size_t p) {
         trial t(make_);
         const operation o = t.now[p];
@@ -256,7 +257,7 @@ private:
             for (std::size_t d = 0; d < chunks.rank(o.operands[k], 0); ++d) {
                 std::int64_t tokens = chunks.extent(o.operands[k], 0, d);
                 if (tokens < 2) continue;
-                if (tokens % 2 == 0 && tokens > 2) tokens /= 2;  // two rows a token
+                if (tokens % 2 == 0 && tokens > 2) tokens /= 2;  // two rows per token
                 std::vector<chunk_state> operands = whole_states(t, o.operands), results = whole_states(t, o.results);
                 std::vector<std::size_t> dims(o.operands.size(), finding::none);
                 cut(t, o, operands, dims, k, d);
@@ -326,7 +327,7 @@ private:
                 return broken(t, o, "clone", "clone-operands",
                               "a clone is one operation that reads exactly the operands that it is given, and has as "
                               "many results as the original");
-            compute(t, values);  // a clone is an operation like any other: its extents are its own
+            compute(t, values);  // a clone is an operation like any other, with extents of its own
         }
         std::size_t first = 0;
         for (std::size_t k = 0; k < o.results.size(); ++k) {
@@ -341,7 +342,7 @@ private:
                     for (std::size_t d = 0; same && d < rank; ++d) {
                         std::int64_t extent = shapes(t).extent(o.results[k], i, d);
                         if (s.dim == static_cast<std::int8_t>(d)) {
-                            if (s.what != chunk_state::kind::sliced) continue;  // only the program knows how many rows
+                            if (s.what != chunk_state::kind::sliced) continue;  // only the program knows its rows
                             extent = share_of(extent, tokens, intervals[c]);
                         }
                         same = shapes(t).extent(made[c][k], i, d) == extent;
@@ -376,7 +377,7 @@ private:
         const chunk_state whole{chunk_state::kind::whole};
         return std::vector<chunk_state>(n, whole);
     }
-    /// Which operand a component belongs to.
+    /// The operand to which a component belongs.
     [[nodiscard]] static std::size_t operand_of(trial& t, const operation& o, std::size_t component) {
         for (std::size_t k = 0; k < o.operands.size(); ++k) {
             const std::size_t n = std::max<std::size_t>(1, shapes(t).components_of(o.operands[k]));
@@ -385,7 +386,7 @@ private:
         }
         return finding::none;
     }
-    /// Operand k is sliced, wherever it is read.
+    /// Makes operand k sliced wherever it is read.
     static void cut(trial& t, const operation& o, std::vector<chunk_state>& states, std::vector<std::size_t>& dims,
                     std::size_t k, std::size_t dim) {
         std::size_t first = 0;
@@ -403,7 +404,8 @@ private:
             if (std::find(o.results.begin(), o.results.end(), x) != o.results.end()) return true;
         return false;
     }
-    /// What a verb has made computes, reads what it was given and what it has made, and all that it was given.
+    /// What a verb has made must compute, must read only what it was given and what it has made, and must read all that
+    /// it was given.
     [[nodiscard]] static finding check_made(trial& t, const operation& at, const char* verb,
                                             const std::vector<X>& given) {
         std::vector<char> is_read(given.size(), false);
@@ -438,7 +440,7 @@ private:
         if (in_order != parts) return broken(t, at, verb, "parts-order", "parts are read in their order, each once");
         return {};
     }
-    /// Whether one is a view of the other, or both of a third.
+    /// Whether one is a view of the other, or both are views of a third.
     [[nodiscard]] static bool share_memory(trial& t, const X& x, const X& y) {
         const auto storages = [&](const X& of) {
             std::vector<X> all = {of};
@@ -453,7 +455,7 @@ private:
                            [&](const X& z) { return std::find(others.begin(), others.end(), z) != others.end(); });
     }
 
-    /// Computes what the verb has made, as far as it can be.
+    /// Computes what the verb has made, as far as possible.
     void compute(trial& t, account& values) {
         for (const operation& o : t.made) {
             std::vector<host_value> own;
