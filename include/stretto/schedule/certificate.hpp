@@ -1,6 +1,6 @@
-// What an order of a step is worth, with the proof: its exact times and memory, a bound that no order can beat, and the
-// reason for every collective that stays exposed. The scheduler gives one with the order it finds; `certify` makes one
-// of any order, whoever found it.
+// What an order of a step is worth, with proof: its exact times and memory, a bound that no order can beat, and the
+// reason for each collective that stays exposed. The scheduler returns a certificate with the order that it finds;
+// `certify` makes one for any order, from whatever source.
 #ifndef STRETTO_SCHEDULE_CERTIFICATE_HPP
 #define STRETTO_SCHEDULE_CERTIFICATE_HPP
 
@@ -22,7 +22,7 @@ namespace detail {
 struct schedule_maker;
 }
 
-/// A legal order with its certificate. Only `certify` and `list_schedule` make one.
+/// A legal order and its certificate. Only `certify` and `list_schedule` make one.
 class schedule {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
@@ -31,16 +31,16 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// No order of this step is faster, whatever memory it may use.
+    /// A lower bound: no order of this step is faster, however much memory it may use.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
-    /// step / bound - 1: how much faster an optimal order could be at most. 0 proves this one optimal.
+    /// makespan / bound - 1: how much faster, at most, an optimal order could be. 0 proves that this one is optimal.
     [[nodiscard]] double gap() const noexcept {
         if (bound_.value.count == 0) return 0;
         return static_cast<double>((times_.step - bound_.value).count) / static_cast<double>(bound_.value.count);
     }
-    /// Every collective with its exposed time and the reason for it, in issue order.
+    /// Each collective with its exposed time and the reason for it, in issue order.
     [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
-    /// Which collectives are issued in which order; see fingerprint_of.
+    /// A fingerprint of which collectives are issued in which order; see fingerprint_of.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
 private:
@@ -58,8 +58,8 @@ private:
 
 namespace detail {
 
-/// Writes certificates of orders that are known to be legal and to keep the limit. `starved`, ascending, lists waits
-/// during which only the memory limit kept kernels back.
+/// Writes certificates of orders that are known to be legal and to keep the limit. `starved` lists, in ascending order,
+/// the waits during which only the memory limit held kernels back.
 struct schedule_maker {
     template <class = void>
     [[nodiscard]] static schedule make(const task_graph& g, std::vector<task_id> order, order_figures figures,
@@ -78,9 +78,9 @@ struct schedule_maker {
 
 }  // namespace detail
 
-/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Which kernels the
-/// memory limit kept back is known to a scheduler alone: no exposure has the reason `memory` here. Deterministic. O((V
-/// + E) log V), and what verify_order takes.
+/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Only a scheduler knows
+/// which kernels the memory limit held back, so no exposure has the reason `memory` here. Deterministic. O((V + E) log
+/// V), plus the time of verify_order.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
                                                           bytes limit = unlimited_bytes) {

@@ -1,5 +1,5 @@
-// The scheduler: an order of the step that hides communication, never exceeds a memory limit, is never worse than the
-// input, and comes with a proof of how far from optimal it can be.
+// The scheduler. It finds an order of the step that hides communication, never exceeds a memory limit, and is never
+// slower than the input; a certificate proves how far from optimal it can be at most.
 #ifndef STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
@@ -18,55 +18,59 @@
 namespace stretto {
 
 struct schedule_options {
-    /// Peak live bytes. As much as the input order needs, if nothing else is said.
+    /// The limit of peak live bytes; by default, what the input order needs.
     memory_budget memory_limit = memory_budget::times_input_peak(1.0);
-    /// Stop improving once the gap to the lower bound is below this share.
+    /// The search stops when the gap to the lower bound is below this share.
     double good_enough = 0.001;
 };
 
-/// Why there is no schedule: the input order itself needs more memory than the limit. (The witness that keeps every
-/// schedule within its limit is the input order; a limit below its peak has none.)
+/// Why there is no schedule: the input order itself needs more memory than the limit. The input order is the witness
+/// that keeps each schedule within its limit; it cannot be one for a limit below its own peak.
 struct limit_too_low {
     bytes limit;
     bytes input_peak;
     task_id at;  ///< where the input order reaches its peak
 };
 
-/// Schedules a step. Certified list scheduling in program order and along urgencies from backward passes, at most five
-/// preferences in all (two beyond 200,000 kernels and collectives); then the exact clock, the exact memory profile,
-/// the lower bound and the reason for whatever stays exposed. Deterministic: integers only, ties by program order.
+/// Schedules a step. It runs certified list scheduling with at most five preferences (two if there are more than
+/// 200,000 kernels and collectives): program order, and urgencies from backward passes. It then computes the exact
+/// times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed.
+/// Deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended preferences
+/// and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
 ///
-/// Guarantees: every dependence of `g` holds; peak memory <= limit; step <= step of the input order; step >= bound.
-/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
-/// Sources: baseline-certified list scheduling and forward/backward improvement (Li & Willis 1992).
+/// Guarantees: each dependence of `g` holds; peak memory <= limit; makespan <= makespan of the input order; makespan >=
+/// bound. O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
+///
+/// Source: K. Y. Li and R. J. Willis, An iterative scheduling technique for resource-constrained project scheduling,
+/// European Journal of Operational Research 56, 1992 (forward and backward passes).
 template <class = void>
 [[nodiscard]] expected<schedule, limit_too_low> list_schedule(const task_graph& g,
                                                               const schedule_options& options = {});
 
 namespace detail {
 
-/// Bytes per task that bounds and search need at a time, unless there are hardly any views.
+/// The bytes per task that bounds and search need at one time, in steps that have views.
 inline constexpr std::size_t room_of_search = 32;
 
 /// Tries preferences one after the other and keeps the best pass. A preference only says which ready kernel and which
-/// ready collective goes first. Five are tried at most: program order, which keeps memory low; the order of a backward
-/// pass ("as late as possible"), which knows what is urgent; a second such order, from the result of the first, with
-/// launches drawn forward, which steps in chunks need; and, if that has gained nothing, the second order on the
-/// channels with program order on the lane, or with a blend of both there, which most steps need. Beyond many nodes two
-/// must do.
+/// ready collective goes first. At most five are tried: program order, which keeps memory low; the order of a backward
+/// pass ("as late as possible"), which shows what is urgent; a second such order, from the result of the first, in
+/// which launches are drawn forward, which helps steps in chunks; and, if that gains nothing, the second order for the
+/// channels, with program order for the lane or with a blend of both, which helps most steps. For many nodes, only two
+/// are tried.
 template <class = void>
 class schedule_search {
 public:
-    /// `input_step`, `input_peak`: of the order of the nodes; the peak is no higher than `limit`. What the search
-    /// remembers lives in the workspace.
+    /// `input_step` and `input_peak` are those of the nodes in their given order; `input_peak` is at most `limit`. The
+    /// memory of the search is in the workspace.
     schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step, bytes input_peak, workspace& w)
         : c_(c), limit_(limit.count), no_slack_(limit == input_peak), w_(w), input_(w.take<std::uint32_t>(c.size())) {
         for (std::uint32_t n = 0; n < c.size(); ++n) input_[n] = n;
         best_.step = input_step.count;
     }
 
-    /// The best order found, once it is no longer than `enough` or nothing is left to try. No nodes if that is the
-    /// order of the nodes.
+    /// The first order found that is no longer than `enough`, or the best one when nothing is left to try. It has no
+    /// nodes if the given order is as good.
     [[nodiscard]] pass_result run(std::int64_t enough, std::uint32_t many_nodes = 200'000) {
         if (c_.size() > many_nodes) search_briefly(enough);
         else search(enough);
@@ -74,9 +78,9 @@ public:
     }
 
 private:
-    /// Beyond many nodes, blends cost more time than they have ever gained. What is urgent, a pass without memory tells
-    /// as well; and where there is no more memory than the input needs, the input tells it better than a pass that has
-    /// nothing to do with what memory will allow.
+    /// For many nodes, blends cost more time than they have ever gained. What is urgent can be learnt from a pass that
+    /// ignores memory; but if there is no more memory than the input needs, the input order tells it better, since such
+    /// a pass has little to do with what memory will allow.
     void search_briefly(std::int64_t enough) {
         const std::int64_t input_step = best_.step;
         if (no_slack_) {
@@ -96,7 +100,7 @@ private:
         if (best_.step <= enough) return;
         const std::span<const std::uint32_t> urgent_first = attempt(urgency_after(first));
         if (best_.step <= enough) return;
-        // A second round from where the first has led: what is urgent now?
+        // A second round, from what the first one led to: which nodes are urgent now?
         const machine_orders urgency = urgency_after(urgent_first);
         const std::int64_t without = best_.step;
         attempt(launches_drawn_forward(c_, urgency, w_));
@@ -114,8 +118,9 @@ private:
         return machine_orders_of(c_, late.nodes, w_, true);
     }
 
-    /// One pass, a candidate for the best if it keeps the limit. One that does not is repeated with the witness, unless
-    /// `insist` says that any order will do. The nodes in their order, until the next attempt.
+    /// Runs one pass; it becomes the best if it is faster than that and keeps the limit. A pass that exceeds the limit
+    /// is repeated with the witness if `insist` is set; otherwise the search goes on with its order. Returns its nodes
+    /// in order, which are valid until the next attempt.
     std::span<const std::uint32_t> attempt(const machine_orders& preference, bool insist = true) {
         if (!memory_binds_) {
             last_ = pass(preference, nullptr);
@@ -147,9 +152,9 @@ private:
     bool no_slack_;  // the limit is the peak of the input order
     workspace& w_;
     std::span<std::uint32_t> input_;  // all nodes
-    bool memory_binds_ = false;       // passes need the witness: one without it has exceeded the limit, or would
-    baseline baseline_;               // then; of the input order
-    pass_result best_;                // no nodes while it is the input order
+    bool memory_binds_ = false;       // passes need the witness, since one without it has exceeded the limit, or would
+    baseline baseline_;               // of the input order; set when memory binds
+    pass_result best_;                // no nodes if the input order is the best
     pass_result last_;
 };
 
@@ -167,7 +172,7 @@ expected<schedule, limit_too_low> list_schedule(const task_graph& g, const sched
 
     lower_bound bound;
     std::vector<task_id> starved;
-    {  // what the search needs room for is given back before the certificate is written
+    {  // the memory of the search is released before the certificate is written
         const detail::compact_tasks c = detail::make_compact_tasks(g, w);
         bound = detail::bound_below(c, w);
         const double enough = static_cast<double>(bound.value.count) * (1 + options.good_enough);

@@ -1,10 +1,11 @@
-// The task graph: the one concrete, index-based structure of the library. Views of foreign IRs stay templates;
-// everything heavy (simulation, bounds, scheduling) runs on this, as ordinary functions over flat arrays.
-// One pass over a view and an op model builds it; nobody constructs it by hand.
+// The task graph is the one concrete, index-based structure of the library. Views of foreign IRs remain templates;
+// everything heavy (simulation, bounds, scheduling) runs on the task graph, in ordinary functions over flat arrays. It
+// is built in one pass over a view and an op model, and never by hand.
 //
-// A task is a vertex, numbered in program order. A value is a result, numbered in order of its task. A *storage*
-// is the memory a value allocates; values that alias share storages. Side effects are dependences here: beside the
-// edges of the view, tasks are ordered by what they write in place and by what a collective has in flight.
+// A task is a vertex; tasks are numbered in program order. A value is a result; values are numbered in the order of
+// their tasks. A storage is the memory that a value allocates; values that alias share storages. Side effects become
+// dependences: besides the edges of the view, tasks are ordered by what they write in place and by what a collective
+// has in flight.
 #ifndef STRETTO_SCHEDULE_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_TASK_GRAPH_HPP
 
@@ -29,7 +30,7 @@ using task_id = std::uint32_t;
 using value_id = std::uint32_t;
 inline constexpr task_id no_task = UINT32_MAX;
 
-/// Which collective of the program a start launches, as far as ranks must agree in it; see collective_call.
+/// Which collective of the program a start launches, as far as ranks must agree about it; see collective_call.
 struct call_identity {
     element_type element = element_type::other;
     std::uint32_t chunk = 0;
@@ -37,21 +38,21 @@ struct call_identity {
     friend constexpr bool operator==(const call_identity&, const call_identity&) = default;
 };
 
-/// Structure of arrays, all indexed by task or value. Read-only for users; made by `make_task_graph`.
+/// A structure of arrays, each indexed by task or by value. Users only read it; `make_task_graph` builds it.
 struct task_graph {
     // What each task is and costs.
     std::vector<op_kind> kind;
     std::vector<nanoseconds> duration;
-    std::vector<collective_kind> collective;  ///< of a start
-    std::vector<group_id> group;              ///< of a start: its channel
-    std::vector<bytes> payload;               ///< of a start
-    std::vector<task_id> launch;              ///< of a wait: its start, or no_task
-    std::vector<call_identity> identity;      ///< of a start; no elements at all if the op model tells no calls
+    std::vector<collective_kind> collective;  ///< of starts
+    std::vector<group_id> group;              ///< of starts: the channel
+    std::vector<bytes> payload;               ///< of starts
+    std::vector<task_id> launch;              ///< of waits: the start, or no_task
+    std::vector<call_identity> identity;      ///< of starts; empty if the op model has no calls
     std::size_t groups = 0;                   ///< one more than the largest group in use
 
     // Values and memory.
     std::vector<value_id> first_result;  ///< results of t: [first_result[t], first_result[t + 1])
-    std::vector<bytes> allocation;       ///< of a value; the storage has the id of the value
+    std::vector<bytes> allocation;       ///< by value; the storage has the id of the value
     index_lists operands;                ///< task -> values it reads
     index_lists writes;                  ///< task -> values it writes in place
     index_lists storages;                ///< value -> storages it lives in
@@ -66,13 +67,13 @@ struct task_graph {
     [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
 };
 
-/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order; `other` is
-/// no_task where the reason names none, or a vertex that is not listed.
+/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order. `other` is
+/// no_task if the reason does not name one, or if it names a vertex that is not listed.
 struct task_graph_error {
     enum class reason {
         reads_later_task,      ///< `task` depends on `other`, which comes later: program order is not topological
         launch_is_no_start,    ///< the wait `task` names `other`, which is not a start that precedes it
-        negative_duration,     ///< of `task`
+        negative_duration,     ///< `task` has it
         negative_bytes,        ///< allocation or payload of `task`
         overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
         operand_not_in_graph,  ///< `task` reads, aliases or writes a value whose producer is not listed
@@ -87,20 +88,20 @@ struct task_graph_error {
 
 namespace detail {
 
-/// What is known while the view is read; `finish_task_graph` derives lifetimes and dependences from it.
+/// What is known while the view is read. `finish_task_graph` derives lifetimes and dependences from it.
 struct raw_task_graph {
     task_graph g;
-    std::vector<std::uint8_t> facts;  // of every value, see value_facts
-    std::vector<value_id> aliased;    // by the value at hand
+    std::vector<std::uint8_t> facts;  // by value, see value_facts
+    std::vector<value_id> aliased;    // by the current value
     unique_rows<> rows;
 };
 
 template <class = void>
 void make_room(raw_task_graph& raw, std::size_t tasks);
-/// Storages and facts of the next value, a result of `t`: its allocation and what it aliases are known.
+/// Adds the storages and facts of the next value, a result of `t`, once its allocation and what it aliases are known.
 template <class = void>
 void add_storages(raw_task_graph& raw, task_id t);
-/// What `t`, of which all else is known, says of the storages that it reads and writes.
+/// Records which storages `t` reads and writes, once all else about it is known.
 template <class = void>
 void mark_storages(raw_task_graph& raw, task_id t);
 template <class = void>
@@ -110,7 +111,7 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
 
 namespace detail {
 
-/// Reads a view and its model into `raw`; how many tasks there are.
+/// Reads a view and its model into `raw`. Returns the number of tasks.
 template <class G, class M>
 [[nodiscard]] expected<std::size_t, task_graph_error> read_tasks(const G& view, const M& model, raw_task_graph& raw) {
     using why = task_graph_error::reason;
@@ -123,7 +124,7 @@ template <class G, class M>
         return i < tasks.size() ? tasks[i] : no_task;
     };
     make_room(raw, tasks.size());
-    // Where a vertex that has not been reached stands in program order; no_task if nowhere.
+    // The position in program order of a vertex that has not been reached; no_task if it is not listed.
     auto position_of = [&](vertex_t<G> wanted) -> task_id {
         task_id at = 0;
         for (vertex_t<G> v : view.vertices()) {
@@ -188,7 +189,7 @@ template <class G, class M>
             g.operands.push(id);
         }
         g.operands.close_row();
-        // Results exist before effects and aliases are read: an operation may write what it has just made.
+        // Results are added before effects and aliases are read, since an operation may write what it has just made.
         const value_id first = values.add(v);
         for (value_id id = first; id < values.size(); ++id) {
             const bytes size = allocation_of<G>(model, values.value(id));
@@ -220,8 +221,8 @@ template <class G, class M>
 
 }  // namespace detail
 
-/// Builds the task graph of a view: tasks in the order of `g.vertices()`, times and memory from `model`.
-/// Program order must be topological. O(V + E) time and space, plus the dependences that in-place writes add.
+/// Builds the task graph of a view. Tasks are in the order of `g.vertices()`, which must be topological; times and
+/// memory come from `model`. O(V + E) time and space, plus the dependences that in-place writes add.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] expected<task_graph, task_graph_error> make_task_graph(G view, M model) {

@@ -93,9 +93,8 @@ void mark_storages(raw_task_graph& raw, task_id t) {
 
 /// Finds all predecessors of every task. They are the edges of the view, and these:
 ///   - for every storage that anyone writes in place: read after write, write after read, write after write;
-///   - a wait counts as reading what its start reads and as writing what its start writes: nobody overwrites the input
-///   of a
-///     collective before its wait, or reads a buffer that the collective fills in place;
+///   - a wait counts as reading what its start reads and as writing what its start writes: nothing overwrites the
+///     input of a collective before its wait, or reads a buffer that the collective fills in place;
 ///   - a task that reads a start's own result without naming the wait still comes after the first wait.
 template <class = void>
 class dependence_builder {
