@@ -1,4 +1,4 @@
-// The arguments of an operation as its clone for one chunk must spell them.
+// The arguments of an operation, as its clone for one chunk must spell them.
 #ifndef STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 #define STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 
@@ -15,16 +15,16 @@
 
 namespace stretto {
 
-/// An argument that spells an extent of the clone's only result as an integer where the original has another.
+/// An argument that spells an extent of the clone's only result as an integer where the original has a different one.
 struct written_extent {
     tensor_argument* argument;
     std::int32_t dim = -1;  ///< of the result; -1: an amount that the original spells as an integer
 };
 
-/// Owns argument lists. What it has handed out stays where it is.
+/// Owns argument lists. Those that it has returned keep their addresses.
 class argument_store {
 public:
-    /// In the lists that it owns, in the order in which they were written.
+    /// The extents written into the lists that it owns, in the order in which they were written.
     [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
     void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
 
@@ -41,7 +41,7 @@ private:
     std::vector<written_extent> extents_;
 };
 
-/// What an operation is called with.
+/// The arguments with which an operation is called.
 struct chunk_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
@@ -93,7 +93,7 @@ public:
 private:
     using form = argument_form;
 
-    /// A copy of the argument that may be changed; none if it is left out.
+    /// A copy of the argument that may be changed; null if the argument is left out.
     tensor_argument* writable(std::size_t position, std::string_view name) {
         if (position < a_.positional.size()) {
             if (positional_.empty()) out_.positional = positional_ = store_.copy(a_.positional);
@@ -115,21 +115,22 @@ private:
         const std::size_t k = aten_arguments::operand(a);
         return k < c_.operands.size() && chunk_rules::is_whole(c_.state(k));
     }
-    /// What an extent of the result is in the part; -1 is not an extent that somebody has written.
+    /// Writes what an extent of the result is in the part. If that is -1, no extent has been written.
     void write_extent(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
         a = {form::integer, chunk_rules::part_extent(c_.results[0], extent, dim, c_.tokens, chunk_), 0, {}, {}};
         if (a.integer >= 0) store_.written(a, dim);
     }
 
-    /// How many rows a part has is its exact share of what is sliced. Of rows in another order only the operand knows,
-    /// and -1 stands for that. Any other -1 is written out: a part without rows would not tell what it stands for.
+    /// A part has an exact share of the rows of a sliced value. If the rows are in another order, only the operand
+    /// knows how many there are, and -1 says so. Any other -1 is replaced by its extent, since a part without rows
+    /// would leave it undetermined.
     void sizes(std::size_t position, std::string_view name) {
         const chunk_state& r = c_.results[0];
         const tensor_argument& old = a_.argument(position, name);
         const std::size_t d = static_cast<std::size_t>(r.dim);
         const std::span<const std::int64_t> shape = c_.result_types[0].shape;
         if (!chunk_rules::is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
-        const bool expands = c_.name == "aten.expand.default";  // there, -1 is whatever the operand has
+        const bool expands = c_.name == "aten.expand.default";  // there, -1 means what the operand has
         const std::span<tensor_argument> items = writable_items(*writable(position, name));
         for (std::size_t j = 0; j < items.size(); ++j) {
             const bool literal = items[j].what == form::integer;
@@ -142,7 +143,7 @@ private:
         }
     }
 
-    /// An end behind the last row is none of the rows' business; the exact end of all of them becomes that of the part.
+    /// An end after the last row stays as it is; the exact end of all rows becomes that of the part.
     void end_of_slice() {
         const chunk_state& r = c_.results[0];
         const tensor_argument& end = a_.argument(3, "end");
@@ -167,7 +168,7 @@ private:
             }
     }
 
-    /// A number that all chunks share cannot be how many rows each of them has; the counts tell that themselves.
+    /// A number that all chunks share cannot be the number of rows of each; the counts determine it themselves.
     void rows_of_runs() {
         const tensor_argument& total = a_.argument(SIZE_MAX, "output_size");
         if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};

@@ -1,5 +1,5 @@
-// The chunk model of programs in PyTorch's ATen and prims operators: how each of them behaves when it runs on some of
-// the rows of its operands at a time. docs/algorithms/chunk-states.md has the rules, and why they hold.
+// The chunk model of programs in PyTorch's ATen and prims operators: how each operator behaves when it runs on some
+// rows of its operands at a time. docs/algorithms/chunk-states.md has the rules, and says why they hold.
 #ifndef STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 #define STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 
@@ -18,9 +18,9 @@
 
 namespace stretto {
 
-/// A chunk_model of any graph with a tensor_model whose operators are called as PyTorch calls them: the
-/// rule_chunk_model of aten_dialect, which says what is taken on trust, and the arguments of clones. The orders must
-/// outlive the model and every reason it gives; models that share them may exchange states.
+/// A chunk_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. It is the
+/// rule_chunk_model of aten_dialect, which says what is taken on trust, and it computes the arguments of clones. The
+/// orders must outlive the model and every reason that it returns; models that share them may exchange states.
 template <dataflow_graph G, tensor_model<G> T>
     requires indexed_graph<G>
 class aten_chunk_model : public rule_chunk_model<G, aten_dialect<G, T>> {
@@ -34,9 +34,9 @@ public:
           dialect_(tensors),
           orders_(&orders) {}
 
-    /// The arguments of v as its clone for one chunk must spell them: extents along the chunked dimension, written as
-    /// integers or as numbers that all chunks share, become the chunk's own; the rest stays as it is. `operands` and
-    /// `results` are states that combine_rule was given and has given. Lists that change are in `store`.
+    /// The arguments of v, as its clone for one chunk must spell them. Extents along the chunked dimension that are
+    /// integers, or numbers that all chunks share, become those of the chunk; all else stays as it is. `operands` and
+    /// `results` are states that combine_rule took and returned. Lists that change are in `store`.
     [[nodiscard]] chunk_arguments local_arguments(vertex_type v, std::int64_t tokens, chunk_interval chunk,
                                                   std::span<const chunk_state> operands,
                                                   std::span<const chunk_state> results, argument_store& store) const {

@@ -1,5 +1,5 @@
-// The ATen dialect of chunk rules: which kind of rule an operation is, read from the name of its operator and its
-// arguments.
+// The ATen dialect of chunk rules: it reads from the name of an operator and its arguments which kind of rule an
+// operation is.
 #ifndef STRETTO_ATEN_ATEN_DIALECT_HPP
 #define STRETTO_ATEN_ATEN_DIALECT_HPP
 
@@ -15,9 +15,10 @@
 
 namespace stretto {
 
-/// A chunk_dialect of graphs with a tensor_model whose operators are called as PyTorch's ATen and prims operators are.
-/// Operators are known by name, tensors by their recorded shapes; nothing depends on names of modules, nodes or
-/// symbols. An operator whose name ends in an underscore writes its first argument in place, known or not.
+/// A chunk_dialect of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims operators.
+/// Operators are known by name, and tensors by their recorded shapes; nothing depends on names of modules, nodes or
+/// symbols. An operator whose name ends in an underscore writes its first argument in place, whether or not it is
+/// known.
 template <dataflow_graph G, tensor_model<G> T>
 class aten_dialect {
 public:
@@ -26,7 +27,7 @@ public:
     [[nodiscard]] std::string_view name(vertex_t<G> v) const { return tensors_.operation(v); }
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors_.components(x); }
 
-    /// O(log operators + arguments of v).
+    /// The rule of v. O(log operators + arguments of v).
     [[nodiscard]] chunk_rules::any_rule rule(vertex_t<G> v) const {
         const std::string_view called = name(v);
         const detail::aten::aten_operator* known = detail::aten::find_aten_operator(called);
@@ -36,7 +37,7 @@ public:
         return detail::aten::written<detail::aten::unknown>(arguments(v));
     }
 
-    /// The arguments of v, as the program writes them.
+    /// The arguments of v, as the program spells them.
     [[nodiscard]] detail::aten::aten_arguments arguments(vertex_t<G> v) const {
         return {tensors_.arguments(v), tensors_.named_arguments(v)};
     }

@@ -1,10 +1,10 @@
 // Runs a tensor program on small tensors: the oracle for every transform of such programs. It takes any dataflow_graph
 // with a tensor_model, knows each operator by name, and simulates the ranks in lock step: a vertex runs on all ranks
-// before the next one does. It knows nothing of chunks, buckets or schedules, so two forms of a program that agree here
-// agree for what they compute and not for how they were made.
+// before the next one runs. It knows nothing of chunks, buckets or schedules, so if two forms of a program agree here,
+// they agree because of what they compute and not because of how they were made.
 //
 // Floats are doubles, sums run in the order of positions, and a matrix product adds its products in ascending order of
-// the contracted dimension. On integer-valued data everything that only adds and multiplies is therefore exact.
+// the contracted dimension. On integer-valued data, everything that only adds and multiplies is therefore exact.
 #ifndef STRETTO_ATEN_INTERPRETER_HPP
 #define STRETTO_ATEN_INTERPRETER_HPP
 
@@ -31,7 +31,7 @@ namespace stretto::aten {
 
 namespace detail {
 
-/// Owns what a program refers to and its graph does not: names of vertices without one.
+/// Owns those texts of a program that its graph does not own: names of vertices that have none.
 struct program_of_graph {
     program flat;
     std::vector<std::string> names;
@@ -73,14 +73,14 @@ program_of_graph flatten(const G& view, const Order& order, const O& ops, const 
 
 }  // namespace detail
 
-/// Runs the vertices of `view` in the order of `order`, which lists each once, behind those that it depends on.
-/// `input_of(v)` is what input vertex v is: a range of interpreted_value, one a rank; each is copied before anything
-/// writes to it. Vertices are called what `tensors.name(v)` says, if there is such a member.
+/// Runs the vertices of `view` in the order of `order`, which lists each once, after those on which it depends.
+/// `input_of(v)` returns the value of input vertex v: a range with one interpreted_value per rank; each is copied
+/// before anything writes to it. If the model has a member `tensors.name(v)`, vertices have that name in messages.
 ///
-/// The first failure ends the run: an operator that is not known, operands that do not fit, a result that is not of the
-/// type recorded for it, split sizes on which ranks disagree, data of a collective read before its wait. Operators that
-/// only read shapes (sym_size, zeros_like, ...) may look at what is in flight.
-/// Deterministic. Values are dropped behind their last use unless options.keep_everything.
+/// The first failure ends the run: an unknown operator, operands that do not fit, a result that does not have its
+/// recorded type, split sizes on which ranks disagree, or data of a collective that is read before its wait. Operators
+/// that only read shapes (sym_size, zeros_like, ...) may read a value that is in flight. The result is deterministic.
+/// Values are dropped after their last use unless options.keep_everything is set.
 template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class InputOf>
     requires indexed_graph<G>
 [[nodiscard]] expected<interpretation, interpretation_failure> interpret_in_order(G view, const Order& order, O ops,
@@ -96,7 +96,7 @@ template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class
     return done;
 }
 
-/// As above, in program order.
+/// Does the same in program order.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
     requires indexed_graph<G>
 [[nodiscard]] expected<interpretation, interpretation_failure> interpret(G view, O ops, T tensors, InputOf input_of,
@@ -104,14 +104,14 @@ template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
     return interpret_in_order(view, view.vertices(), ops, tensors, input_of, options);
 }
 
-/// Small inputs for every input vertex, from its recorded type; by index of the vertex, then by rank. `adjust(v, rank,
-/// value)` may change or replace any of them.
+/// Small inputs for every input vertex, from its recorded type; they are listed by index of the vertex, then by rank.
+/// `adjust(v, rank, value)` may change or replace any of them.
 ///
-/// Floats are small multiples of 1/8 (integers if options.whole_numbers), integers lie where their use wants them: rows
-/// of a table where an embedding reads them, classes where a loss does, positions where a gather does, 0 or 1
-/// elsewhere; a single integer is the number of tokens of all ranks; complex numbers lie on the unit circle. What a
-/// collective gathers and integers differ from rank to rank, the rest is replicated. Deterministic: the same seed, the
-/// same inputs.
+/// Floats are small multiples of 1/8 (integers if options.whole_numbers is set). Integers are in the range that their
+/// use needs: rows of a table if an embedding reads them, classes if a loss does, positions if a gather does, and 0 or
+/// 1 otherwise; a single integer is the number of tokens of all ranks. Complex numbers are on the unit circle.
+/// Integers, and what a collective gathers, differ from rank to rank; all else is replicated. Deterministic: the same
+/// seed gives the same inputs.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Adjust>
     requires indexed_graph<G>
 [[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,

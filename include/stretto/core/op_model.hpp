@@ -1,11 +1,11 @@
-// What a vertex *is*. A view says how vertices hang together; an op model says which of them compute, launch a
-// collective or wait for one, how long they take and what memory they hold. It is a second small struct, because
-// one graph may be looked at under several cost models.
+// What a vertex is. A view says how vertices are connected; an op model says which of them compute, launch a collective
+// or wait for one, how long they take, and what memory they hold. It is a second small struct, because one graph may be
+// examined under several cost models.
 //
-// Only `kind` is required. The rest is detected; what is missing takes the default that the accessors below name,
-// so a first model is five lines and grows as its author learns more. What is there must be right: a member of one of
-// these names that is not const, takes something else or returns something else is a compile error that names it. Left
-// out without a word it would cost no time and hold no memory, and writes in place would lose their order.
+// Only `kind` is required. Other members are detected; the accessors below give a default for each one that is missing,
+// so a first model is five lines long and grows as its author learns more. A member that is there must be right: if it
+// has one of these names but is not const, or takes or returns something else, a compile error names it. If it were
+// silently ignored, operations would cost no time or hold no memory, and writes in place would lose their order.
 #ifndef STRETTO_CORE_OP_MODEL_HPP
 #define STRETTO_CORE_OP_MODEL_HPP
 
@@ -36,9 +36,9 @@ enum class collective_kind : std::uint8_t {
     other
 };
 
-/// Groups are numbered below this: algorithms keep an array entry for every group up to the largest in use, so that a
-/// communicator's handle or a hash of its name is no group_id. make_task_graph and check_op_model refuse what is not
-/// below.
+/// Group ids must be below this limit, because algorithms keep an array entry for every group up to the largest in use.
+/// The handle of a communicator or a hash of its name is therefore not a group_id; make_task_graph and check_op_model
+/// reject ids that are too large.
 inline constexpr group_id group_limit = 1u << 16;
 
 namespace detail {
@@ -52,7 +52,7 @@ STRETTO_MEMBER_NAME(bytes_of);
 STRETTO_MEMBER_NAME(aliases);
 STRETTO_MEMBER_NAME(effects);
 
-// An optional member is not there, or as documented.
+// An optional member is either missing, or as documented.
 template <class M, class G>
 concept duration_returns_nanoseconds = !has_duration<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
     { m.duration(v) } -> std::convertible_to<nanoseconds>;
@@ -89,13 +89,13 @@ concept effects_returns_values = !has_effects<M, vertex_t<G>> || requires(const 
 
 }  // namespace detail
 
-/// `kind(v)`; optionally, and asked only of the vertices that are named,
+/// Requires `kind(v)`. These members are optional, and are called only for the vertices or values that are named:
 ///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start      default 0
 ///   collective(v) -> collective_kind   of a start                                           default other
 ///   group(v) -> group_id               of a start: which channel                            default 0
 ///   payload(v) -> bytes                of a start: bytes of this rank's input               default 0
-///   call(v) -> collective_call         of a start: see core/collective_call.hpp             default: what its kind
-///   says launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
+///   call(v) -> collective_call         of a start: see core/collective_call.hpp             default from its kind
+///   launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
 ///                                      of its first operand if that is a start, else none
 ///   bytes_of(x) -> bytes               storage allocated for a value (0 if it only aliases) default 0
 ///   aliases(x) -> values               values whose storage x shares                        default none
@@ -131,7 +131,7 @@ template <dataflow_graph G, op_model<G> M>
             .effects = detail::has_effects<M, V>};
 }
 
-/// Accessors that fill in the defaults. Library code reads models only through these.
+/// These accessors fill in the defaults. Library code reads models only through them.
 template <dataflow_graph G, op_model<G> M>
 constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_duration<M, vertex_t<G>>) return model.duration(v);
@@ -150,7 +150,7 @@ constexpr group_id group_of(const M& model, vertex_t<G> v) {
     else return 0;
 }
 
-/// The process group that the start `v` launches its collective on, from the list of groups that `group(v)` counts in.
+/// The process group on whose channel the start `v` launches its collective: entry `group(v)` of `groups`.
 template <dataflow_graph G, op_model<G> M, group_model L>
 constexpr process_group process_group_of(const M& model, const L& groups, vertex_t<G> v) {
     return groups.group_at(group_of<G>(model, v));

@@ -1,5 +1,5 @@
-// Dense numbers for the values of a view, and maps keyed by value. Vertices bring numbers of their own (`index`);
-// values do not, so whoever keeps something about values numbers the results of one vertex behind those of another.
+// Dense numbers for the values of a view, and maps keyed by value. Vertices have numbers of their own (`index`) but
+// values do not, so algorithms that keep data about values number the results of one vertex after those of another.
 #ifndef STRETTO_CORE_VALUE_MAP_HPP
 #define STRETTO_CORE_VALUE_MAP_HPP
 
@@ -14,11 +14,12 @@
 
 namespace stretto {
 
-/// Numbers 0, 1, 2 … for values: the results of one vertex have consecutive numbers, in the order of `results(v)`, and
-/// vertices follow each other in the order in which `add` was called. A numbering grows, so an algorithm that walks a
-/// program can ask at every point for the values that exist by then. It does not follow changes of the graph.
+/// Gives values the numbers 0, 1, 2, … The results of one vertex have consecutive numbers, in the order of
+/// `results(v)`; vertices follow each other in the order in which `add` was called. A numbering can grow, so an
+/// algorithm that walks a program can look up, at every point, the values that exist by then. It does not follow
+/// changes of the graph.
 ///
-/// Space: a handle per value and 8 bytes per index of the view. No hashing.
+/// It takes a handle per value and 8 bytes per index of the view, and does not hash.
 template <dataflow_graph G>
     requires indexed_graph<G>
 class value_numbering {
@@ -26,11 +27,12 @@ public:
     using number_type = std::uint32_t;
     static constexpr number_type none = UINT32_MAX;
 
-    /// No value has a number yet.
+    /// Begins without any values.
     explicit value_numbering(G g) : graph_(g), results_of_(g.index_bound()) {}
 
-    /// Numbers the results of `v` behind all others, and returns the number of the first of them (of the next value, if
-    /// `v` has no results). Precondition: index(v) is below the index_bound() of construction, and `v` is new.
+    /// Numbers the results of `v` after all others. Returns the number of the first of them; if `v` has no results,
+    /// that is the number of the next value. Requires that index(v) is below the index_bound() of construction, and
+    /// that `v` was not added before.
     number_type add(vertex_t<G> v) {
         const std::size_t i = detail::checked_index(graph_, v, results_of_.size());
         STRETTO_ASSERT(results_of_[i].first == none, "a vertex is listed twice, or two have one index");
@@ -40,7 +42,7 @@ public:
         return first;
     }
 
-    /// The number of `x`, or `none` if its producer was not added or does not list it. O(results of its producer).
+    /// The number of `x`; `none` if its producer was not added or does not list it. O(results of its producer).
     [[nodiscard]] number_type number(value_t<G> x) const {
         const std::size_t i = graph_.index(graph_.producer(x));
         if (i >= results_of_.size()) return none;
@@ -48,14 +50,14 @@ public:
             if (values_[k] == x) return k;
         return none;
     }
-    /// The number of the first result of `v`, as `add` has returned it, or `none` if `v` was not added.
+    /// The number of the first result of `v`, as `add` returned it; `none` if `v` was not added.
     [[nodiscard]] number_type first(vertex_t<G> v) const {
         const std::size_t i = graph_.index(v);
         return i < results_of_.size() ? results_of_[i].first : none;
     }
     [[nodiscard]] bool contains(vertex_t<G> v) const { return first(v) != none; }
 
-    /// The value of a number below size().
+    /// The value with that number, which must be below size().
     [[nodiscard]] value_t<G> value(number_type number) const {
         STRETTO_ASSERT(number < values_.size(), "no value has this number");
         return values_[number];
@@ -66,7 +68,7 @@ public:
 
 private:
     struct range {
-        number_type first = none, last = 0;  // of a vertex that was not added: empty
+        number_type first = none, last = 0;  // empty for a vertex that was not added
     };
 
     G graph_;
@@ -83,7 +85,7 @@ template <vertex_list_graph G>
     return numbers;
 }
 
-/// A `T` for every value that `numbers` knew when the map was made. `numbers` must outlive the map.
+/// Holds a `T` for every value that `numbers` knew when the map was made. `numbers` must outlive the map.
 template <dataflow_graph G, class T>
 class value_map {
 public:

@@ -1,4 +1,4 @@
-// A chunk plan as people read it: what it takes out of the program (-) and what it puts there (+).
+// Shows a chunk plan to people: what it removes from the program (-) and what it adds (+).
 #ifndef STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 
@@ -24,7 +24,7 @@
 namespace stretto {
 namespace detail {
 
-/// A program on numbers in program order, which apply_chunks can be shown instead of the user's.
+/// A program on numbers in program order. apply_chunks works on it instead of on the user's program.
 struct numbered_dataflow {
     index_lists operands, results, consumers;
     std::vector<std::uint32_t> producer;
@@ -43,7 +43,7 @@ struct numbered_dataflow_view {
     [[nodiscard]] std::size_t index_bound() const { return program->results.rows(); }
 };
 
-/// Writes lines instead of operations. Values that it makes are numbered behind those of the program.
+/// Writes lines instead of operations. The values that it makes are numbered after those of the program.
 class chunk_lines {
 public:
     chunk_lines(const numbered_dataflow& program, std::vector<std::string> operators, std::vector<std::string> values)
@@ -123,7 +123,7 @@ private:
         values_.push_back(std::move(name));
         return static_cast<std::uint32_t>(values_.size() - 1);
     }
-    /// The name of a part without its rows, marked.
+    /// Adds a value named after a part, without the rows and with a mark.
     std::uint32_t join(std::span<const std::uint32_t> parts, const std::string& how) {
         const std::string& part = values_[parts[0]];
         const std::array<std::uint32_t, 1> whole = {add_value(part.substr(0, part.rfind('[')) + "'")};
@@ -146,7 +146,7 @@ private:
 
     const numbered_dataflow& program_;
     std::vector<std::string> operators_, values_;
-    std::vector<std::string> made_;                // by vertex: lines in front of it
+    std::vector<std::string> made_;                // by vertex: the lines before it
     std::vector<std::vector<std::uint32_t>> now_;  // by vertex: what it reads, if that has changed
     std::vector<char> erased_;
     std::uint32_t at_ = 0;
@@ -154,8 +154,8 @@ private:
 
 }  // namespace detail
 
-/// The difference that carrying the plan out makes to the program, a line for every operation that vanishes (`- `), is
-/// made, or reads something else (`+ `), in program order; what stays is counted:
+/// The difference that the plan makes to the program. There is a line for every operation that is removed (`- `), and
+/// for every one that is added or reads something else (`+ `), in program order; operations that stay are counted:
 ///
 ///       ... 2 operations
 ///     - y = scale(x)
@@ -166,7 +166,8 @@ private:
 ///     - output(y)
 ///     + output(y')
 ///
-/// `x[4:6]`: what the chunk with rows 4 and 5 of the tokens has of x; `y'`: y, recombined. Slice by slice, that is
+/// `x[4:6]` is what the chunk with rows 4 and 5 of the tokens has of x; `y'` is y, recombined. If y is written slice by
+/// slice, the lines are
 ///
 ///     + y[0:4] = scale(x[0:4])
 ///     + y' = empty()
@@ -174,8 +175,8 @@ private:
 ///     + y[4:6] = scale(x[4:6])
 ///     + y'[4:6] = written along 0 with (y[4:6])
 ///
-/// `operator_name(v)` and `value_name(x)` give texts. The lines are written by apply_chunks, so they are what it does.
-/// `g` must be the view that the plan was made from. O(V + E).
+/// `operator_name(v)` and `value_name(x)` return texts. The lines are written while apply_chunks runs, so they are what
+/// it does. `g` must be the view from which the plan was made. O(V + E).
 template <vertex_list_graph G, class OperatorName, class ValueName>
     requires dataflow_graph<G> && indexed_graph<G> &&
              requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {

@@ -1,4 +1,4 @@
-// Realise an order on the user's IR with the fewest moves.
+// Realises an order on the user's IR with the fewest moves.
 #ifndef STRETTO_TRANSFORM_REORDER_HPP
 #define STRETTO_TRANSFORM_REORDER_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto {
 
-/// `vertex` moves to stand before `at`.
+/// `vertex` moves to the place right before `at`.
 template <handle V>
 struct move {
     V vertex;
@@ -22,23 +22,23 @@ struct move {
     friend bool operator==(const move&, const move&) = default;
 };
 
-/// What reordering does to the IR, as a value: moves, to be made one after the other. Everything else stays where it
-/// is.
+/// What reordering does to the IR, as a value: moves, which must be made one after the other. All other vertices stay
+/// where they are.
 template <handle V>
 struct reorder_plan {
     std::vector<move<V>> moves;
     friend bool operator==(const reorder_plan&, const reorder_plan&) = default;
 };
 
-/// Position in the order given at which it stops being a permutation of the graph's vertices: a vertex that stands
-/// twice or is none of the graph's, or the length of the order if one is missing.
+/// The first position at which the given order is not a permutation of the graph's vertices: there, a vertex occurs for
+/// the second time or does not belong to the graph. It is the length of the order if vertices are missing.
 struct not_a_permutation {
     std::size_t position;
 };
 
 namespace detail {
 
-/// Positions in `values` of a longest strictly increasing subsequence of the values below `ceiling`. O(n log n).
+/// Marks a longest strictly increasing subsequence among those of `values` that are below `ceiling`. O(n log n).
 template <class = void>
 [[nodiscard]] inline std::vector<char> longest_increasing(const std::vector<std::size_t>& values, std::size_t ceiling) {
     constexpr std::size_t none = SIZE_MAX;
@@ -60,9 +60,9 @@ template <class = void>
 
 }  // namespace detail
 
-/// The fewest moves that turn the program order of `view` into `order`: vertices of a longest common subsequence stay.
-/// (Nothing can be moved behind the last vertex, so the one that must end up last stays too.) Says nothing about
-/// dependences: `order` comes from a scheduler or a verifier. O(V log V) time, O(V) space; deterministic.
+/// The fewest moves that turn the program order of `view` into `order`: the vertices of a longest common subsequence
+/// stay. The vertex that must end up last also stays, since nothing can be moved after the last vertex. Dependences are
+/// not checked: `order` comes from a scheduler or a verifier. O(V log V) time, O(V) space; deterministic.
 template <vertex_list_graph G>
     requires indexed_graph<G>
 [[nodiscard]] expected<reorder_plan<vertex_t<G>>, not_a_permutation> plan_reorder(G view,
@@ -71,7 +71,7 @@ template <vertex_list_graph G>
     std::vector<std::size_t> position(view.index_bound(), unseen);
     std::size_t count = 0;
     for (vertex_t<G> v : view.vertices()) position[detail::checked_index(view, v, position.size())] = count++;
-    std::vector<std::size_t> now;  // where the i-th of the order stands today
+    std::vector<std::size_t> now;  // the present position of the i-th vertex of the order
     for (vertex_t<G> v : order) {
         const std::size_t i = view.index(v);
         if (i >= position.size() || position[i] == unseen) return unexpected(not_a_permutation{now.size()});
@@ -84,7 +84,8 @@ template <vertex_list_graph G>
     if (count == 0) return plan;
     std::vector<char> stays = detail::longest_increasing(now, now.back());
     stays.back() = true;
-    // Whatever moves goes before the next that stays; in order, so those before the same one keep theirs.
+    // A vertex that moves goes before the next one that stays. Moves are made in order, so vertices that go before the
+    // same one keep their order.
     std::vector<std::size_t> anchor(count);
     for (std::size_t i = count; i-- > 0;) anchor[i] = stays[i] ? i : anchor[i + 1];
     for (std::size_t i = 0; i < count; ++i)
@@ -92,7 +93,7 @@ template <vertex_list_graph G>
     return plan;
 }
 
-/// Makes the moves. Cannot fail. O(moves) calls of the rewriter and nothing else.
+/// Makes the moves. It cannot fail. It takes O(moves) calls of the rewriter, and makes no others.
 template <class V, class R>
 void apply(const reorder_plan<V>& plan, R&& rewriter)
     requires requires(V v) { rewriter.move_before(v, v); }

@@ -1,4 +1,4 @@
-// A program as the search behind plan_chunks needs it: on numbers.
+// A program in the form in which the search of plan_chunks needs it: on numbers.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::detail {
 
-/// Vertices and values are numbered in program order; a value has one component or more (a tensor each; a number is
-/// one).
+/// A program whose vertices and values are numbered in program order. A value has one or more components: one for each
+/// of its tensors, or one if it is a number.
 struct chunk_program {
     static constexpr std::uint32_t none = UINT32_MAX;
     static constexpr std::uint32_t no_region = UINT32_MAX;
@@ -30,10 +30,10 @@ struct chunk_program {
     std::vector<std::uint32_t> producer;         // value -> vertex
     std::vector<std::uint32_t> first_component;  // value -> components
     std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
-    std::vector<std::uint32_t> region;           // vertex -> the region it is a candidate of
-    std::vector<char> kept;                      // vertex -> whether it is to stay whole all the same
-    std::vector<std::int8_t> token_dim;          // value -> where it is cut when read whole; -1: nowhere
-    std::vector<std::int64_t> tokens;            // of a region
+    std::vector<std::uint32_t> region;           // vertex -> the region of which it is a candidate
+    std::vector<char> kept;                      // vertex -> whether it must stay whole although it is a candidate
+    std::vector<std::int8_t> token_dim;  // value -> the dimension along which it is cut when read whole; -1: none
+    std::vector<std::int64_t> tokens;    // by region
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(region.size()); }
     [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
@@ -46,10 +46,10 @@ struct chunk_fault {
     chunk_reason why;
     std::uint32_t vertex, other;
     std::string detail;
-    std::uint32_t component = 0;  // of a result that the rule has left unset
+    std::uint32_t component = 0;  // the component of the results that the rule has left unset
 };
 
-/// The program of a view, and the way back.
+/// The program of a view, and the way back to its handles.
 template <class G>
 struct numbered_chunk_program {
     chunk_program p;
@@ -60,18 +60,18 @@ struct numbered_chunk_program {
     explicit numbered_chunk_program(const G& g)
         : vertex_number(g.index_bound(), chunk_program::none), value_numbers(g) {}
 
-    /// `none` if v is not listed.
+    /// The number of v; `none` if v is not listed.
     [[nodiscard]] std::uint32_t number(const G& g, vertex_t<G> v) const {
         const std::size_t i = g.index(v);
         return i < vertex_number.size() ? vertex_number[i] : chunk_program::none;
     }
-    /// `none` if what produces x is not listed.
+    /// The number of x; `none` if its producer is not listed.
     [[nodiscard]] std::uint32_t number_of(value_t<G> x) const { return value_numbers.number(x); }
     [[nodiscard]] value_t<G> value(std::uint32_t x) const { return value_numbers.value(x); }
     [[nodiscard]] std::uint32_t values() const { return value_numbers.size(); }
 };
 
-/// Values that share memory, however far apart, get one number: that of the first of them.
+/// Gives values that share memory, however far apart they are, one number: that of the first of them.
 template <class G, class M>
 void number_storages(numbered_chunk_program<G>& n, const M& model) {
     std::vector<std::uint32_t>& parent = n.p.storage;
@@ -92,8 +92,8 @@ void number_storages(numbered_chunk_program<G>& n, const M& model) {
     for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = root(x);
 }
 
-/// O(V + E) questions to view and models; finding a value among the results of its producer is linear in their number.
-/// No vertex is a candidate yet, and no value is cut.
+/// Asks the view and the model O(V + E) questions. To find a value among the results of its producer takes time linear
+/// in their number. No vertex is a candidate yet, and no value is cut.
 template <class G, class M, class C>
 [[nodiscard]] numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const C& chunks) {
     numbered_chunk_program<G> n(g);

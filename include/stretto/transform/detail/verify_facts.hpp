@@ -1,6 +1,5 @@
-// The facts of a program that a chunk plan is checked against, on numbers. Gathered from the view and the models alone:
-// nothing here is shared with
-// the planner but the numbering of core.
+// The facts about a program against which a chunk plan is checked, on numbers. They are gathered from the view and the
+// models alone: nothing here is shared with the planner except the numbering in core.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 
@@ -20,13 +19,13 @@ namespace stretto::detail {
 
 inline constexpr std::uint32_t verify_none = UINT32_MAX;
 
-/// Vertices and values, numbered in program order.
+/// A program whose vertices and values are numbered in program order.
 template <class G>
 struct verify_facts {
     std::vector<vertex_t<G>> vertices;
     std::vector<value_t<G>> values;
-    std::vector<op_kind> kind;                   // of a vertex
-    std::vector<std::uint32_t> group;            // of a start
+    std::vector<op_kind> kind;                   // by vertex
+    std::vector<std::uint32_t> group;            // by vertex, for starts
     std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
     std::vector<std::uint32_t> first_result;     // vertex -> values
     std::vector<std::uint32_t> producer;         // value -> vertex
@@ -42,7 +41,7 @@ struct verify_facts {
     [[nodiscard]] std::uint32_t end_of_results(std::uint32_t v) const { return first_result[v + 1]; }
 };
 
-/// Values that share memory, however many views lie between them, get one number.
+/// Gives values that share memory, however many views are between them, one number.
 class memory_classes {
 public:
     explicit memory_classes(std::uint32_t values) : parent_(values) {
@@ -63,7 +62,8 @@ private:
     std::vector<std::uint32_t> parent_;
 };
 
-/// O(V + E) questions to view and models; finding a value among the results of its producer is linear in their number.
+/// Asks the view and the models O(V + E) questions. To find a value among the results of its producer takes time linear
+/// in their number.
 template <class G, class M, class C>
 [[nodiscard]] verify_facts<G> gather_verify_facts(const G& g, const M& model, const C& chunks) {
     verify_facts<G> f;
