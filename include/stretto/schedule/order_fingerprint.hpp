@@ -1,5 +1,5 @@
-// A fingerprint of the order in which collectives are issued, by which ranks tell before they run whether they would
-// hang: a group whose ranks issue its collectives in different orders waits for ever.
+// A fingerprint of the order in which collectives are issued. Ranks compare it before they run, to tell whether they
+// would hang: a group whose ranks issue its collectives in different orders waits for ever.
 #ifndef STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 #define STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 
@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// 128 bits. A fixed function of integers: the same on every rank, compiler and machine of any byte order.
+/// 128 bits. It is a fixed function of integers: the same on every rank, with every compiler, and for every byte order.
 struct order_fingerprint {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -23,8 +23,8 @@ struct order_fingerprint {
 
 namespace detail {
 
-/// Folds 64-bit words into 128 bits, one after the other: two multiply-rotate lanes that see each other, with the
-/// finaliser of splitmix64 (Steele, Lea and Flood 2014) on every word.
+/// Hashes 64-bit words, one after the other, to 128 bits: two multiply-rotate lanes that depend on each other, and the
+/// finaliser of splitmix64 (Steele, Lea and Flood 2014) on each word.
 class word_hash {
 public:
     constexpr void add(std::uint64_t word) noexcept {
@@ -47,16 +47,16 @@ private:
         return x ^ (x >> 31);
     }
 
-    std::uint64_t a_ = 0x243f6a8885a308d3u, b_ = 0x13198a2e03707344u;  // of pi
+    std::uint64_t a_ = 0x243f6a8885a308d3u, b_ = 0x13198a2e03707344u;  // digits of pi
 };
 
 }  // namespace detail
 
-/// The fingerprint of the collectives that `order` issues: of every group that it uses, in ascending order of ids, the
+/// The fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of ids, the
 /// sequence of (kind, element type, logical id, chunk). Two orders, of one graph or of two, have the same fingerprint
-/// exactly if these sequences are the same for every group, but for collisions of a 128-bit hash. How collectives of
-/// different groups interleave does not count, nor do durations and payloads, which ranks need not agree in. What an op
-/// model does not tell (`call`, core/collective_call.hpp) counts as equal. O(V + groups).
+/// if and, except for collisions of a 128-bit hash, only if these sequences are the same for every group. It does not
+/// matter how collectives of different groups interleave; durations and payloads, on which ranks need not agree, do not
+/// matter either. What an op model leaves out (`call`, core/collective_call.hpp) counts as equal. O(V + groups).
 template <class = void>
 [[nodiscard]] order_fingerprint fingerprint_of(const task_graph& g, std::span<const task_id> order) {
     struct sequence {

@@ -1,4 +1,4 @@
-// Carries a chunk_plan out on the user's IR.
+// Carries out a chunk_plan on the user's IR.
 #ifndef STRETTO_TRANSFORM_APPLY_CHUNKS_HPP
 #define STRETTO_TRANSFORM_APPLY_CHUNKS_HPP
 
@@ -16,14 +16,14 @@
 
 namespace stretto {
 
-/// Replays the plan. `g` must be the view it was made from, and the IR unchanged since. One `split` per value and
-/// region, one `clone` per operation and chunk, one `concat` or `sum` per value that is read outside, or one
-/// `empty_like` and a `slice_write` per chunk, one `replace_uses` per reader, one `erase` per chunked operation;
-/// nothing else. Clones stand where their original stood, chunk after chunk; a value is cut before its first use, and
-/// recombined right behind its last part, or before its first reader if the region writes it in place; memory for
-/// slices is made behind the first part, and each is written right behind the clone that makes it. Clones of a chain
-/// are given what the one before has left. O(operations of the plan and their operands) beside the rewriter; finding a
-/// value among the results of its producer is linear in their number.
+/// Replays the plan. `g` must be the view from which the plan was made, and the IR must not have changed since. It
+/// calls `split` once per value and region, `clone` once per operation and chunk, `concat` or `sum` once per value that
+/// is read outside (or `empty_like`, and `slice_write` once per chunk), `replace_uses` once per reader, and `erase`
+/// once per chunked operation; nothing else. Clones are where their original was, chunk after chunk. A value is cut
+/// before its first use. It is recombined right after its last part, or before its first reader if the region writes it
+/// in place. Memory for slices is made after the first part, and each slice is written right after the clone that makes
+/// it. Each clone of a chain reads what the one before has left. Besides the rewriter, it takes O(operations of the
+/// plan and their operands) time, and finds a value among the results of its producer in time linear in their number.
 template <dataflow_graph G, chunking_rewriter<G> R>
     requires indexed_graph<G>
 void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {

@@ -1,5 +1,5 @@
-// What chunking does to a program, as a value: which operations are cloned once per chunk, which values are cut on the
-// way in, and how the parts become one value again on the way out. Made by plan_chunks, carried out by apply_chunks.
+// What chunking does to a program, as a value: which operations are cloned once per chunk, which values are cut before,
+// and how the parts become one value again after. plan_chunks makes a plan, and apply_chunks carries it out.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_HPP
 
@@ -14,42 +14,43 @@
 
 namespace stretto {
 
-/// Where tokens come in: a value that is one tensor, cut along `dim` wherever a region reads it whole.
+/// Where tokens enter: a value that is one tensor, and is cut along `dim` wherever a region reads it whole.
 template <handle X>
 struct token_dimension {
     X value;
     std::size_t dim = 0;
 };
 
-/// Operations that may be chunked together, and into what. A forward region and the backward region of the same layer
-/// belong into one chunk_region if they have the same sizes: then backward reads the parts that forward has left.
+/// Operations that may be chunked together, and the sizes of the chunks. A forward region and the backward region of
+/// the same layer belong in one chunk_region if they have the same sizes: backward then reads the parts that forward
+/// has left.
 template <handle V>
 struct chunk_region {
     std::vector<V> candidates;        ///< in any order; those that no token reaches stay whole
     std::vector<std::int64_t> sizes;  ///< rows per chunk. Their sum divides the extent of every token dimension
-    std::vector<V> kept = {};         ///< of the candidates: stay whole though a token reaches them, and so do waits
-                                      ///< and starts that belong to them
+    std::vector<V> kept = {};         ///< candidates that stay whole even if a token reaches them, with
+                                      ///< and starts that belong to them  // their waits and starts
 };
 
-/// One operation of a plan and what its operands and results are, by component.
+/// One operation of a plan, and the states of its operands and results, by component.
 template <handle V>
 struct chunked_operation {
     V vertex;
     std::uint32_t region = 0;
-    bool once = false;                ///< every chunk would compute the same: only the first one does
+    bool once = false;                ///< every chunk would compute the same, so only the first one does
     std::uint32_t first_operand = 0;  ///< into chunk_plan::states
     std::uint32_t first_result = 0, last_result = 0;
 
-    /// Of a chain: which operand it is that every chunk writes in place, one behind the other. Chunk 0 writes the value
-    /// itself, the next ones what the chunk before has left; whoever reads the only result, in any chunk or outside,
-    /// reads what the last chunk has left.
+    /// For a chain, the operand that every chunk writes in place, one after the other. Chunk 0 writes the value itself;
+    /// each of the next ones writes what the chunk before has left. Whatever reads the only result, in a chunk or
+    /// outside, reads what the last chunk has left.
     std::uint32_t chained = no_chain;
     static constexpr std::uint32_t no_chain = UINT32_MAX;
 
     [[nodiscard]] bool is_chain() const noexcept { return chained != no_chain; }
 };
 
-/// A value from outside of a region, cut along a dimension once for all operations of the region that read it.
+/// A value from outside a region, cut along a dimension once for all operations of the region that read it.
 template <handle X>
 struct chunk_split {
     X value;
@@ -58,23 +59,23 @@ struct chunk_split {
 };
 
 enum class recombination : std::uint8_t {
-    concat,  ///< one part behind the other, once all of them are there
+    concat,  ///< one part after the other, as soon as all of them are there
     sum,     ///< in the order of the chunks
-    first,   ///< all parts are the same; of a chain, what the last chunk has left
-    slices   ///< as concat, but every part is written in place to where it belongs as soon as it is there
+    first,   ///< all parts are the same; for a chain, what the last chunk has left
+    slices   ///< like concat, but each part is written into its place as soon as it is there
 };
 
-/// A value that somebody outside of its region reads.
+/// A value that is read outside its region.
 template <handle V, handle X>
 struct chunk_join {
     X value;
     std::uint32_t region = 0;
     recombination how = recombination::concat;
     std::uint32_t dim = 0;
-    std::vector<V> readers;  ///< outside of the region, in program order
-    bool late = false;       ///< somebody writes the parts in place: recombined before the first reader, else at once
+    std::vector<V> readers;  ///< outside the region, in program order
+    bool late = false;       ///< the parts are written in place: recombined before the first reader, else at once
 
-    /// Whether `how` may be either of concat and slices.
+    /// Whether `how` may be either concat or slices.
     [[nodiscard]] bool may_be_slices() const noexcept {
         return (how == recombination::concat && !late) || how == recombination::slices;
     }
@@ -82,35 +83,36 @@ struct chunk_join {
 
 /// How many operations a plan makes and removes.
 struct chunk_counts {
-    std::size_t chunked = 0;  ///< operations that vanish
+    std::size_t chunked = 0;  ///< operations that are removed
     std::size_t clones = 0;   ///< their clones
     std::size_t splits = 0, concats = 0, sums = 0;
-    std::size_t empties = 0, slice_writes = 0;  ///< of values that are written slice by slice
+    std::size_t empties = 0, slice_writes = 0;  ///< for values that are written slice by slice
     friend bool operator==(const chunk_counts&, const chunk_counts&) = default;
 };
 
 enum class chunk_reason : std::uint8_t {
     no_regions,           ///< there is nothing to chunk
-    no_sizes,             ///< a region into no chunks
-    negative_size,        ///< a chunk of fewer than no rows
-    extent_indivisible,   ///< a token dimension is no multiple of the rows of a region
-    dim_out_of_range,     ///< a token dimension that its value does not have
+    no_sizes,             ///< a region has no chunks
+    negative_size,        ///< a chunk has fewer than no rows
+    extent_indivisible,   ///< a token dimension is not a multiple of the rows of a region
+    dim_out_of_range,     ///< a value does not have its token dimension
     overlapping,          ///< `vertex` is a candidate of two regions
-    not_in_graph,         ///< a candidate that the graph does not list
+    not_in_graph,         ///< the graph does not list a candidate
     not_convex,           ///< `path` leaves a region at `vertex` and enters it again at `other`
     nothing_reached,      ///< no token reaches any candidate of a region
     refused,              ///< `vertex` cannot run per chunk: `detail`
-    only_sums,            ///< the same, and nothing that it reads is in rows: it runs once, on sums over the chunks
-    unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts nothing is known to recombine
+    only_sums,            ///< the same, but what it reads are sums only: it runs once, on sums over the chunks
+    unknown_live_out,     ///< `other`, outside, reads `vertex`, whose parts do not recombine in a known way
     written_outside,      ///< `other`, outside, writes in place what `vertex` has made
-    read_between_writes,  ///< `other`, outside, reads `vertex` before the region has written it for the last time
+    read_between_writes,  ///< `other`, outside, reads `vertex` before the last write to it in the region
     left_in_flight,       ///< the collective `vertex` or its wait `other` would be chunked, and not both; or `other`,
                           ///< outside, reads it before it has arrived
     result_unset          ///< the chunk model finds `vertex` possible and does not say what its result `component` is.
                           ///< An error of the model, and never skipped
 };
 
-/// Why there is no plan, or why one leaves an operation whole. `vertex` and `other` are what the reason is about.
+/// Why there is no plan, or why a plan leaves an operation whole. `vertex` and `other` are the operations that the
+/// reason names.
 template <handle V>
 struct chunk_error {
     using reason = chunk_reason;
@@ -118,12 +120,12 @@ struct chunk_error {
     std::uint32_t region = 0;
     V vertex{};
     V other{};
-    std::string detail = {};    ///< of refused and only_sums: the model's reason
-    std::vector<V> path = {};   ///< of not_convex, from `vertex` to `other`
-    std::size_t component = 0;  ///< of result_unset: which of the components of the results
+    std::string detail = {};    ///< for refused and only_sums: the model's reason
+    std::vector<V> path = {};   ///< for not_convex: from `vertex` to `other`
+    std::size_t component = 0;  ///< for result_unset: which component of the results
 };
 
-/// A candidate that a token reaches, and that stays whole since it must.
+/// A candidate that a token reaches, but that must stay whole.
 template <handle V>
 struct refused_operation {
     V vertex;
@@ -143,7 +145,7 @@ struct chunk_plan {
     std::vector<chunk_join<V, X>> joins;
     std::vector<chunk_state> states;
     std::vector<refused_operation<V>> refused;
-    std::vector<std::uint32_t> unreached;  ///< regions of several chunks with nothing in them that a token reaches
+    std::vector<std::uint32_t> unreached;  ///< regions of several chunks in which no token reaches anything
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
     [[nodiscard]] chunk_counts counts() const {
@@ -167,10 +169,10 @@ struct chunk_plan {
     }
 };
 
-/// Decides for every value that is put together of slices how: written in place part by part where `wanted(join)` says
-/// so, else concatenated. A concatenation is one kernel, and takes all parts and the whole at once; slices are as many
-/// kernels as chunks, and a part that nobody else reads is gone when it is written. Values are the same.
-/// O(joins), one question each.
+/// Decides how each value that consists of slices is made: written in place part by part if `wanted(join)` is true,
+/// otherwise concatenated. A concatenation is one kernel, and needs all parts and the whole at once. Slices need as
+/// many kernels as chunks, but a part that nothing else reads is freed once it is written. The values are the same.
+/// O(joins), and one question for each.
 template <handle V, handle X, class Wanted>
     requires requires(Wanted& wanted, const chunk_join<V, X>& join) { static_cast<bool>(wanted(join)); }
 void choose_slices(chunk_plan<V, X>& plan, Wanted wanted) {

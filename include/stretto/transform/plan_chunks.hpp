@@ -1,9 +1,9 @@
 // Plans to run regions of a program in chunks of their tokens.
 //
-// One sweep in program order carries the state of every value (core/chunk_model.hpp) from the token dimensions through
-// the candidates. What no token reaches stays whole and is shared; what a token reaches runs once per chunk; an
-// operation that only carries sums of chunks on to the outside runs once, on the sum. Nothing here knows an operator:
-// how states pass through one is told by the chunk model.
+// One sweep in program order carries the states of values (core/chunk_model.hpp) from the token dimensions through the
+// candidates. An operation that no token reaches stays whole and is shared; one that a token reaches runs once per
+// chunk; one that only passes sums of chunks on to the outside runs once, on the sum. Nothing here knows an operator:
+// the chunk model says how states pass through it.
 #ifndef STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 #define STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 
@@ -24,30 +24,31 @@
 namespace stretto {
 
 struct chunk_options {
-    /// What cannot run per chunk, or has parts that nothing recombines, stays whole, with the values it reads
-    /// recombined before it, and is listed in the plan. Otherwise it is an error, but for what reads sums only: that
-    /// runs once, on the sums. A region that no token reaches is listed, too, if anything else was reached; that
-    /// nothing was is an error in any case.
+    /// If set, operations that cannot run per chunk, or whose parts do not recombine, stay whole; the values that they
+    /// read are recombined before, and the plan lists them. Otherwise each is an error, except one that reads sums
+    /// only: it runs once, on the sums. If no token reaches a region, the plan lists the region, too; if no token
+    /// reaches any region, that is an error in any case.
     bool skip_refused = false;
 
-    /// A path that leaves a region and enters it again is an error. Otherwise what lies on it waits for all chunks,
-    /// and its results are cut again, which is right and hides nothing. Forward and backward of a layer in one region
-    /// are never convex: the loss lies between them.
+    /// If set, it is an error if a path leaves a region and enters it again. Otherwise what is on the path waits for
+    /// all chunks, and its results are cut again; this is correct, but hides nothing. Forward and backward of a layer
+    /// are never convex in one region, since the loss is between them.
     bool only_convex = false;
 
-    /// Sums are formed in front of operations that convert them (chunk_verdict::converts): fewer conversions and
-    /// smaller sums where the type becomes wider, rounded as in the narrower type. Otherwise parts are converted first.
+    /// If set, sums are formed before operations that convert them (chunk_verdict::converts). There are then fewer
+    /// conversions, and sums are smaller if the type becomes wider, but they are rounded in the narrower type.
+    /// Otherwise parts are converted first.
     bool convert_sums = false;
 
-    /// Values of at least so many elements that are put together of slices are written slice by slice, unless somebody
-    /// writes their parts in place; smaller ones are concatenated, and by default all. For another rule, such as one of
-    /// bytes, ask choose_slices of the plan.
+    /// Values with at least this number of elements that consist of slices are written slice by slice, unless their
+    /// parts are written in place. Smaller ones are concatenated; by default, all are. For another rule, such as one
+    /// about bytes, call choose_slices on the plan.
     std::int64_t slices_from = INT64_MAX;
 };
 
 namespace detail {
 
-/// What a sweep on numbers has found, about the vertices of a graph.
+/// What a sweep on numbers has found, in terms of the vertices of a graph.
 template <class G>
 [[nodiscard]] chunk_error<vertex_t<G>> error_of(const numbered_chunk_program<G>& n, const chunk_fault& f) {
     const std::uint32_t own = n.p.region[f.vertex];
@@ -55,9 +56,8 @@ template <class G>
     return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail, {}, f.component};
 }
 
-/// The verdict of a model that lets operation v run per chunk, unless its results cannot be in these states: shapes
-/// that a program records may contradict its operators, and what is made of a plan indexes shapes by dimensions of
-/// states.
+/// The verdict of a model that lets operation v run per chunk, unless its results cannot be in these states. Shapes
+/// that a program records may contradict its operators, and later steps index shapes by the dimensions in states.
 template <class G, class C>
 [[nodiscard]] chunk_verdict checked_verdict(const numbered_chunk_program<G>& n, const C& chunks, std::uint32_t v,
                                             std::int64_t tokens, std::span<const chunk_state> results,
@@ -79,7 +79,7 @@ template <class G, class C>
     return verdict;
 }
 
-/// Writes down what a sweep has found.
+/// Writes a plan from what a sweep has found.
 template <class G, class Sweep>
 class chunk_plan_writer {
 public:
@@ -116,7 +116,7 @@ private:
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(plan_.states.size()); }
 
-    /// Its states, and a split if it is the first operand of the region that is this value cut.
+    /// Adds the states of an operand, and a split if the operand is the first in its region that is this value cut.
     void write_operand(std::uint32_t region, std::uint32_t x) {
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c)
             plan_.states.push_back(sweep_.seen_in(region, x, c));
@@ -128,7 +128,7 @@ private:
         plan_.splits.push_back({n_.value(x), region, static_cast<std::uint32_t>(p_.token_dim[x])});
     }
 
-    /// Its states; whether all of it is whole.
+    /// Adds the states of a result; returns whether all of it is whole.
     bool write_result(std::uint32_t x) {
         bool whole = true;
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c) {
@@ -138,7 +138,7 @@ private:
         return whole;
     }
 
-    /// If somebody outside reads it.
+    /// Adds a join if the value is read outside its region.
     void write_join(std::uint32_t v, std::uint32_t x) {
         const chunk_state s = sweep_.state(p_.first_component[x]);
         chunk_join<V, X> join{n_.value(x), p_.region[v], recombination::first, static_cast<std::uint32_t>(s.dim), {}};
@@ -156,16 +156,16 @@ private:
     const chunk_program& p_;
     const Sweep& sweep_;
     chunk_plan<V, X>& plan_;
-    std::vector<std::uint32_t> last_split_;    // of a value, in any region
+    std::vector<std::uint32_t> last_split_;    // by value, in any region
     std::vector<std::uint32_t> split_before_;  // split -> another one of the same value
 };
 
 }  // namespace detail
 
-/// A plan, or why there is none; nothing is changed. `g` lists its vertices in a topological order. Chunks of no rows
-/// are left out, and a region of one chunk stays as it is. Time: a few sweeps over the program, each O(V + E) and one
-/// call of the chunk model per operation that a token reaches; with `skip_refused` as many more as there are layers of
-/// operations that have to be taken out again.
+/// A plan, or why there is none; nothing is changed. `g` must list its vertices in a topological order. Chunks without
+/// rows are left out, and a region of one chunk stays as it is. It takes a few sweeps over the program, each O(V + E)
+/// and one call of the chunk model per operation that a token reaches. With `skip_refused`, there is one more sweep for
+/// each layer of operations that must be taken out again.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_plan<vertex_t<G>, value_t<G>>, chunk_error<vertex_t<G>>> plan_chunks(

@@ -1,4 +1,4 @@
-// The rewriter with which a chunk_plan is tried: it makes tasks where others make operations of an IR.
+// The rewriter that tries a chunk_plan: it makes tasks where others make operations of an IR.
 #ifndef STRETTO_TUNE_CHUNK_TRIAL_HPP
 #define STRETTO_TUNE_CHUNK_TRIAL_HPP
 
@@ -23,39 +23,39 @@
 
 namespace stretto {
 
-/// What a task of a chunked program is for.
+/// The purpose of a task of a chunked program.
 enum class task_role : std::uint8_t {
     original,  ///< an operation that no region cuts
     clone,     ///< runs an operation on one chunk, or once for all chunks
-    split,     ///< a view of one chunk of a value from outside
+    split,     ///< a view of one chunk of a value from outside the region
     concat,    ///< puts all parts of a value together
     sum,       ///< adds a part to those before it
     empty,     ///< memory for a value that is written slice by slice
-    slice,     ///< a view of where one part belongs
-    write      ///< copies a part there
+    slice,     ///< a view of the place of one part
+    write      ///< copies a part to its place
 };
 
-/// The tasks of a program in chunks, and where each of them comes from; all vectors are by task.
+/// The tasks of a program in chunks, and what each of them comes from. All vectors are indexed by task.
 struct chunked_tasks {
     static constexpr std::uint32_t none = UINT32_MAX;
 
     task_graph graph;
     std::vector<std::uint32_t> original;  ///< position in program order of the vertex that it is, is a clone of, or
                                           ///< whose result it cuts or puts together
-    std::vector<std::uint32_t> region;    ///< of the plan; none for an original
+    std::vector<std::uint32_t> region;    ///< a region of the plan; none for an original
     std::vector<std::uint32_t> chunk;     ///< none for an original, a concatenation and an empty value; of a sum, that
                                           ///< of the part it adds
     std::vector<task_role> role;
 };
 
-/// The rewriter with which apply_chunks makes the tasks of a plan in numbers. `Costs` is a part_cost_model of the
+/// The rewriter with which apply_chunks makes the tasks of a plan, on numbers. `Costs` is a part_cost_model of the
 /// table.
 template <part_cost_model<step_table_view> Costs>
 class chunk_trial {
 public:
     using id = std::uint32_t;
 
-    /// All of them must outlive the trial.
+    /// All arguments must outlive the trial.
     chunk_trial(const step_table& step, const chunk_plan<id, id>& plan, const Costs& costs)
         : step_(&step), costs_(&costs), layout_(step), region_(step.size(), chunked_tasks::none) {
         for (const chunked_operation<id>& o : plan.operations) region_[o.vertex] = o.region;
@@ -105,7 +105,7 @@ public:
         close_like();
         return whole;
     }
-    /// In the order of the parts: ((p0 + p1) + p2) + ...
+    /// Adds in the order of the parts: ((p0 + p1) + p2) + ...
     id sum(std::span<const id> parts) {
         const id like = layout_.original_value(parts[0]);
         id total = parts[0];
@@ -120,7 +120,7 @@ public:
         }
         return total;
     }
-    /// It reads the part, so that no order makes it before there is anything to write.
+    /// The new task reads the part, so that no order runs it before there is something to write.
     id empty_like(id x, id part) {
         const id whole =
             add_like(x, op_kind::view, {}, costs_->of_empty(x), {task_role::empty, none, region_[step_->producer[x]]});
@@ -147,7 +147,7 @@ public:
     void replace_uses(id, id from, id to) { layout_.replace_uses(from, to); }
     void erase(id v) { layout_.erase(v); }
 
-    /// What has been made, in program order. To be asked for once, when the plan has been applied.
+    /// What has been made, in program order. To be called once, when the plan has been applied.
     [[nodiscard]] expected<chunked_tasks, task_graph_error> tasks() {
         chunked_tasks t;
         const std::span<const id> order = layout_.close();
@@ -211,7 +211,7 @@ private:
         made_.aliases.close_row();
     }
     static void push(index_lists& list, std::span<const id> row) { list.push_row(row); }
-    /// A dependence that no value carries holds for all clones of both, since nobody says what it is for.
+    /// A dependence that no value carries holds for all clones of both operations, since its purpose is not known.
     void push_controls(step_table& there, id original) const {
         for (id p : step_->controls[original])
             layout_.for_each_stand_in(p, [&](id position) { there.controls.push(position); });
@@ -221,9 +221,9 @@ private:
     const step_table* step_;
     const Costs* costs_;
     clone_layout layout_;
-    std::vector<id> region_;  // of a vertex of the step
+    std::vector<id> region_;  // by vertex of the step
     id at_ = 0;
-    step_table made_;  // by number behind those of the step; values are numbers of the layout
+    step_table made_;  // by number, after those of the step; its values are numbers of the layout
     std::vector<origin> made_from_;
     std::vector<bytes> allocated_;
 };

@@ -1,4 +1,4 @@
-// What the parts of operations cost, before anything is cut: the numbers with which a plan is tried. Most programs know
+// What the parts of operations cost before anything is cut: the numbers with which a plan is tried. Most programs know
 // what their operations cost whole; share_costs derives the rest from that.
 #ifndef STRETTO_TUNE_PART_COSTS_HPP
 #define STRETTO_TUNE_PART_COSTS_HPP
@@ -19,26 +19,25 @@
 
 namespace stretto {
 
-/// What a clone costs beside the storage of its results. `payload` counts for a start only.
+/// What a clone costs, besides the storage of its results. `payload` matters only for a start.
 struct clone_cost {
     nanoseconds duration;
     bytes payload;
 };
 
-/// What an operation that puts parts together is, takes and allocates: `compute` for a kernel, `view` for none.
+/// An operation that puts parts together: its kind (`compute` for a kernel, `view` for none), time and allocation.
 struct join_cost {
     op_kind kind = op_kind::compute;
     nanoseconds duration;
     bytes allocation;
 };
 
-/// The costs of what apply_chunks makes.
-/// `of_clone(v, part, allocated)`: of the clone of v that has that part; fills `allocated` with the storage of its
-/// results, in the order of the results of v, 0 for one that shares the storage of another value. `of_concat(x)`: of
-/// one kernel that makes a value like x of all its parts. `of_sum(x)`: of the addition of two parts of x.
-/// `of_empty(x)`: the storage of a value like x that slices are written into. `of_slice_write(x, dim, sizes, k)`: the
-/// time in which part k of those sizes along a dimension of x is copied to where it belongs. Cutting a value is free: a
-/// part that is cut out shares the storage of the whole.
+/// The costs of what apply_chunks makes. `of_clone(v, part, allocated)` is the cost of the clone of v for that part; it
+/// fills `allocated` with the storage of its results, in the order of the results of v, with 0 for one that shares the
+/// storage of another value. `of_concat(x)` is the cost of one kernel that makes a value like x from all its parts.
+/// `of_sum(x)` is the cost of adding two parts of x. `of_empty(x)` is the storage of a value like x into which slices
+/// are written. `of_slice_write(x, dim, sizes, k)` is the time to copy part k of those sizes along `dim` of x to its
+/// place. Cutting is free: a part that is cut out shares the storage of the whole.
 template <class C, class G>
 concept part_cost_model =
     dataflow_graph<G> && requires(const C& c, vertex_t<G> v, value_t<G> x, const chunk_part& part, std::size_t dim,
@@ -50,14 +49,13 @@ concept part_cost_model =
         { c.of_slice_write(x, dim, sizes, dim) } -> std::same_as<nanoseconds>;
     };
 
-/// Whether a part in that state has some of the rows, and not all of them or a value of the same size.
+/// Whether a part in that state has some of the rows, rather than all of them or a value of the same size.
 [[nodiscard]] constexpr bool has_rows(const chunk_state& s) noexcept {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
-/// The sizes of tensors as share_costs asks for them.
-/// `components_of(x)`: how many tensors x consists of (none: a number); `size(x, component)`: bytes of one of them;
-/// `extent(x, component, dim)`.
+/// The sizes of tensors that share_costs needs. `components_of(x)` is the number of tensors of x (none if x is a
+/// number); `size(x, component)` is the bytes of one of them; `extent(x, component, dim)` is an extent.
 template <class S, class G>
 concept size_model = dataflow_graph<G> && requires(const S& s, value_t<G> x, std::size_t component, std::size_t dim) {
     { s.components_of(x) } -> std::convertible_to<std::size_t>;
@@ -65,7 +63,7 @@ concept size_model = dataflow_graph<G> && requires(const S& s, value_t<G> x, std
     { s.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
 };
 
-/// Sizes by the shapes and element types of a tensor_model.
+/// Sizes from the shapes and element types of a tensor_model.
 template <dataflow_graph G, tensor_model<G> T>
 struct tensor_sizes {
     T tensors;
@@ -80,8 +78,8 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors.components(x); }
 };
 
-/// Sizes by the extents of a chunk_model, all elements `element` bytes large: for programs of one element type, or with
-/// no tensor_model.
+/// Sizes from the extents of a chunk_model, where each element takes `element` bytes: for programs with one element
+/// type, or without a tensor_model.
 template <dataflow_graph G, chunk_model<G> C>
 struct extent_sizes {
     C chunks;
@@ -98,23 +96,23 @@ struct extent_sizes {
     }
 };
 
-/// The machine, as far as share_costs must know it.
+/// What share_costs must know about the machine.
 struct part_cost_options {
-    nanoseconds launch = {};                ///< of one kernel: what no chunk does without
+    nanoseconds launch = {};                ///< the launch of one kernel, which every chunk needs
     double memory_bytes_per_second = 1e12;  ///< positive
 };
 
-/// No collective has a price of its own: all take their share.
+/// Gives no collective a price of its own: each takes its share.
 struct no_collective_prices {
     [[nodiscard]] std::optional<nanoseconds> operator()(collective_kind, group_id, bytes) const { return std::nullopt; }
 };
 
-/// The part_cost_model of a program that knows its whole costs and its sizes. Work is shared out by rows, at least a
-/// launch for every clone and never less than writing its results takes; an operation on no rows, such as one on sums,
-/// costs the same in every chunk. A collective takes what `prices(kind, group, payload)` says of its part's payload,
-/// its share of the time if that is nothing. Results that are cut have their share of the storage of the whole.
-/// Concatenations, sums and slices read and write what they move once; sums of numbers are free. Exact in integers but
-/// for times of memory, which are rounded down; deterministic. O(components of the operation).
+/// The part_cost_model of a program that knows its whole costs and its sizes. Work is shared by rows, but each clone
+/// takes at least a launch, and at least the time to write its results; an operation without rows, such as one on sums,
+/// costs the same in every chunk. A collective takes what `prices(kind, group, payload)` says of the payload of its
+/// part, or its share of the time if that is nothing. Results that are cut have their share of the storage of the
+/// whole. Concatenations, sums and slices read and write once what they move; sums of numbers are free. Exact in
+/// integers, except that times of memory are rounded down; deterministic. O(components of the operation).
 template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_collective_prices>
 class share_costs {
 public:

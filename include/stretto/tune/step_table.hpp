@@ -1,6 +1,6 @@
-// A step in numbers: everything that a view and an op model say of a program, read once, so that thousands of plans can
-// be tried on it without asking the user's IR again. Vertices and values are their positions in program order, whatever
-// handles the IR has; tables are structures of arrays that no template argument touches.
+// A step in numbers: everything that a view and an op model say about a program, read once, so that thousands of plans
+// can be tried without asking the user's IR again. Vertices and values are positions in program order, whatever handles
+// the IR has. Tables are structures of arrays that do not depend on template arguments.
 #ifndef STRETTO_TUNE_STEP_TABLE_HPP
 #define STRETTO_TUNE_STEP_TABLE_HPP
 
@@ -25,22 +25,22 @@
 
 namespace stretto {
 
-/// A program of V vertices with X values. Space: about 60 bytes a vertex, 24 a value, 4 to 8 an operand.
+/// A program of V vertices and X values. It takes about 60 bytes per vertex, 24 per value, and 4 to 8 per operand.
 struct step_table {
     static constexpr std::uint32_t none = UINT32_MAX;
 
     struct operation {
         op_kind kind = op_kind::compute;
-        collective_kind collective = collective_kind::other;  ///< of a start
-        group_id group = 0;                                   ///< of a start
-        std::uint32_t launch = none;                          ///< of a wait: its start, or none
+        collective_kind collective = collective_kind::other;  ///< of starts
+        group_id group = 0;                                   ///< of starts
+        std::uint32_t launch = none;                          ///< of waits: the start, or none
         nanoseconds duration;
-        bytes payload;  ///< of a start
+        bytes payload;  ///< of starts
     };
     std::vector<operation> operations;
     std::vector<std::uint32_t> first_result = {0};  ///< results of v: [first_result[v], first_result[v + 1])
-    std::vector<std::uint32_t> producer;            ///< of a value
-    std::vector<bytes> allocation;                  ///< of a value
+    std::vector<std::uint32_t> producer;            ///< by value
+    std::vector<bytes> allocation;                  ///< by value
     index_lists operands;                           ///< vertex -> values it reads, in order
     index_lists controls;      ///< vertex -> predecessors in the view none of whose results it reads, each once
     index_lists aliases;       ///< value -> values whose storage it shares
@@ -67,7 +67,7 @@ struct step_table {
     }
 };
 
-/// The table as a view. It must outlive the view.
+/// A view of the table, which must outlive it.
 struct step_table_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -87,7 +87,7 @@ struct step_table_view {
     [[nodiscard]] std::span<const vertex_type> consumers(value_type x) const { return table->readers[x]; }
 };
 
-/// What the operations of the table are. It must outlive the model.
+/// The op model of the table, which must outlive it.
 struct step_table_model {
     const step_table* table;
 
@@ -113,9 +113,9 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    /// Reads a program whose order is topological; fails as make_task_graph does where it is not, where a wait names
-    /// what is no start before it, or where a value has no producer in the list. Durations and bytes are not checked.
-    /// O(V + E), and for every use of a value its place among the results of its producer.
+    /// Reads a program whose order is topological. Like make_task_graph, it fails if the order is not, if a wait names
+    /// something that is not a start before it, or if a value has no producer in the list. Durations and bytes are not
+    /// checked. O(V + E), plus, for each use of a value, its position among the results of its producer.
     template <op_model<G> M>
     [[nodiscard]] static expected<numbered_step, task_graph_error> read(G g, const M& ops) {
         numbered_step s(g);
@@ -131,7 +131,7 @@ public:
     [[nodiscard]] vertex_type vertex(std::uint32_t v) const { return vertices_[v]; }
     [[nodiscard]] value_type value(std::uint32_t x) const { return values_.value(x); }
     [[nodiscard]] std::span<const vertex_type> vertices() const noexcept { return vertices_; }
-    /// step_table::none if the graph does not list it.
+    /// The number of a vertex; step_table::none if the graph does not list it.
     [[nodiscard]] std::uint32_t number(vertex_type v) const {
         const std::size_t i = graph_.index(v);
         return i < number_.size() ? number_[i] : step_table::none;
