@@ -9,8 +9,8 @@
 
 namespace stretto::detail {
 
-/// A view whose graph has grown since it was numbered gives indices that no array has room for; an assertion is the
-/// last chance to say so before something is written there.
+/// The index of v, which must be below `bound`. A view whose graph has grown since it was numbered returns indices for
+/// which no array has room; this assertion is the last chance to say so before something is written there.
 template <indexed_graph G>
 [[nodiscard]] constexpr std::size_t checked_index(const G& g, const vertex_t<G>& v,
                                                   [[maybe_unused]] std::size_t bound) {

@@ -1,6 +1,6 @@
 // What an operation on tensors says about itself: its name, its arguments as the program writes them, and the shapes of
-// what it produces. A tensor_model is to tensor programs what an op_model is to time and memory: a small struct beside
-// the view, which chunking and the interpreter ask. A graph that is only ordered or bucketed needs none.
+// its results. For tensor programs, a tensor_model is what an op_model is for time and memory: a small struct beside
+// the view, which chunking and the interpreter use. A graph that is only ordered or bucketed needs none.
 #ifndef STRETTO_CORE_TENSOR_MODEL_HPP
 #define STRETTO_CORE_TENSOR_MODEL_HPP
 
@@ -16,14 +16,14 @@
 
 namespace stretto {
 
-/// Extents, outermost first (none: a single element), and the type of the elements.
+/// The extents of a tensor, outermost first (none for a single element), and the type of its elements.
 struct tensor_type {
     std::span<const std::int64_t> shape;
     element_type element = element_type::other;
 };
 
-/// Bytes of a tensor of that shape; 0 if the size of its elements is not known or an extent is 0. INT64_MAX if there
-/// are more than that. No extent is negative.
+/// The bytes of a tensor of that shape: 0 if the size of its elements is unknown or an extent is 0, and INT64_MAX if
+/// there are more than that. Requires that no extent is negative.
 [[nodiscard]] constexpr std::int64_t size_of(element_type element, std::span<const std::int64_t> shape) noexcept {
     std::int64_t size = size_of(element);
     for (std::int64_t extent : shape) {
@@ -36,7 +36,7 @@ struct tensor_type {
     return size_of(type.element, type.shape);
 }
 
-/// One argument of an operation. Spans and texts live as long as the program they are from.
+/// One argument of an operation. Spans and texts live as long as the program from which they come.
 struct tensor_argument {
     enum class form : std::uint8_t {
         none,     ///< left out, or "None"
@@ -64,7 +64,7 @@ namespace detail {
 
 STRETTO_MEMBER_NAME(symbolic_extent);
 
-// An optional member is not there, or as documented.
+// An optional member is either missing, or as documented.
 template <class M, class G>
 concept symbolic_extent_returns_text =
     !has_symbolic_extent<M, value_t<G>> || requires(const M& m, const value_t<G> x, const std::size_t n) {
@@ -73,10 +73,10 @@ concept symbolic_extent_returns_text =
 
 }  // namespace detail
 
-/// `operation(v)`: the name of the operator, as its dialect calls it. `arguments(v)`: its positional arguments; an
-/// operation whose program does not spell them has its operands, in order. `named_arguments(v)`: the others.
-/// `components(x)`: the tensors that value x consists of: one as a rule, several for a tuple, none for a number.
-/// Optionally `symbolic_extent(x, component, dim)`: see symbolic_extent_of; one that is there and wrong is an error.
+/// `operation(v)` is the name of the operator in its dialect. `arguments(v)` are its positional arguments; if the
+/// program does not spell them, these are the operands, in order. `named_arguments(v)` are the others. `components(x)`
+/// are the tensors of which value x consists: usually one, several for a tuple, none for a number. `symbolic_extent(x,
+/// component, dim)` is optional, see symbolic_extent_of; it is an error if it is there but wrong.
 template <class M, class G>
 concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
     { m.operation(v) } -> std::convertible_to<std::string_view>;
@@ -85,11 +85,11 @@ concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<
     { m.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
 } && detail::symbolic_extent_returns_text<M, G>;
 
-/// What the extent of dimension `dim` of component `component` of x is as an expression in symbols, such as "64*u0", if
-/// the program was traced for more than one value of it; empty if it is a number and nothing else. The extent in
-/// components(x) is its value for the values that were recorded. Symbols are words of letters, digits and underscores.
-/// From `symbolic_extent(x, component, dim)` of a model that has it; the text lives as long as the program. Without
-/// one, every extent is a number.
+/// The extent of dimension `dim` of component `component` of x as an expression in symbols, such as "64*u0", if the
+/// program was traced for more than one value of it; empty if it is just a number. The extent in components(x) is the
+/// value of this expression for the recorded values of its symbols. Symbols are words of letters, digits and
+/// underscores. The text comes from `symbolic_extent(x, component, dim)` of the model, and lives as long as the
+/// program. If the model has no such member, every extent is a number.
 template <dataflow_graph G, tensor_model<G> M>
 constexpr std::string_view symbolic_extent_of(const M& model, value_t<G> x, std::size_t component, std::size_t dim) {
     if constexpr (requires { model.symbolic_extent(x, component, dim); })

@@ -28,8 +28,8 @@ template <handle V>
 struct chunk_region {
     std::vector<V> candidates;        ///< in any order; those that no token reaches stay whole
     std::vector<std::int64_t> sizes;  ///< rows per chunk. Their sum divides the extent of every token dimension
-    std::vector<V> kept = {};         ///< candidates that stay whole even if a token reaches them, with
-                                      ///< and starts that belong to them  // their waits and starts
+    std::vector<V> kept = {};         ///< candidates that stay whole even if a token reaches them, with the
+                                      ///< waits and starts that belong to them
 };
 
 /// One operation of a plan, and the states of its operands and results, by component.
