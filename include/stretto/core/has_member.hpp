@@ -10,7 +10,7 @@
 
 namespace stretto::detail {
 
-/// Inherits every name of `M`, and the one name of `Name` once more: to use a name that both have is ambiguous.
+/// Inherits all names of `M`, and the one name of `Name` a second time: a name that both have is ambiguous.
 template <class M, class Name>
 struct named_twice : M, Name {};
 
@@ -19,8 +19,8 @@ concept can_be_base = std::is_class_v<M> && !std::is_final_v<M>;
 
 }  // namespace stretto::detail
 
-/// In a namespace of its own: `has_NAME<M, Argument>`, whether `M` has a member NAME. Of a class that is final only a
-/// public function that takes an `Argument` is seen.
+/// Defines, in a namespace of its own, `has_NAME<M, Argument>`: whether `M` has a member NAME. If a class is final,
+/// only a public function that takes an `Argument` is found.
 #define STRETTO_MEMBER_NAME(NAME)                                                       \
     struct the_name_##NAME {                                                            \
         int NAME;                                                                       \

@@ -1,5 +1,5 @@
-// Why a program cannot be chunked as asked, in words: what it is about, the cause, and what helps. Works over any view,
-// op model and chunk model, and over the caller's names.
+// Says in words why a program cannot be chunked as asked: what the reason is about, the cause, and what helps. It works
+// over any view, op model and chunk model, and with the caller's names.
 #ifndef STRETTO_TRANSFORM_EXPLAIN_CHUNKS_HPP
 #define STRETTO_TRANSFORM_EXPLAIN_CHUNKS_HPP
 
@@ -18,14 +18,14 @@
 
 namespace stretto {
 
-/// `name(v)`: what the caller calls a vertex, for sentences. It is also asked for a candidate that the graph does not
-/// list.
+/// `name(v)` is the caller's name of a vertex, for use in sentences. It is also called for a candidate that the graph
+/// does not list.
 template <class L, class G>
 concept chunk_labels = graph_view<G> && requires(const L& labels, const vertex_t<G> v) {
     { labels.name(v) } -> std::convertible_to<std::string>;
 };
 
-/// The part of a chunk_model that says what shapes values have: `components_of(x)`, `rank(x, c)`, `extent(x, c, dim)`.
+/// The part of a chunk_model that gives the shapes of values: `components_of(x)`, `rank(x, c)`, `extent(x, c, dim)`.
 template <class S, class G>
 concept value_shapes = dataflow_graph<G> && requires(const S& s, const value_t<G> x, std::size_t n) {
     { s.components_of(x) } -> std::convertible_to<std::size_t>;
@@ -33,7 +33,7 @@ concept value_shapes = dataflow_graph<G> && requires(const S& s, const value_t<G
     { s.extent(x, n, n) } -> std::convertible_to<std::int64_t>;
 };
 
-/// One reason. `cause` is said of what it is about and is to stand behind its name; neither text ends in a full stop.
+/// One reason. `cause` is a predicate that follows the name of what it is about; neither text ends in a full stop.
 template <handle V>
 struct chunk_explanation {
     enum class subject : std::uint8_t {
@@ -51,7 +51,7 @@ struct chunk_explanation {
 };
 
 /// Puts the errors and violations of one request into words. `regions` and `tokens` are those of the request. It refers
-/// to its arguments, which must outlive it. Every explanation takes O(sizes of the region + tokens + path) time.
+/// to its arguments, which must outlive it. Each explanation takes O(sizes of the region + tokens + path) time.
 template <dataflow_graph G, op_model<G> M, value_shapes<G> S, chunk_labels<G> L>
 class chunk_explainer {
 public:
@@ -132,7 +132,7 @@ public:
                      wait ? "take both into the region, or neither" : "read what the wait gives");
     }
 
-    /// Which rule a plan breaks, and where. A plan that plan_chunks made breaks none.
+    /// Which rule a plan breaks, and where. A plan from plan_chunks breaks none.
     [[nodiscard]] explanation explain(const chunk_violation<vertex_type>& v) const {
         std::string cause = "the plan of its chunks breaks a rule: " + std::string(hint(v.broken));
         if (!(v.other == v.vertex) && !(v.other == vertex_type{})) cause += " (" + called(v.other) + ")";
@@ -150,7 +150,7 @@ private:
     }
 
     [[nodiscard]] std::string called(const vertex_type& v) const { return labels_->name(v); }
-    /// Both ends, and what lies between if it is not long.
+    /// The ends of a path, and what is between them if it is short.
     [[nodiscard]] std::string shown(std::span<const vertex_type> path) const {
         std::string text = called(path[0]);
         for (std::size_t k = 1; k < path.size(); ++k)

@@ -1,6 +1,6 @@
-// Where the operations of a chunked program stand, and which values the others read, share and write there, while
-// apply_chunks makes them. Whoever rewrites a program that it does not change in place needs this: a trial on a task
-// graph, or a writer of files.
+// Where the operations of a chunked program are, and which values they read, share and write there, while apply_chunks
+// makes them. It is needed to rewrite a program that is not changed in place: for a trial on a task graph, or by a
+// writer of files.
 #ifndef STRETTO_TUNE_CLONE_LAYOUT_HPP
 #define STRETTO_TUNE_CLONE_LAYOUT_HPP
 
@@ -16,9 +16,9 @@
 
 namespace stretto {
 
-/// Vertices and values of the step keep their numbers. New ones get the numbers behind those in the order in which they
-/// are made, so in a program of one value per vertex a new value has the number of its vertex. Calls are O(1), unless
-/// they say otherwise. The table must outlive the layout.
+/// Vertices and values of the step keep their numbers. New ones get the numbers after those, in the order in which they
+/// are made; if each vertex has one value, a new value therefore has the number of its vertex. Calls take O(1) time
+/// unless they say otherwise. The table must outlive the layout.
 class clone_layout {
 public:
     static constexpr std::uint32_t none = UINT32_MAX;
@@ -26,18 +26,18 @@ public:
     explicit clone_layout(const step_table& step)
         : step_(&step), at_vertex_(step.size()), whole_(step.values(), none) {}
 
-    /// What is made from now on stands in front of vertex v of the step, in the order of the calls.
+    /// What is made from now on comes right before vertex v of the step, in the order of the calls.
     void insert_before(std::uint32_t v) { at_ = v; }
 
-    /// A new vertex with one result, which is like the value x: it cuts x, or makes it whole.
+    /// Adds a vertex with one result like the value x: it cuts x, or makes it whole.
     std::uint32_t add_like(std::uint32_t x) {
         const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
         own_value(id, like);
         stand(id);
         return id;
     }
-    /// As add_like, but in front of the vertex that keep_ready_for names and of whatever is made there, behind those
-    /// that were made ready before it.
+    /// Does the same, but places the vertex before the one that keep_ready_for names and before whatever is made there,
+    /// and after those that were made ready before.
     std::uint32_t add_ready(std::uint32_t x) {
         const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
         own_value(id, like);
@@ -45,7 +45,8 @@ public:
         return id;
     }
     void keep_ready_for(std::uint32_t v) { ready_for_ = v; }
-    /// A clone of vertex v of the step, with results like those of v. Clones are made in the order of the chunks.
+    /// Adds a clone of vertex v of the step, with results like those of v. Clones must be made in the order of the
+    /// chunks.
     std::uint32_t add_clone(std::uint32_t v) {
         const std::uint32_t id = append(v);
         for (std::uint32_t x : id_range(step_->first_result[v], step_->first_result[v + 1])) own_value(id, x);
@@ -57,9 +58,10 @@ public:
         return id;
     }
 
-    /// The value that the clone of v made last has instead of x, whose storage v shares or writes: a result of its own
-    /// if x is one of v's, one of its operands if that is x or shares the storage of x, or else what the clone for that
-    /// chunk of the producer of x makes. O(values that share storage with the operands of v, and chunks).
+    /// The value that the last clone of v has in place of x, a value whose storage v shares or writes. It is a result
+    /// of the clone if x is a result of v; an operand of the clone if that operand of v is x or shares its storage; and
+    /// otherwise a result of the clone of x's producer for that chunk. O(values that share storage with the operands of
+    /// v, and chunks).
     [[nodiscard]] std::uint32_t of_chunk(std::uint32_t v, std::uint32_t x, std::span<const std::uint32_t> operands,
                                          std::uint32_t chunk) const {
         const std::uint32_t p = step_->producer[x];
@@ -69,21 +71,22 @@ public:
         const std::uint32_t clone = clone_for(p, chunk);
         return clone == none ? x : first_result(clone) + (x - step_->first_result[p]);
     }
-    /// The clone of vertex v for that chunk, or the last one if there are fewer; none if v has no clones. O(chunk).
+    /// The clone of vertex v for that chunk, or the last clone if there are fewer; none if v has no clones. O(chunk).
     [[nodiscard]] std::uint32_t clone_for(std::uint32_t v, std::uint32_t chunk) const {
         std::uint32_t clone = at_vertex_[v].first_clone;
         for (; clone != none && chunk > 0 && made(clone).next_clone != none; --chunk) clone = made(clone).next_clone;
         return clone;
     }
 
-    /// Whoever reads `from` of an erased vertex reads `to`: apply_chunks replaces all uses outside of the region.
+    /// Readers of `from`, a result of an erased vertex, read `to` instead: apply_chunks replaces all uses outside the
+    /// region.
     void replace_uses(std::uint32_t from, std::uint32_t to) { whole_[from] = to; }
     void erase(std::uint32_t v) { at_vertex_[v].erased = true; }
 
-    /// Vertices so far, erased ones among them.
+    /// The number of vertices so far, including erased ones.
     [[nodiscard]] std::size_t size() const noexcept { return step_->size() + made_.size(); }
     [[nodiscard]] bool is_new(std::uint32_t id) const noexcept { return id >= step_->size(); }
-    /// The vertex, or the value, of the step that one is made from.
+    /// The vertex, or the value, of the step from which one is made.
     [[nodiscard]] std::uint32_t original(std::uint32_t id) const { return is_new(id) ? made(id).like : id; }
     [[nodiscard]] std::uint32_t original_value(std::uint32_t x) const {
         return x < step_->values() ? x : made_values_[x - step_->values()].like;
@@ -92,8 +95,8 @@ public:
         return is_new(id) ? made(id).first_result : step_->first_result[id];
     }
 
-    /// All that is left and all that is new, in program order. From here on nothing is added, and the members below
-    /// answer. O(vertices, values).
+    /// All vertices that are left and all that are new, in program order. After this call nothing may be added, and the
+    /// members below may be called. O(vertices, values).
     [[nodiscard]] std::span<const std::uint32_t> close() {
         order_.clear();
         for (std::uint32_t v = 0; v < step_->size(); ++v) {
@@ -117,16 +120,16 @@ public:
         if (is_new(id)) return made(id).results;
         return step_->first_result[id + 1] - step_->first_result[id];
     }
-    /// In the new program: the position of a vertex, none if it has been erased.
+    /// The position of a vertex in the new program; none if it has been erased.
     [[nodiscard]] std::uint32_t position(std::uint32_t id) const { return position_[id]; }
-    /// In the new program: the numbers of values that somebody reads, each once. Valid until the next call.
+    /// The numbers, in the new program, of those values that are read, each once. Valid until the next call.
     [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
         there_.clear();
         for (std::uint32_t x : values) add_position(x);
         return there_;
     }
-    /// The same for values whose storage vertex `id` shares or writes. Where a vertex of the step shared it with what
-    /// is gone, such as a start of which it has read the wait, it shares that of what it reads now.
+    /// The same for values whose storage vertex `id` shares or writes. If a vertex of the step shared the storage of
+    /// something that is gone, such as a start whose wait it has read, it shares that of what it reads now.
     [[nodiscard]] std::span<const std::uint32_t> storages(std::uint32_t id, std::span<const std::uint32_t> values) {
         there_.clear();
         for (std::uint32_t x : values) {
@@ -140,8 +143,8 @@ public:
         }
         return there_;
     }
-    /// In the new program: the positions of the vertices that come before whatever vertex v of the step came before,
-    /// through a dependence that no value carries: v itself, or all of its clones.
+    /// The positions, in the new program, of what comes first if v comes first through a dependence that no value
+    /// carries: v itself, or all of its clones.
     template <class F>
     void for_each_stand_in(std::uint32_t v, F f) const {
         if (position_[v] != none) f(position_[v]);
@@ -153,13 +156,13 @@ private:
     struct new_vertex {
         std::uint32_t like;
         std::uint32_t first_result, results = 0;
-        std::uint32_t next = none;        // made behind it, before the same vertex of the step
+        std::uint32_t next = none;        // made after it, before the same vertex of the step
         std::uint32_t next_clone = none;  // of the same vertex
     };
     struct new_value {
         std::uint32_t vertex, like;
     };
-    /// What has been made at a vertex of the step, and of it.
+    /// What has been made at a vertex of the step, and the clones of it.
     struct slot {
         std::uint32_t first = none, last = none;
         std::uint32_t first_clone = none, last_clone = none;
@@ -191,7 +194,7 @@ private:
         const std::uint32_t there = first_value_[owner] + (now - first_result(owner));
         if (std::find(there_.begin(), there_.end(), there) == there_.end()) there_.push_back(there);
     }
-    /// Which operand of v is x, or else the first that shares the storage of x; SIZE_MAX if none is.
+    /// The operand of v that is x, or else the first one that shares the storage of x; SIZE_MAX if there is none.
     [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {
         const std::span<const std::uint32_t> operands = step_->operands[v];
         const auto at = std::find(operands.begin(), operands.end(), x);
@@ -216,7 +219,7 @@ private:
     std::vector<new_vertex> made_;
     std::vector<new_value> made_values_;
     std::vector<slot> at_vertex_;
-    std::vector<std::uint32_t> whole_;  // of a value of the step: what its parts were recombined to
+    std::vector<std::uint32_t> whole_;  // by value of the step: what its parts were recombined to
     std::uint32_t ready_for_ = none;
     std::vector<std::uint32_t> ready_;
     std::vector<std::uint32_t> order_, position_, first_value_, there_;

@@ -1,4 +1,4 @@
-// A rule: a kind of operation, with its members. What a dialect answers when it is asked what an operation is.
+// A rule: a kind of operation and its members. A dialect returns one when it is asked what an operation is.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 
@@ -15,7 +15,7 @@
 namespace stretto::chunk_rules {
 
 /// A kind of rule: a small value whose members say which operand is what, and which judges a call. The headers of this
-/// folder have one for each family of operations; an author may add his own.
+/// folder have a kind for each family of operations; an author may add others.
 template <class K>
 concept rule_kind =
     std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
@@ -23,13 +23,13 @@ concept rule_kind =
     };
 
 /// What an operation does, as far as chunking is concerned: a kind, and the operand that it writes in place, if any. A
-/// kind converts to a rule; without one, nothing is known of the operation and it is refused. Kinds are kept inside: a
-/// rule costs no more to make than its members.
+/// kind converts to a rule; a rule without a kind says that nothing is known of the operation, which is refused. Kinds
+/// are stored inside the rule, so making a rule costs no more than making its members.
 class any_rule {
 public:
-    /// It may write any of its operands.
+    /// Stands for the operand that is written if that may be any of them.
     static constexpr std::size_t every_operand = SIZE_MAX - 1;
-    /// The most bytes that a kind may have.
+    /// The largest size of a kind, in bytes.
     static constexpr std::size_t capacity = 160;
 
     any_rule() : any_rule(unknown{}) {}
@@ -58,7 +58,7 @@ public:
     }
     ~any_rule() { manage_(kept_, nullptr, nullptr); }
 
-    /// This rule, of an operation whose result is operand `target`, written in place.
+    /// The same rule for an operation whose result is operand `target`, written in place.
     [[nodiscard]] any_rule in_place(std::size_t target = 0) const {
         any_rule r = *this;
         r.writes_ = target;
@@ -67,14 +67,14 @@ public:
 
     [[nodiscard]] std::size_t writes() const { return writes_; }
     [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
-    /// Its members, if it is of that kind; else null.
+    /// The members of the rule, if it is of that kind; otherwise null.
     template <rule_kind Kind>
     [[nodiscard]] const Kind* as() const {
         return judge_ == &verdict_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
     }
 
     /// The states of the results of a call, or why it cannot run per chunk: see chunk_model. O(operands of the call),
-    /// and the depth of what the history of counts and zeros leads back to.
+    /// plus the depth of the history of counts and zeros.
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
         return writes_in_place() ? verdict_in_place(c) : judge_(kept_, c);
     }
@@ -84,7 +84,7 @@ private:
     static chunk_verdict verdict_of(const std::byte* kept, const chunk_call& c) {
         return std::launder(reinterpret_cast<const Kind*>(kept))->verdict(c);
     }
-    /// Copies or moves what another has into `kept`; without another, destroys what is there.
+    /// Copies or moves into `kept` what another rule has; without another rule, destroys what is there.
     template <class Kind>
     static void manage(std::byte* kept, const std::byte* copied, std::byte* moved) {
         if (copied != nullptr)
@@ -94,7 +94,7 @@ private:
         else std::launder(reinterpret_cast<Kind*>(kept))->~Kind();
     }
 
-    /// Only rows of the chunk may be written; but what all chunks share may be added to, one chunk after the other.
+    /// Only rows of the chunk may be written; but chunks may add to what all of them share, one after the other.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
         if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
         const arithmetic* computes = as<arithmetic>();
@@ -112,7 +112,8 @@ private:
         if (!v.possible) return v;
         const chunk_state after = c.results[0];
         if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
-        // Rows that were all alike are in one order from now on: who else reads them would still take them for alike.
+        // Rows that were all equal are in one order from now on. Other readers would still take them for equal, so
+        // this operation must be the only one.
         const bool orderly = after.what == chunk_kind::permuted || after.what == chunk_kind::sliced;
         if (before.what == chunk_kind::permuted && c.orders->all_alike(before.order) && orderly &&
             after.dim == before.dim && c.read_here_only(writes_))

@@ -13,13 +13,13 @@
 
 namespace stretto::chunk_rules {
 
-/// Rows of `x` go to other ranks, and others come: an all-to-all along dimension 0. `received` and `sent`: how many
-/// rows from and to each rank, in the order of ranks. Two exchanges in the same amounts over the same group move rows
-/// alike.
+/// Rows of `x` go to other ranks, and others come: an all-to-all along dimension 0. `received` and `sent` are the
+/// numbers of rows from and to each rank, in the order of ranks. Two exchanges in the same amounts over the same group
+/// move rows alike.
 ///
-/// Rows of the chunk may be exchanged if they are in an order of their own, with amounts that are numbers of the chunk:
-/// that these count them, by destination, is the program's word. An exchange of the same amounts in the other direction
-/// leads back to the order before.
+/// Rows of a chunk may be exchanged if they are in an order of their own, and if the amounts are numbers of the chunk;
+/// it is the program's word that these count the rows by destination. An exchange of the same amounts in the other
+/// direction leads back to the order before.
 struct exchange {
     std::size_t x = 0;
     std::vector<rule_number> received = {}, sent = {};
@@ -29,7 +29,7 @@ struct exchange {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// A gather, a reduction or a broadcast among ranks. It joins what chunks would have to be joined for first.
+/// A gather, a reduction or a broadcast among ranks. It runs on whole values only: chunks are joined before it.
 struct other_collective {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
         return c.refuse("is a collective that would run once a chunk; concatenate or sum the chunks before it");
@@ -38,7 +38,7 @@ struct other_collective {
 
 namespace detail {
 
-/// What makes two exchanges the same: the amounts, the group.
+/// What identifies an exchange: the amounts and the group.
 inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange& e, bool back) {
     constexpr std::int64_t end_of_list = INT64_MIN;
     std::vector<std::int64_t> key;
@@ -52,7 +52,7 @@ inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange
     return key;
 }
 
-/// The value that the numbers of received rows were read from, one behind the other; -1 if there is none.
+/// The value from which the numbers of received rows were read, one after the other; -1 if there is none.
 inline std::int64_t counts_received(const chunk_call& c, const exchange& e) {
     std::int64_t counts = -1;
     for (std::size_t j = 0; j < e.received.size(); ++j) {

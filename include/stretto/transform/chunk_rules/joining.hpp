@@ -10,8 +10,8 @@
 
 namespace stretto::chunk_rules {
 
-/// All operands, one behind the other along `dim`. `first`: the operand in front (a value may be joined to itself, so
-/// operands alone do not tell).
+/// All operands, one after the other along `dim`. `first` is the operand that comes first; operands alone do not tell,
+/// since a value may be joined to itself.
 struct concat {
     std::int64_t dim = 0;
     std::size_t first = 0;
@@ -26,8 +26,8 @@ struct stack {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Tensor `which` of its only operand, a value of several tensors. Where the program counts other members too, its
-/// tensors are told apart by their types, and what is no tensor is the same in every chunk.
+/// Tensor `which` of its only operand, a value of several tensors. If the program counts other members too, tensors are
+/// told apart by their types, and what is no tensor is the same in every chunk.
 struct component {
     std::int64_t which = 0;  ///< negative: not known, which is refused
 

@@ -11,15 +11,15 @@
 
 namespace stretto::chunk_rules {
 
-/// What becomes of the losses of rows.
+/// What is done with the losses of rows.
 enum class loss_of : std::uint8_t {
     each_row,
     mean,
     sum
 };
 
-/// The negative log-likelihood of rows `x` of log-probabilities under the classes `target`. Two results: the loss, and
-/// what a mean would divide by. A sum is a sum over chunks; a mean is refused.
+/// The negative log-likelihood of the classes `target` under the log-probabilities in the rows of `x`. It has two
+/// results: the loss, and the number by which a mean would divide. A sum is a sum over chunks; a mean is refused.
 struct class_loss {
     std::size_t x = 0, target = 1;
     loss_of how = loss_of::mean;
@@ -27,7 +27,8 @@ struct class_loss {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// The gradient of class_loss in `x`: `gradient` is that of the loss, `total` what a mean has divided by.
+/// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` the number by
+/// which a mean has divided.
 struct class_loss_gradient {
     std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
     loss_of how = loss_of::mean;

@@ -9,9 +9,9 @@
 
 namespace stretto::chunk_rules {
 
-/// Normalises `x` over its last `dims` dimensions, or computes the gradient of that: layer norm, RMS norm. Results of
-/// the rank of `x` (values, statistics, its gradient) have its rows; others are gradients of what scales and shifts all
-/// rows, and sums over chunks. Operands of the rank of `x` are cut with it.
+/// Normalises `x` over its last `dims` dimensions, or computes the gradient: layer norm, RMS norm. Results with the
+/// rank of `x` (values, statistics, its gradient) have its rows; others are gradients of what scales and shifts all
+/// rows, and are sums over chunks. Operands with the rank of `x` are cut with it.
 struct normalization {
     std::size_t x = 0;
     std::size_t dims = 1;

@@ -11,9 +11,9 @@
 
 namespace stretto::chunk_rules {
 
-/// Combines the elements of `x` along `dims` (none: along all). Along the cut dimension a sum gives a sum over chunks;
-/// a mean divides by what a part has, and extremes and products know no sum: these are refused. Along others every kind
-/// works on rows by themselves.
+/// Combines the elements of `x` along `dims`, or along all dimensions if `dims` is empty. Along the cut dimension, a
+/// sum becomes a sum over chunks. Other kinds are refused there: a mean would divide by the rows of a part, and
+/// extremes and products have no sum. Along other dimensions, every kind works on each row by itself.
 struct reduction {
     enum class by : std::uint8_t {
         sum,
@@ -28,17 +28,18 @@ struct reduction {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Works along one dimension and on nothing else: softmax, a running product, the greatest entries. Every other
-/// dimension may be cut. All tensors that are operands have the rank of `x`.
+/// Works along one dimension only: softmax, a running product, the largest entries. Every other dimension may be cut.
+/// All operands that are tensors have the rank of `x`.
 struct along_dimension {
     std::size_t x = 0;
     std::int64_t dim = -1;
-    bool linear = false;  ///< in `x`, if all other operands are whole: a sum over chunks passes
+    bool linear = false;  ///< linear in `x` if all other operands are whole: a sum over chunks passes
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Running sums along a dimension: as along_dimension, linear; counts of groups become the ends of groups.
+/// Running sums along a dimension, treated like a linear along_dimension. In addition, counts of groups become the ends
+/// of groups.
 struct running_sum {
     std::size_t x = 0;
     std::int64_t dim = -1;
@@ -46,9 +47,9 @@ struct running_sum {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// How many elements of its only operand fall into each bin: integers, whatever their type.
+/// Counts how many elements of its only operand fall into each bin. The result has integers, whatever its type.
 struct histogram {
-    bool fixed_bins = true;  ///< whether the bins are the same whatever the elements are
+    bool fixed_bins = true;  ///< whether the bins do not depend on the elements
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };

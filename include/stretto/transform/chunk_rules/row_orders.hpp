@@ -1,4 +1,5 @@
-// What rules remember from one question to the next: in which orders the rows of values can be, and what has been said.
+// What rules remember from one question to the next: the orders in which rows of values can be, and the reasons that
+// were given.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 
@@ -12,31 +13,32 @@
 
 namespace stretto {
 
-/// An order of rows is known by how it came about. Rows sorted by the same keys, or exchanged among the same ranks in
-/// the same amounts, are in the same order, whoever moved them; an exchange of the same amounts in the other direction
-/// leads back. Grows with the questions asked; asking again adds nothing. Not for several threads at a time.
+/// An order of rows is identified by its origin. Rows sorted by the same keys, or exchanged among the same ranks in the
+/// same amounts, are in the same order, whatever moved them; an exchange of the same amounts in the other direction
+/// leads back. The object grows with the questions asked; asking again adds nothing. It must not be used by several
+/// threads at a time.
 class row_orders {
 public:
     enum class origin : std::uint8_t {
-        natural,    ///< as the tokens are, key[0] rows a token
+        natural,    ///< that of the tokens, with key[0] rows per token
         sorted,     ///< `before`, sorted
         exchanged,  ///< `before`, after an all-to-all
-        runs,       ///< as many rows of each kind as counts say: known by their kind alone
-        placed,     ///< `before`, runs, once every row has a place of its own among them
+        runs,       ///< as many rows of each kind as counts say, known by their kind alone
+        placed,     ///< `before`, which is runs, once each row has a place of its own among them
         flipped,    ///< `before`, last row first
-        alike       ///< rows that are all the same are in every order that has as many
+        alike       ///< rows that are all equal are in every order with the same number of rows
     };
 
     struct order {
         origin how = origin::natural;
         std::uint32_t before = 0;
         std::uint32_t rows = 0;         ///< the order that all orders of the same rows share
-        std::vector<std::int64_t> key;  ///< two of the same origin are the same if their keys are
-        std::int64_t counts = -1;       ///< of exchanged: the value that the numbers of received rows were read from
+        std::vector<std::int64_t> key;  ///< two orders of the same origin are the same if their keys are
+        std::int64_t counts = -1;       ///< for exchanged: the value from which the numbers of received rows were read
         std::int64_t groups = -1;       ///< the value that says how many rows are in each group; -1: not known
     };
 
-    /// The name of an order, from 1. O(orders made directly from `before`).
+    /// The number of an order, from 1. O(orders made directly from `before`).
     std::uint32_t name(origin how, std::uint32_t before, std::uint32_t rows, std::vector<std::int64_t> key) {
         for (std::uint32_t child : made_from(before))
             if (orders_[child].how == how && orders_[child].key == key && (rows == 0 || orders_[child].rows == rows))
@@ -56,17 +58,17 @@ public:
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
 
-    /// That the rows of an order lie in groups; what was said first holds.
+    /// Notes that the rows of an order are in groups; what was noted first holds.
     void note_groups(std::uint32_t id, std::int64_t counts) {
         if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
     }
-    /// The order of rows that are told apart, where those of an order are known by their kind alone.
+    /// The order in which rows are told apart, for one whose rows are known by their kind alone.
     std::uint32_t placed(std::uint32_t id) {
         return knows(id) && orders_[id].how == origin::runs ? name(origin::placed, id, rows_of(id), {}) : id;
     }
-    /// Whether rows of one order may be taken for those of another of the same rows: they are all alike, or known by
-    /// their kind alone, and the others lie in groups of these kinds. Runs that are the order of all rows with them may
-    /// have been written row by row.
+    /// Whether rows of one order may be taken for those of another order of the same rows. They may if they are all
+    /// equal, or if they are known by their kind alone and the others are in groups of these kinds. Runs that are the
+    /// order of all rows with them may have been written row by row.
     [[nodiscard]] bool may_be_taken_for(std::uint32_t id, std::uint32_t other) const {
         if (all_alike(id)) return true;
         if (!knows(id) || !knows(other) || orders_[id].how != origin::runs) return false;
@@ -74,8 +76,8 @@ public:
         return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
     }
 
-    /// Both, with a blank between them (no subject: the sentence alone); what is returned lives as long as this object.
-    /// O(different sentences said).
+    /// Keeps both texts, with a blank between them, or only the sentence if there is no subject. The result lives as
+    /// long as this object. O(different sentences kept).
     std::string_view say(std::string_view subject, std::string_view sentence) {
         const std::size_t blank = subject.empty() ? 0 : 1, size = subject.size() + blank + sentence.size();
         for (const std::vector<char>& text : said_) {

@@ -1,5 +1,5 @@
-// The chunk model of any graph whose author says of every operation which kind of rule it is.
-// docs/algorithms/chunk-states.md has the rules, and why they hold.
+// The chunk model of any graph whose author says for each operation which kind of rule it is.
+// docs/algorithms/chunk-states.md has the rules, and says why they hold.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 
@@ -20,7 +20,8 @@
 
 namespace stretto {
 
-/// One operation and the states of its operands, laid out for its rule. Not copied: the call points into it.
+/// One operation and the states of its operands, laid out for its rule. It cannot be copied, since the call points into
+/// it.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class laid_out_call {
@@ -28,7 +29,7 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    /// `operands` and `results`: as combine_rule has them; they and the orders must outlive this.
+    /// `operands` and `results` are those of combine_rule; they and the orders must outlive this object.
     laid_out_call(G view, D dialect, row_orders& orders, vertex_type v, std::int64_t tokens,
                   std::span<const chunk_state> operands, std::span<chunk_state> results)
         : history_(view, dialect) {
@@ -49,18 +50,18 @@ public:
         call_.orders = &orders;
         call_.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending, &groups};
         sound_ = operands.size() == types_.size() && results.size() == result_types_.size() && tokens > 0 && ranks();
-        if (result_types_.empty()) result_types_.push_back({});  // rules may look at the first
+        if (result_types_.empty()) result_types_.push_back({});  // rules may look at the first one
         call_.result_types = result_types_;
     }
     laid_out_call(const laid_out_call&) = delete;
     laid_out_call& operator=(const laid_out_call&) = delete;
 
-    /// Whether states and shapes go together: as many of one as of the other, cut along dimensions that there are, of
-    /// rows of all tokens.
+    /// Whether states fit shapes: there are as many of one as of the other, and cut dimensions exist and have rows of
+    /// all tokens.
     [[nodiscard]] bool is_sound() const { return sound_; }
     [[nodiscard]] const chunk_rules::chunk_call& call() const { return call_; }
 
-    /// Whether elements of a sum become elements of another type, if the results are in the states they have now.
+    /// Whether elements of a sum are converted to another type, if the results are in their present states.
     [[nodiscard]] bool converts_addend() const {
         for (std::size_t k = 0; k < types_.size(); ++k) {
             if (!chunk_rules::is_addend(call_.states[k]) || types_[k].element == element_type::other) continue;
@@ -86,7 +87,7 @@ private:
         else to.insert(to.end(), own.begin(), own.end());
     }
 
-    /// Dimensions are kept in bits, and a cut dimension is one that there is, of rows of all tokens.
+    /// Dimensions are kept in bits. A cut dimension must exist and have rows of all tokens.
     [[nodiscard]] bool ranks() const {
         for (const tensor_type& t : result_types_)
             if (t.shape.size() > 60) return false;
@@ -130,11 +131,13 @@ private:
 };
 
 /// A chunk_model of any graph with a chunk_dialect: `rule_chunk_model model(view, dialect, orders)`. Nothing depends on
-/// names. The orders must outlive the model and every reason it gives; models that share them may exchange states.
+/// names. The orders must outlive the model and every reason that it returns; models that share them may exchange
+/// states.
 ///
-/// Two things are the program's word and are not proved: that numbers which are sums over chunks and are used as split
-/// sizes, offsets or counts of rows do count those rows, in every chunk as in the whole; and that row numbers which the
-/// program computes from such counts name each row once. Both hold if the program works for any number of tokens.
+/// Two things are taken on the program's word, and are not proved. First, numbers that are sums over chunks and are
+/// used as split sizes, offsets or counts of rows do count those rows, in each chunk as in the whole. Second, row
+/// numbers that the program computes from such counts name each row once. Both are true if the program works for any
+/// number of tokens.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class rule_chunk_model {
@@ -152,7 +155,7 @@ public:
         return components(x)[component].shape[dim];
     }
 
-    /// See chunk_model. O(operands of v and members of its rule), and the depth of what counts were read from.
+    /// See chunk_model. O(operands of v and members of its rule), plus the depth of the history of counts.
     [[nodiscard]] chunk_verdict combine_rule(vertex_type v, std::int64_t tokens, std::span<const chunk_state> operands,
                                              std::span<chunk_state> results) const {
         const chunk_rules::any_rule rule = dialect_.rule(v);

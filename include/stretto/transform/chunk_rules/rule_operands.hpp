@@ -1,5 +1,5 @@
-// How a rule kind names what it works on: operands by their position, numbers that are constants or operands, and lists
-// of dimensions.
+// How rule kinds name what they work on: operands by position, numbers that are constants or operands, and lists of
+// dimensions.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
 
@@ -12,14 +12,14 @@
 
 namespace stretto::chunk_rules {
 
-/// Operands are named by their position among `operands(v)` of the view. This one stands for "there is none".
+/// Operands are named by their position among `operands(v)` of the view. This value says that there is none.
 inline constexpr std::size_t no_operand = SIZE_MAX;
 
-/// A number that an operation is called with: an operand that is a number, a constant, or something of which a rule
-/// knows nothing (a real constant, an argument that is left out).
+/// A number with which an operation is called: an operand that is a number, a constant, or something that rules do not
+/// know (a real constant, or an argument that is left out).
 struct rule_number {
     std::size_t operand = no_operand;
-    std::int64_t value = 0;    ///< of a constant; else 0
+    std::int64_t value = 0;    ///< the value of a constant, otherwise 0
     bool is_constant = false;  ///< whether it is an integer constant, `value`
 
     [[nodiscard]] static constexpr rule_number of_operand(std::size_t k) { return {k, 0, false}; }
@@ -27,8 +27,8 @@ struct rule_number {
     friend bool operator==(const rule_number&, const rule_number&) = default;
 };
 
-/// A short list of dimensions, each counted from the last one if it is negative. A dimension that no tensor has may
-/// stand in it; a rule then says that there is none.
+/// A short list of dimensions; negative ones count from the last. It may contain a dimension that the tensor does not
+/// have; a rule then says so.
 class dim_list {
 public:
     static constexpr std::size_t capacity = 31;
@@ -38,7 +38,7 @@ public:
         for (std::int64_t d : dims) push_back(d);
     }
 
-    /// Precondition: there are fewer than `capacity`.
+    /// Requires that there are fewer than `capacity`.
     constexpr void push_back(std::int64_t dim) {
         STRETTO_ASSERT(count_ < capacity, "a list of dimensions is full");
         dims_[count_++] = static_cast<std::int8_t>(dim < -64 || dim > 63 ? 63 : dim);
@@ -52,14 +52,15 @@ private:
     std::uint8_t count_ = 0;
 };
 
-/// Dimension d of `rank`, counted from the end if negative; -1 if there is none. A single element has a dimension 0.
+/// Dimension d of `rank`, counted from the end if it is negative; -1 if there is no such dimension. A single element
+/// has a dimension 0.
 [[nodiscard]] constexpr std::int64_t wrapped(std::int64_t d, std::size_t rank) {
     const std::int64_t n = static_cast<std::int64_t>(rank);
     if (rank == 0 && (d == 0 || d == -1)) return 0;
     return d >= n || d < -n ? -1 : d < 0 ? d + n : d;
 }
 
-/// Where dimension d of a tensor of that rank stands in the list; `dims.size()` if it does not.
+/// The position of dimension d of a tensor of that rank in the list; `dims.size()` if it is not in it.
 [[nodiscard]] constexpr std::size_t place_of(const dim_list& dims, std::int64_t d, std::size_t rank) {
     for (std::size_t k = 0; k < dims.size(); ++k)
         if (wrapped(dims[k], rank) == d) return k;

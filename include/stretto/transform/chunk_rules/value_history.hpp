@@ -1,5 +1,6 @@
-// What a program says about where a value comes from, beyond the operands of one operation: the answers to what
-// chunk_call asks. It walks the graph by the rules of producers, so it knows no names of operators.
+// What a program says about where a value comes from, beyond the operands of one operation: the answers to the
+// questions of chunk_call. The walk over the graph follows the rules of producers, so no names of operators are known
+// here.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 
@@ -21,21 +22,20 @@
 
 namespace stretto {
 
-/// What an author says of his operators, and everything that rules need beside the view:
-///   rule(v) -> chunk_rules::any_rule                        which kind v is, with its members; `{}` for inputs,
-///   outputs and what
-///                                                has no rule
-///   components(x) -> span<const tensor_type>     the tensors that value x consists of: one as a rule, several for a
-///                                                tuple, none for a number; spans live as long as the program
-///   name(v) -> string_view                       optional: what refusals call v
+/// What an author says of the operators of a program: all that rules need besides the view.
+///   rule(v) -> chunk_rules::any_rule           which kind v is, with its members; `{}` for inputs, outputs, and
+///                                              operations that have no rule
+///   components(x) -> span<const tensor_type>   the tensors of which value x consists: usually one, several for a
+///                                              tuple, none for a number; spans live as long as the program
+///   name(v) -> string_view                     optional: the name of v in refusals
 template <class D, class G>
 concept chunk_dialect = dataflow_graph<G> && requires(const D& d, const vertex_t<G> v, const value_t<G> x) {
     { d.rule(v) } -> std::convertible_to<chunk_rules::any_rule>;
     { d.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
 };
 
-/// Walks from a value to what it was copied, viewed or summed from. Small; copied like the view and the dialect in it.
-/// Every question is O(operations on the way and their readers).
+/// Walks from a value to that of which it is a copy, a view or a sum. It is small, and is copied like the view and the
+/// dialect in it. Every question takes O(operations on the way and their readers).
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class value_history {
@@ -45,13 +45,14 @@ public:
 
     value_history(G view, D dialect) : view_(view), dialect_(dialect) {}
 
-    /// A number of the value that no other has: the number of its producer, and its place among the results of that.
+    /// A number of the value that no other value has: the number of its producer, and its place among the results of
+    /// that.
     [[nodiscard]] std::int64_t key(value_type x) const {
         const vertex_type p = view_.producer(x);
         return static_cast<std::int64_t>(view_.index(p)) * (std::int64_t{1} << 32) + place(p, x);
     }
 
-    /// Whether x was made of zeros, and nobody writes into it in place.
+    /// Whether x was made of zeros, and nothing writes into it in place.
     [[nodiscard]] bool is_zero(value_type x) const {
         value_type from = x;
         chunk_rules::any_rule r = made_by(from);
@@ -79,7 +80,7 @@ public:
         }
     }
 
-    /// Whether x was made as 0, 1, 2, ..., and nobody writes into it in place.
+    /// Whether x was made as 0, 1, 2, ..., and nothing writes into it in place.
     [[nodiscard]] bool is_ascending(value_type x) const {
         if (!copied_from(x)) return false;
         const chunk_rules::any_rule r = made_by(x);
@@ -96,7 +97,7 @@ public:
         return true;
     }
 
-    /// The value that x, a count or a tensor of counts, was read from: see chunk_call::counts.
+    /// The value from which x, a count or a tensor of counts, was read: see chunk_call::counts.
     [[nodiscard]] std::int64_t counted(value_type x, std::int64_t& from_place) const {
         from_place = -1;
         while (true) {
@@ -123,7 +124,7 @@ public:
         }
     }
 
-    /// What holds the counts of groups: see chunk_call::groups.
+    /// The value that holds the counts of groups: see chunk_call::groups.
     [[nodiscard]] std::int64_t groups(value_type x, bool ends) const {
         if (!copied_from(x) || components(x)[0].shape.size() != 1) return -1;
         const chunk_rules::any_rule r = made_by(x);
@@ -156,7 +157,7 @@ private:
         return n;
     }
 
-    /// Goes from x to operand k of its producer; false if there is none.
+    /// Goes from x to operand k of its producer. False if there is no such operand.
     [[nodiscard]] bool step(value_type& x, std::size_t k) const {
         if (k == chunk_rules::no_operand) return false;
         for (value_type y : view_.operands(view_.producer(x)))
@@ -186,7 +187,8 @@ private:
                                                 unsqueeze, squeeze, slice>(r);
     }
 
-    /// Goes back to what x has the elements of, in the same order. False if somebody writes into any of it in place.
+    /// Goes back to the value whose elements x has, in the same order. False if anything writes into one of these
+    /// values in place.
     [[nodiscard]] bool copied_from(value_type& x) const {
         do {
             if (components(x).size() != 1 || is_written(x)) return false;
@@ -205,7 +207,7 @@ private:
         }
         return r.writes() >= k;
     }
-    /// Whether somebody writes into x in place, or into something that may be x.
+    /// Whether anything writes into x in place, or into something that may be x.
     [[nodiscard]] bool is_written(value_type x) const {
         for (vertex_type reader : view_.consumers(x)) {
             const chunk_rules::any_rule r = dialect_.rule(reader);
@@ -225,13 +227,13 @@ private:
                 return components(y).size() == 1 && chunk_rules::wrapped(dim, components(y)[0].shape.size()) == 0;
         return false;
     }
-    /// Whether operand k of p is all entries along the first dimension of something.
+    /// Whether operand k of p consists of all entries along the first dimension of something.
     [[nodiscard]] bool unbinds_first(vertex_type p, std::size_t k) const {
         for (value_type y : view_.operands(p))
             if (k-- == 0) return made_by(y).template as<chunk_rules::unbind>() != nullptr;
         return false;
     }
-    /// Whether p sums over its innermost dimensions, and not over all.
+    /// Whether p sums over its innermost dimensions, but not over all dimensions.
     [[nodiscard]] bool is_inner(vertex_type p, const chunk_rules::reduction& sum) const {
         std::size_t k = sum.x;
         for (value_type x : view_.operands(p)) {
