@@ -234,8 +234,9 @@ struct routed_evaluate {
             case does::rank_rows: {
                 host_tensor numbers = x;
                 for (std::size_t k = 0; k < rows; ++k) numbers.elements[k] = static_cast<double>(k);
-                std::stable_sort(numbers.elements.begin(), numbers.elements.end(),
-                                 [&](double a, double b) { return x.elements[at(a)] < x.elements[at(b)]; });
+                std::sort(numbers.elements.begin(), numbers.elements.end(), [&](double a, double b) {
+                    return std::pair(x.elements[at(a)], a) < std::pair(x.elements[at(b)], b);
+                });
                 for (std::size_t k = 0; k < rows; ++k) made.elements[k] = x.elements[at(numbers.elements[k])];
                 return {stretto::host_value{{made}}, stretto::host_value{{numbers}}};
             }
