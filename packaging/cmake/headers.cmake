@@ -111,6 +111,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/check_rewriter.hpp
+    include/stretto/testing/check_module_model.hpp
     include/stretto/testing/check_tensor_model.hpp
     include/stretto/testing/chunk_relation.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp

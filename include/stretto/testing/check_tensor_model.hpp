@@ -19,6 +19,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/testing/finding.hpp"
+#include "stretto/transform/extent_expression.hpp"
 
 namespace stretto {
 
@@ -81,7 +82,8 @@ struct tensor_rule {
 }  // namespace detail
 
 /// Checks that operations have names, that arguments name operands by positions that exist and leave out none, that
-/// named arguments have different names, that shapes and element types are possible, and that answers can be repeated.
+/// named arguments have different names, that shapes and element types are possible, that symbolic extents name
+/// symbols, and that answers can be repeated.
 /// If the op model has `bytes_of`, a value with storage of its own must have at least the bytes that its components
 /// take; values whose element size is unknown are exempt. The result is deterministic. O(V + E + arguments +
 /// components). Requires that check_graph finds nothing.
@@ -138,6 +140,13 @@ template <dataflow_graph G, op_model<G> M, tensor_model<G> T>
                 sizes_known = sizes_known && type.element != element_type::other;
                 bytes_needed += size_of(type);
             }
+            for (std::size_t k = 0; k < components.size(); ++k)
+                for (std::size_t d = 0; d < components[k].shape.size(); ++d) {
+                    const std::string_view extent = symbolic_extent_of<G>(tensors, x, k, d);
+                    if (!extent.empty() && !extent_expression::has_symbols(extent))
+                        return broken({"symbolic-extent",
+                                       "the expression of an extent names no symbol; of a number it is empty"});
+                }
             const bytes owned = allocation_of<G>(model, x);
             if (sizes_known && owned.count > 0 && owned.count < bytes_needed)
                 return broken(
