@@ -70,6 +70,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/bounds.hpp
     include/stretto/schedule/certificate.hpp
     include/stretto/schedule/checked_order.hpp
+    include/stretto/schedule/compiled.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
     include/stretto/schedule/cost/cost_model.hpp
     include/stretto/schedule/cost/cost_point.hpp

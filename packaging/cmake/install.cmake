@@ -1,5 +1,5 @@
 # Install rules: headers, one export set per component, the package configuration and a pkg-config file. Everything is
-# independent of the architecture and relocatable.
+# relocatable, and independent of the architecture but for stretto::compiled.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
 
@@ -12,6 +12,11 @@ foreach(component IN ITEMS capture boost_graph range_v3)
     install(TARGETS stretto_${component} EXPORT stretto-${component}-targets FILE_SET HEADERS)
     install(EXPORT stretto-${component}-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 endforeach()
+
+if(TARGET stretto_compiled)
+    install(TARGETS stretto_compiled EXPORT stretto-compiled-targets ARCHIVE)
+    install(EXPORT stretto-compiled-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
+endif()
 
 configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/stretto-config.cmake.in stretto-config.cmake

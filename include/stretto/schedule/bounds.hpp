@@ -139,7 +139,7 @@ template <class = void>
 /// deterministic. O(V log V + E) time. Sources: J. Carlier, The one-machine sequencing problem, EJOR 11, 1982
 /// (Jackson's schedule); detail/spine_bound.hpp.
 template <class = void>
-[[nodiscard]] inline lower_bound bound_below(const task_graph& g) {
+[[nodiscard]] lower_bound bound_below(const task_graph& g) {
     detail::workspace w;
     return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }

@@ -34,10 +34,9 @@ struct collective_exposure {
 /// Explains every collective of `order`, in the order of their starts. `starved` lists, ascending, the waits during
 /// which only the memory limit kept kernels from running, which a scheduler knows. O(V + E).
 template <class = void>
-[[nodiscard]] inline std::vector<collective_exposure> explain_exposure(const task_graph& g,
-                                                                       std::span<const task_id> order,
-                                                                       const simulation& s,
-                                                                       std::span<const task_id> starved = {}) {
+[[nodiscard]] std::vector<collective_exposure> explain_exposure(const task_graph& g, std::span<const task_id> order,
+                                                                const simulation& s,
+                                                                std::span<const task_id> starved = {}) {
     std::vector<std::uint32_t> entry(g.size(), no_task);
     std::vector<task_id> previous(g.groups, no_task);
     std::vector<collective_exposure> all;

@@ -50,7 +50,7 @@ template <class See>
 /// task in `order` that reads, writes or aliases it, and what a start reads stays until its wait. Inputs are not
 /// counted; like what the output reads, they are never freed. Exact; O(V + E).
 template <class = void>
-[[nodiscard]] inline memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
+[[nodiscard]] memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
     detail::workspace w;
     std::vector<bytes> live;
     live.reserve(order.size());

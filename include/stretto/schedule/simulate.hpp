@@ -100,7 +100,7 @@ template <class = void>
 /// else takes no time. The result consists of exact integers. O(V). Precondition: `order` has every task once and
 /// respects dependences.
 template <class = void>
-[[nodiscard]] inline simulation simulate(const task_graph& g, std::span<const task_id> order) {
+[[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order) {
     simulation s;
     s.begin.resize(g.size());
     s.stall.resize(g.size());

@@ -82,9 +82,8 @@ template <class = void>
 /// data in flight already, that is not held against `order`. It takes O((V + E) log E) time, plus the uses of every
 /// storage that is written in place.
 template <class = void>
-[[nodiscard]] inline expected<order_figures, order_violation> verify_order(const task_graph& g,
-                                                                           std::span<const task_id> order,
-                                                                           bytes limit = unlimited_bytes) {
+[[nodiscard]] expected<order_figures, order_violation> verify_order(const task_graph& g, std::span<const task_id> order,
+                                                                    bytes limit = unlimited_bytes) {
     using rule = order_violation::rule;
     constexpr std::size_t nowhere = SIZE_MAX;
     std::vector<std::size_t> place(g.size(), nowhere);

@@ -1,0 +1,48 @@
+// Include this, and link stretto::compiled, in projects where many files schedule: the scheduler and its kernels, which
+// depend on no type of the user, are then compiled once, in that library, and not again in every file. Without it
+// everything works as well, from headers alone.
+#ifndef STRETTO_SCHEDULE_COMPILED_HPP
+#define STRETTO_SCHEDULE_COMPILED_HPP
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/checked_order.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/verify.hpp"
+
+namespace stretto {
+
+namespace detail {
+extern template void make_room<void>(raw_task_graph&, std::size_t);
+extern template void add_storages<void>(raw_task_graph&, task_id);
+extern template void mark_storages<void>(raw_task_graph&, task_id);
+extern template expected<task_graph, task_graph_error> finish_task_graph<void>(raw_task_graph, std::size_t);
+}  // namespace detail
+
+extern template simulation simulate<void>(const task_graph&, std::span<const task_id>);
+extern template memory_profile profile_memory<void>(const task_graph&, std::span<const task_id>);
+extern template lower_bound bound_below<void>(const task_graph&);
+extern template std::vector<collective_exposure> explain_exposure<void>(const task_graph&, std::span<const task_id>,
+                                                                        const simulation&, std::span<const task_id>);
+extern template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,
+                                                                            bytes);
+extern template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes);
+extern template expected<checked_order, order_violation> check_order<void>(const task_graph&, std::vector<task_id>,
+                                                                           bytes);
+extern template graph_identity identity_of<void>(const task_graph&);
+extern template order_fingerprint fingerprint_of<void>(const task_graph&, std::span<const task_id>);
+extern template expected<schedule, limit_too_low> list_schedule<void>(const task_graph&, const schedule_options&);
+
+}  // namespace stretto
+
+#endif
