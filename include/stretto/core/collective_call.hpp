@@ -9,6 +9,7 @@
 #include <span>
 
 #include "stretto/core/element_type.hpp"
+#include "stretto/core/has_member.hpp"
 #include "stretto/core/op_model.hpp"
 
 namespace stretto {
@@ -78,9 +79,17 @@ concept calling_op_model = op_model<M, G> && requires(const M& m, const typename
     { m.call(v) } -> std::convertible_to<collective_call>;
 };
 
+namespace detail {
+
+STRETTO_MEMBER_NAME(call);
+
+}  // namespace detail
+
 /// The call of the start `v`. For a model without `call` it has the kind and whether data is folded, and nothing else.
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_call call_of(const M& model, vertex_t<G> v) {
+    static_assert(calling_op_model<M, G> || !detail::has_call<M, vertex_t<G>>,
+                  "the op model's member call(v) is not const, or returns no collective_call");
     if constexpr (calling_op_model<M, G>) {
         return model.call(v);
     } else {

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// The type of the elements of a tensor.

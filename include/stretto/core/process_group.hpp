@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// The position of a process group in the caller's list of groups. Two groups with the same ranks are two groups: each

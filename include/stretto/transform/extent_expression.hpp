@@ -11,6 +11,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "stretto/core/language.hpp"
 #include "stretto/transform/detail/text_order.hpp"
 
 namespace stretto {

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 /// Allocates arrays that keep their addresses.

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::detail {
 
 struct text_order {
