@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stretto/capture/capture_tokens.hpp"
@@ -259,6 +260,22 @@ TEST_CASE("recorded shapes that contradict their operators") {
     check({3});
     check({3, 3});
     check({0});
+    // Operands and results of fewer dimensions than their operators need: whatever is said of them, nothing else is
+    // read.
+    for (const auto& [op, args] :
+         {std::pair("aten.expand.default", R"(["%0",[4,3]])"), std::pair("aten.gather.default", R"(["%0",1,"%1"])"),
+          std::pair("aten.index_select.default", R"(["%0",7,"%1"])"),
+          std::pair("aten.index_add.default", R"(["%0",1,"%1","%0"])"),
+          std::pair("aten.select_backward.default", R"(["%0",[4,3],1,0])"),
+          std::pair("aten.addmm.default", R"(["%0","%1","%1"])")}) {
+        CAPTURE(op);
+        const small_step wrong = two_inputs()
+                                     .add("i", "aten.sum.dim_IntList", "compute", {"x"}, {-4}, R"(["%0",[1]])")
+                                     .add("a", op, "compute", {"x", "i"}, {}, args)
+                                     .add("b", op, "compute", {"i", "x"}, {-4}, args)
+                                     .add("out", "output", "output", {"a", "b"}, {});
+        CHECK(complaint(wrong, {{wrong.region, {1, 3}}}, {.skip_refused = true}) == "none");
+    }
 }
 
 TEST_CASE("rows on their way between ranks do not leave a region") {

@@ -45,7 +45,7 @@ inline chunk_verdict attention::verdict(const chunk_call& c) const {
     }
     constexpr chunk_state sequences{chunk_kind::sliced, 0, 0, 0, 0};
     for (std::size_t k = 0; k < c.operands.size(); ++k)
-        if (c.is_tensor(k) && is_whole(c.state(k)) && c.shape(k).size() >= 3 && c.shape(k)[0] != 1)
+        if (c.is_tensor(k) && is_whole(c.state(k)) && c.shape(k).size() >= 3 && c.extent(k, 0) != 1)
             return c.want(k, 0, sequences);
     for (std::size_t j = 0; j < c.results.size(); ++j)
         c.results[j] = c.result_types[j].shape.size() >= 3 ? sequences : chunk_state{};

@@ -37,6 +37,13 @@ struct call_history {
     std::int64_t (*groups)(const void* program, std::size_t operand, bool ends) = nullptr;
 };
 
+/// The extent of a dimension; -1 if a value of that shape has no such dimension.
+template <class Dim>
+[[nodiscard]] constexpr std::int64_t extent_in(std::span<const std::int64_t> shape, Dim dim) {
+    const std::size_t at = static_cast<std::size_t>(dim);  // of a negative one: far beyond the last
+    return at < shape.size() ? shape[at] : -1;
+}
+
 struct chunk_call {
     std::string_view name;    ///< of the operation, for refusals; may be empty
     std::int64_t key = 0;     ///< of the vertex, from 0: no other has it
@@ -81,6 +88,18 @@ struct chunk_call {
     /// running sum of if it has their `ends`. -1 if it is none.
     [[nodiscard]] std::int64_t groups(std::size_t k, bool ends) const {
         return history.groups == nullptr ? -1 : history.groups(history.program, k, ends);
+    }
+
+    /// The extent of a dimension of operand k; -1 if it has no such dimension. Recorded shapes may contradict the
+    /// operation, so a dimension of one value need not be one of another.
+    template <class Dim>
+    [[nodiscard]] std::int64_t extent(std::size_t k, Dim dim) const {
+        return extent_in(shape(k), dim);
+    }
+    /// The same of the first result.
+    template <class Dim>
+    [[nodiscard]] std::int64_t result_extent(Dim dim) const {
+        return extent_in(result_types[0].shape, dim);
     }
 
     [[nodiscard]] chunk_verdict refuse(std::string_view sentence) const {

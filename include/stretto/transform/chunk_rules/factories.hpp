@@ -83,7 +83,7 @@ inline chunk_verdict iota::verdict(const chunk_call& c) const {
         !is_integral(c.result_types[0].element))
         return c.refuse("numbers rows from a start or by a step that has no rule");
     const chunk_state& n = c.state(end);
-    if (n.positions > 0 && c.result_types[0].shape[0] == n.positions * c.tokens)
+    if (n.positions > 0 && c.result_extent(0) == n.positions * c.tokens)
         return c.give({chunk_kind::sliced, 0, n.positions, 0, c.orders->natural(n.positions)});
     const std::uint32_t rows = c.orders->rows_of(n.order);
     if (rows == 0) return c.refuse(detail::counts_nothing);

@@ -250,7 +250,7 @@ inline chunk_verdict split::verdict(const chunk_call& c) const {
 inline chunk_verdict slice::verdict(const chunk_call& c) const {
     return detail::dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
         if (wrapped(dim, rank) != d) return d;
-        return first == 0 && last >= c.shape(x)[static_cast<std::size_t>(d)] && step == 1 ? d : -1;
+        return first == 0 && last >= c.extent(x, d) && step == 1 ? d : -1;
     });
 }
 

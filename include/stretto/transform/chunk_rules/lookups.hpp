@@ -76,8 +76,7 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
         return c.refuse(is_addend(rows) ? "looks up a part of a sum" : foreign_rows);
     }
     if (is_whole(rows)) {
-        if (by.positions != 0 && c.shape(x)[static_cast<std::size_t>(dim)] == by.positions * c.tokens)
-            return c.want(x, dim, as_tokens);
+        if (by.positions != 0 && c.extent(x, dim) == by.positions * c.tokens) return c.want(x, dim, as_tokens);
         return c.refuse(foreign_rows);
     }
     if (!is_cut(rows) || rows.dim != dim || !numbers_rows_of(c, by, rows, c.shape(x))) return c.refuse(foreign_rows);
@@ -111,7 +110,7 @@ inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, cons
         return c.refuse(is_addend(s) ? "looks up a part of a sum" : foreign_rows);
     }
     const chunk_state& by = c.state(r.numbering);
-    if (is_whole(s) && by.positions != 0 && c.shape(x)[static_cast<std::size_t>(r.dim)] == by.positions * c.tokens)
+    if (is_whole(s) && by.positions != 0 && c.extent(x, r.dim) == by.positions * c.tokens)
         return c.want(x, r.dim, as_tokens);
     if (!is_cut(s) || !is_plain(s) || s.dim != r.dim || !numbers_rows_of(c, by, s, c.shape(x)))
         return c.refuse(foreign_rows);
@@ -146,7 +145,7 @@ inline chunk_verdict gather::verdict(const chunk_call& c) const {
     }
     if (by.dim == at) {
         if (is_plain(by) && is_whole(rows)) return c.give(by);
-        if (is_whole(rows) && by.positions != 0 && c.shape(x)[static_cast<std::size_t>(at)] == by.positions * c.tokens)
+        if (is_whole(rows) && by.positions != 0 && c.extent(x, at) == by.positions * c.tokens)
             return c.want(x, at, detail::as_tokens);
         if (by.what == chunk_kind::opaque || !is_cut(rows) || rows.dim != at || !is_plain(rows) ||
             !detail::numbers_rows_of(c, by, rows, c.shape(x)))
@@ -158,7 +157,7 @@ inline chunk_verdict gather::verdict(const chunk_call& c) const {
     if (is_whole(rows)) return c.want(x, by.dim, by);
     const std::size_t d = static_cast<std::size_t>(by.dim);
     chunk_state together = by;
-    if (c.shape(x)[d] != c.shape(index)[d] || !detail::join_rows(c, together, rows_only(rows)))
+    if (c.extent(x, d) != c.extent(index, d) || !detail::join_rows(c, together, rows_only(rows)))
         return c.refuse(detail::no_such_rows);
     together.positions = rows.positions;
     if (rows.into != 0) return c.refuse(detail::reads_row_numbers);

@@ -69,7 +69,7 @@ inline chunk_verdict read_extent::verdict(const chunk_call& c) const {
     if (!is_cut(s)) return is_addend(s) ? c.give({}) : c.refuse(detail::reads_unknown);
     if (wrapped(dim, c.shape(x).size()) != s.dim) return c.give({});
     if (s.what == chunk_kind::sliced) {
-        const std::int64_t share = c.shape(x)[static_cast<std::size_t>(s.dim)] / c.tokens;
+        const std::int64_t share = c.extent(x, s.dim) / c.tokens;
         return c.give({chunk_kind::addend, -1, share, c.orders->natural(share), 0});
     }
     return c.give({chunk_kind::addend, -1, 0, c.orders->rows_of(s.order), 0});
@@ -82,7 +82,7 @@ inline chunk_verdict read_size::verdict(const chunk_call& c) const {
     const std::int64_t all = detail::product(c.shape(x), 0, c.shape(x).size());
     if (s.what == chunk_kind::sliced)
         return c.give({chunk_kind::addend, -1, all / c.tokens, c.orders->natural(all / c.tokens), 0});
-    const bool one_a_row = all == c.shape(x)[static_cast<std::size_t>(s.dim)];
+    const bool one_a_row = all == c.extent(x, s.dim);
     return c.give({chunk_kind::addend, -1, 0, one_a_row ? c.orders->rows_of(s.order) : 0, 0});
 }
 

@@ -45,7 +45,7 @@ inline chunk_verdict put_slice::verdict(const chunk_call& c) const {
     if (is_whole(written)) return c.want(source, together.dim, together);
     if (!detail::join_rows(c, together, written)) return c.refuse(detail::no_such_rows);
     const std::size_t d = static_cast<std::size_t>(together.dim);
-    if (together.dim == wrapped(dim, c.shape(base).size()) && c.shape(base)[d] != c.shape(source)[d])
+    if (together.dim == wrapped(dim, c.shape(base).size()) && c.extent(base, d) != c.extent(source, d))
         return c.refuse(detail::along_chunks);
     return c.give(together);
 }
@@ -61,8 +61,7 @@ inline chunk_verdict slice_gradient::verdict(const chunk_call& c) const {
     const std::int64_t gone = wrapped(dim, c.result_types[0].shape.size());
     const std::int64_t d = of_select && gone <= s.dim ? s.dim + 1 : s.dim;
     const std::size_t at = static_cast<std::size_t>(d);
-    if (d == gone && c.result_types[0].shape[at] != c.shape(gradient)[static_cast<std::size_t>(s.dim)])
-        return c.refuse(detail::along_chunks);
+    if (d == gone && c.result_extent(at) != c.extent(gradient, s.dim)) return c.refuse(detail::along_chunks);
     if (d == gone && s.what != chunk_kind::sliced) return c.refuse(detail::along_chunks);
     const std::size_t count = detail::operand_at(sizes, at);
     for (std::size_t k = 0; k < c.operands.size(); ++k)

@@ -120,7 +120,7 @@ inline chunk_verdict biased_product::verdict(const chunk_call& c) const {
     const std::size_t rank = c.result_types[0].shape.size();
     const std::int64_t d =
         made.dim - (static_cast<std::int64_t>(rank) - static_cast<std::int64_t>(c.shape(bias).size()));
-    if (is_whole(added)) return d < 0 || c.shape(bias)[static_cast<std::size_t>(d)] == 1 ? v : c.want(bias, d, made);
+    if (is_whole(added)) return d < 0 || c.extent(bias, d) == 1 ? v : c.want(bias, d, made);
     if (added.dim != d || !detail::join_rows(c, made, moved_to(added, made.dim))) return c.refuse(detail::no_such_rows);
     return c.give(made);
 }

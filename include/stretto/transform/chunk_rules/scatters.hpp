@@ -98,7 +98,7 @@ inline chunk_verdict scatter::verdict(const chunk_call& c) const {
     if (is_whole(into)) return c.want(base, by.dim, by);
     const std::size_t d = static_cast<std::size_t>(by.dim);
     chunk_state together = into;
-    if (c.shape(base)[d] != c.shape(index)[d] || !detail::join_rows(c, together, by))
+    if (c.extent(base, d) != c.extent(index, d) || !detail::join_rows(c, together, by))
         return c.refuse(detail::no_such_rows);
     if (values < none) {
         if (is_whole(c.state(values))) return c.want(values, by.dim, by);

@@ -36,7 +36,7 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
     if (rank != 1) return c.refuse("sorts each column of the chunk's rows by itself");
     const std::uint32_t from = detail::order_of(c, s, c.shape(x));
     row_orders& orders = *c.orders;
-    const std::int64_t share = s.what == chunk_kind::sliced ? c.shape(x)[0] / c.tokens : 0;
+    const std::int64_t share = s.what == chunk_kind::sliced ? c.extent(x, 0) / c.tokens : 0;
     if (s.into != 0 && orders.rows_of(s.into) == orders.rows_of(from) && !descending) {
         chunk_state values = detail::rows_in(c, s.into);
         values.positions = s.positions;

@@ -26,7 +26,7 @@ inline bool numbers_rows_of(const chunk_call& c, const chunk_state& index, const
     const row_orders& orders = *c.orders;
     if (rows.what == chunk_kind::sliced)
         return index.what != chunk_kind::opaque && index.positions != 0 &&
-               shape[static_cast<std::size_t>(rows.dim)] == index.positions * c.tokens;
+               extent_in(shape, rows.dim) == index.positions * c.tokens;
     if (rows.what != chunk_kind::permuted || orders.rows_of(rows.order) == 0) return false;
     if (index.what == chunk_kind::opaque)
         return !orders.all_alike(index.order) && orders.rows_of(index.order) == orders.rows_of(rows.order) &&

@@ -34,7 +34,7 @@ constexpr std::int64_t product(std::span<const std::int64_t> shape, std::size_t 
 /// The order that the rows of a cut value of that shape are in, sliced or not.
 inline std::uint32_t order_of(const chunk_call& c, const chunk_state& s, std::span<const std::int64_t> shape) {
     if (s.what != chunk_kind::sliced) return s.order;
-    return c.orders->natural(shape[static_cast<std::size_t>(s.dim)] / c.tokens);
+    return c.orders->natural(extent_in(shape, s.dim) / c.tokens);
 }
 
 /// The state of rows in an order, cut along dimension 0.
@@ -92,7 +92,7 @@ inline bool rows_side_by_side(const chunk_call& c, std::size_t rank, chunk_state
         if (s.what == chunk_kind::opaque && s.dim < 0) return v = c.refuse(reads_unknown), false;
         if (!is_cut(s)) continue;
         const chunk_state here = moved_to(rows_only(s), s.dim + shift(k));
-        const std::int64_t own = c.shape(k)[static_cast<std::size_t>(s.dim)];
+        const std::int64_t own = c.extent(k, s.dim);
         if (!any) rows = here, extent = own;
         else if (own != extent || !join_rows(c, rows, here)) return v = c.refuse(no_such_rows), false;
         any = true;
@@ -101,8 +101,7 @@ inline bool rows_side_by_side(const chunk_call& c, std::size_t rank, chunk_state
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         if (!c.is_tensor(k) || !is_whole(c.state(k))) continue;
         const std::int64_t d = rows.dim - shift(k);
-        if (d >= 0 && (!broadcasts || c.shape(k)[static_cast<std::size_t>(d)] != 1))
-            return v = c.want(k, d, rows), false;
+        if (d >= 0 && (!broadcasts || c.extent(k, d) != 1)) return v = c.want(k, d, rows), false;
     }
     return true;
 }
@@ -129,7 +128,7 @@ inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes
     if (k >= c.operands.size() || is_whole(c.state(k))) return true;
     const chunk_state& n = c.state(k);
     if (!is_addend(n)) return false;
-    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.result_types[0].shape[at];
+    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.result_extent(at);
     return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
 }
 

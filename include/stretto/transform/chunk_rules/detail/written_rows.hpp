@@ -19,7 +19,7 @@ inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, st
     const chunk_state &by = c.state(index), &numbers = c.state(values), &into = c.state(base);
     if (!is_cut(by) || by.what == chunk_kind::opaque || by.into == 0 || !is_cut(numbers) || !is_cut(into)) return false;
     // Those that the chunk's own arange has made, not its share of everybody's.
-    if (numbers.what != chunk_kind::opaque && numbers.positions * c.tokens != c.shape(values)[0]) return false;
+    if (numbers.what != chunk_kind::opaque && numbers.positions * c.tokens != c.extent(values, 0)) return false;
     const row_orders& orders = *c.orders;
     const std::uint32_t rows = orders.rows_of(order_of(c, by, c.shape(index)));
     return rows != 0 && orders.rows_of(by.into) == rows &&
@@ -34,7 +34,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
     const chunk_state &by = c.state(index), &into = c.state(base);
     if (!adds && inverts(c, base, index, values)) {
         chunk_state inverse = rows_in(c, by.into);
-        if (by.what == chunk_kind::sliced) inverse.positions = c.shape(index)[0] / c.tokens;
+        if (by.what == chunk_kind::sliced) inverse.positions = c.extent(index, 0) / c.tokens;
         inverse.into = order_of(c, by, c.shape(index));
         return c.give(inverse);
     }
@@ -44,7 +44,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
         if (is_addend(c.state(values))) return c.refuse(sum_meets_rows);
         if (is_whole(c.state(values))) {
             const std::int64_t d = at;
-            if (d < 0 || c.shape(values)[static_cast<std::size_t>(d)] != 1) return c.want(values, d, together);
+            if (d < 0 || c.extent(values, d) != 1) return c.want(values, d, together);
         } else if (!join_rows(c, together, moved_to(c.state(values), c.state(values).dim - at + by.dim))) {
             return c.refuse(no_such_rows);
         }
@@ -57,8 +57,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
                              : "writes to a shared value, and other chunks may write elsewhere");
     }
     if (is_whole(into)) {
-        if (by.positions != 0 && c.shape(base)[static_cast<std::size_t>(dim)] == by.positions * c.tokens)
-            return c.want(base, dim, as_tokens);
+        if (by.positions != 0 && c.extent(base, dim) == by.positions * c.tokens) return c.want(base, dim, as_tokens);
         return c.refuse(foreign_rows);
     }
     if (!is_cut(into) || into.dim != dim || !numbers_rows_of(c, by, into, c.shape(base)) || !is_plain(into))
@@ -87,7 +86,7 @@ inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, con
     const std::int64_t made = static_cast<std::int64_t>(c.shape(base).size()) - r.count + r.rank;
     const std::int64_t at = r.rows.dim + r.first - made + static_cast<std::int64_t>(c.shape(values).size());
     if (is_whole(from)) {
-        if (at >= 0 && c.shape(values)[static_cast<std::size_t>(at)] != 1) return c.want(values, at, r.rows);
+        if (at >= 0 && c.extent(values, at) != 1) return c.want(values, at, r.rows);
     } else if (!join_rows(c, r.rows, moved_to(from, from.dim - at + r.rows.dim))) {
         return c.refuse(no_such_rows);
     }
@@ -97,8 +96,7 @@ inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, con
                              : "writes to a shared value, and other chunks may write elsewhere");
     }
     const chunk_state& by = c.state(r.numbering);
-    if (is_whole(into) && by.positions != 0 &&
-        c.shape(base)[static_cast<std::size_t>(r.dim)] == by.positions * c.tokens)
+    if (is_whole(into) && by.positions != 0 && c.extent(base, r.dim) == by.positions * c.tokens)
         return c.want(base, r.dim, as_tokens);
     // Rows that the chunk has in another order may write the same element in another order.
     if (into.what != chunk_kind::sliced || !is_plain(into) || into.dim != r.dim ||
