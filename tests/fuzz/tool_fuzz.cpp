@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +171,13 @@ fuzz_case read_case(const std::string& prefix) {
             lines(read_file(prefix + ".damage"))};
 }
 
+/// The process dies of SIGPROF when it has worked for so long; a busy machine does not count.
+void limit_time(unsigned seconds) {
+    itimerval limit{};
+    limit.it_value.tv_sec = static_cast<time_t>(seconds);
+    setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 /// Runs it in a process of its own, whose words go to a file: whether it ended as it should.
 template <class F>
 bool survives(const std::string& words, F run) {
@@ -184,7 +192,7 @@ bool survives(const std::string& words, F run) {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
         write_file(words, "takes longer than a case may: it hangs, or is too slow\n");
     return status == 0;
 }
@@ -235,7 +243,7 @@ int fuzz(const fuzz_options& o) {
     while (shared->at < end && !time_is_up()) {
         const bool fine = survives(words, [&] {
             for (; shared->at < end && !time_is_up(); ++shared->at) {
-                alarm(o.seconds_per_case);
+                limit_time(o.seconds_per_case);
                 const fuzz_case c = make_case(steps, shared->at);
                 write_case(current, c);
                 const bool sound = c.blows.empty();
@@ -281,7 +289,7 @@ int minimise(const fuzz_options& o) {
     const std::string words = o.minimise + ".min.words";
     const auto fails = [&](const fuzz_case& tried) {
         return !survives(words, [&] {
-            alarm(o.seconds_per_case);
+            limit_time(o.seconds_per_case);
             if (!support::exercise_tool(tried.step, tried.plan, tried.arguments, tried.blows.empty()).broken.empty())
                 _exit(3);
         });
