@@ -84,6 +84,33 @@ expected<std::shared_ptr<const program>, failure> make_program(stretto::capture 
     return std::shared_ptr<const program>(std::move(made));
 }
 
+/// Whether node v reads what has the storage of node x: x, or what shares it with x.
+bool reads_storage_of(const stretto::capture& step, task_id v, task_id x) {
+    std::vector<task_id> seen(step.inputs(v).begin(), step.inputs(v).end());
+    for (std::size_t k = 0; k < seen.size(); ++k) {
+        if (seen[k] == x) return true;
+        for (task_id shared : step.aliases(seen[k]))
+            if (std::find(seen.begin(), seen.end(), shared) == seen.end()) seen.push_back(shared);
+    }
+    return false;
+}
+
+/// A node that shares or writes storage that it does not read could be ordered before the storage is there.
+std::optional<failure> fault_of_storages(const stretto::capture& step, const std::string& file) {
+    for (task_id v = 0; v < step.size(); ++v) {
+        if (step.kind(v) == stretto::op_kind::input) continue;
+        for (const auto& [list, verb] : {std::pair(step.aliases(v), "shares"), std::pair(step.writes(v), "writes")})
+            for (task_id x : list)
+                if (!reads_storage_of(step, v, x))
+                    return refused(failure::reason::unusable, step, file, v,
+                                   std::string(verb) + " the storage of " + stretto::printable(step.name(x)) +
+                                       ", which it does not read",
+                                   "alias and mutates name inputs of a node, or nodes whose storage these share")
+                        .error();
+    }
+    return std::nullopt;
+}
+
 timeline in_program_order(std::shared_ptr<const program> p) {
     timeline t{std::move(p), {}, {}, {}, {}};
     t.order.resize(t.of->graph.size());
@@ -231,6 +258,7 @@ double comparison::gap() const {
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
                                         const chunking& chunks) {
     const stopwatch watch;
+    if (auto fault = fault_of_storages(step, file)) return unexpected(*std::move(fault));
     auto made = make_program(std::move(step), file);
     if (!made) return unexpected(made.error());
     comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};

@@ -370,6 +370,29 @@ TEST_CASE("no plan below the peak of the input: where it is, and what to do") {
     CHECK(c.error().message.find("--memory-limit") != std::string::npos);
 }
 
+TEST_CASE("storage that a node does not read, and fields that only chunking reads") {
+    const auto complaint = [](const std::string& more, const planner::chunking& chunks) {
+        auto step = stretto::parse_capture(
+            R"({"format":"stretto-graph","version":1,"name":"s","groups":[],"costs":{"memory_bytes_per_second":1e12,)"
+            R"("launch_ns":1,"collectives":{}},"nodes":[)"
+            R"({"name":"x","op":"o","kind":"input","inputs":[],"outputs":[],"bytes":8,"ns":0},)"
+            R"({"name":"y","op":"o","kind":"compute","inputs":[0],"outputs":[],"bytes":8,"ns":9},)"
+            R"({"name":"z","op":"o","kind":"view","inputs":[0],"outputs":[],"bytes":0,"ns":0,)" +
+                more + "}]}",
+            "s.json");
+        REQUIRE_MESSAGE(step, (step ? std::string() : step.error().message()));
+        const auto made = plan_step(*std::move(step), "s.json", stretto::unlimited_bytes, chunks);
+        return made ? "none" : made.error().message;
+    };
+    CHECK(complaint(R"("alias":[0],"mutates":[0])", {}) == "none");
+    CHECK(complaint(R"("alias":[1])", {}) ==
+          "s.json: node 2 (z): shares the storage of y, which it does not read; alias and mutates name inputs of a "
+          "node, or nodes whose storage these share");
+    CHECK(complaint(R"("mutates":[1])", {}).starts_with("s.json: node 2 (z): writes the storage of y"));
+    CHECK(complaint(R"("alias":[0],"kwargs":"?")", {}) == "none");
+    CHECK(complaint(R"("alias":[0],"kwargs":"?")", {.choose = true}).starts_with("s.json: node 2 (z): kwargs: is a"));
+}
+
 TEST_CASE("a plan of another step is shown and found wrong") {
     step_writer s;
     const auto c = check(exposed_by_dependence(), "step.json", s.done({s.kernel("alien", {s.input()}, 1)}), "plan.json",
