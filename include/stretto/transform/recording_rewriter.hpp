@@ -26,6 +26,10 @@
 
 namespace stretto {
 
+namespace detail {
+template <class R, class G>
+class recorded_verbs;
+}
 template <class R, class G>
 class recording_rewriter;
 
@@ -45,6 +49,8 @@ public:
     /// notes.
     template <chunking_rewriter<G> R>
     [[nodiscard]] recording_rewriter<R, G> rewriter(R& rewriter) {
+        // A rewriter that cannot write slices is asked for concatenations instead.
+        if constexpr (!slice_writing_rewriter<R, G>) choose_slices(plan_, [](const auto&) { return false; });
         return recording_rewriter<R, G>(rewriter, *this);
     }
 
@@ -59,6 +65,8 @@ public:
 
 private:
     template <class R, class H>
+    friend class detail::recorded_verbs;
+    template <class R, class H>
     friend class recording_rewriter;
 
     G g_;
@@ -69,15 +77,16 @@ private:
     std::vector<detail::recorded_clone<X>> resultless_;  // clones that have returned nothing
 };
 
-/// A rewriter that passes every verb on, and notes in a chunk_recording what came of it. chunk_recording::rewriter
-/// makes it. Of the verbs that apply_chunks may use, it has those that R has.
+namespace detail {
+
+/// The verbs that every rewriter of chunks has.
 template <class R, class G>
-class recording_rewriter {
+class recorded_verbs {
 public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
-    recording_rewriter(R& rewriter, chunk_recording<G>& recording) : rewriter_(&rewriter), notes_(&recording) {}
+    recorded_verbs(R& rewriter, chunk_recording<G>& recording) : rewriter_(&rewriter), notes_(&recording) {}
 
     void insert_before(V v) { rewriter_->insert_before(v); }
     std::vector<X> clone(V v, std::span<const X> operands, const chunk_part& part) {
@@ -108,44 +117,59 @@ public:
     }
     X concat(std::span<const X> parts, std::size_t dim) { return join(rewriter_->concat(parts, dim), parts[0]); }
     X sum(std::span<const X> parts) { return join(rewriter_->sum(parts), parts[0]); }
-    X empty_like(X x, X part)
-        requires slice_writing_rewriter<R, G>
-    {
-        const X made = rewriter_->empty_like(x, part);
-        detail::recorded_origin from;
-        from.what = detail::recorded_origin::kind::empty;
-        notes_->made_.push_back({made, from, part});
-        return made;
-    }
-    X slice_write(X whole, X part, std::size_t dim, std::span<const std::int64_t> sizes, std::size_t k)
-        requires slice_writing_rewriter<R, G>
-    {
-        const X made = rewriter_->slice_write(whole, part, dim, sizes, k);
-        detail::recorded_origin from;
-        from.what = detail::recorded_origin::kind::slice;
-        from.chunk = static_cast<std::uint32_t>(k);
-        notes_->made_.push_back({made, from, part});
-        return made;
-    }
     void replace_uses(V v, X from, X to) { rewriter_->replace_uses(v, from, to); }
     void erase(V v) {
         notes_->before_.erase(notes_->before_.number(notes_->g_, v));
         rewriter_->erase(v);
     }
 
-private:
-    void note(const std::vector<X>& results, const detail::recorded_origin& from) {
+protected:
+    void note(const std::vector<X>& results, const recorded_origin& from) {
         for (const X& made : results) notes_->made_.push_back({made, from, made});
     }
     X join(X made, X part) {
-        detail::recorded_origin from;
-        from.what = detail::recorded_origin::kind::join;
+        recorded_origin from;
+        from.what = recorded_origin::kind::join;
         notes_->made_.push_back({made, from, part});
         return made;
     }
 
     R* rewriter_;
     chunk_recording<G>* notes_;
+};
+
+}  // namespace detail
+
+/// A rewriter that passes every verb on, and notes in a chunk_recording what came of it. chunk_recording::rewriter
+/// makes it. Of the verbs that apply_chunks may use, it has those that R has.
+template <class R, class G>
+class recording_rewriter : public detail::recorded_verbs<R, G> {
+public:
+    using detail::recorded_verbs<R, G>::recorded_verbs;
+};
+
+template <class R, class G>
+    requires slice_writing_rewriter<R, G>
+class recording_rewriter<R, G> : public detail::recorded_verbs<R, G> {
+public:
+    using X = value_t<G>;
+    using detail::recorded_verbs<R, G>::recorded_verbs;
+
+    X empty_like(X x, X part) {
+        const X made = this->rewriter_->empty_like(x, part);
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::empty;
+        this->notes_->made_.push_back({made, from, part});
+        return made;
+    }
+    X slice_write(X whole, X part, std::size_t dim, std::span<const std::int64_t> sizes, std::size_t k) {
+        const X made = this->rewriter_->slice_write(whole, part, dim, sizes, k);
+        detail::recorded_origin from;
+        from.what = detail::recorded_origin::kind::slice;
+        from.chunk = static_cast<std::uint32_t>(k);
+        this->notes_->made_.push_back({made, from, part});
+        return made;
+    }
 };
 
 }  // namespace stretto
