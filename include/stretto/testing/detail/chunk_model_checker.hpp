@@ -13,12 +13,12 @@
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/testing/chunk_relation.hpp"
 #include "stretto/testing/detail/chunked_sample.hpp"
 #include "stretto/testing/detail/host_program.hpp"
 #include "stretto/testing/finding.hpp"
 #include "stretto/testing/host_value.hpp"
-#include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
 

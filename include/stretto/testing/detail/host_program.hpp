@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/testing/detail/sample_source.hpp"
 #include "stretto/testing/finding.hpp"
 #include "stretto/testing/host_value.hpp"
-#include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
 

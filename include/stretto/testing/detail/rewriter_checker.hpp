@@ -15,16 +15,8 @@
 #include "stretto/testing/detail/program_copy.hpp"
 #include "stretto/testing/detail/sample_source.hpp"
 #include "stretto/testing/finding.hpp"
-#include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
-
-template <class R, class G>
-concept part_cloning_rewriter =
-    dataflow_graph<G> && requires(R& r, vertex_t<G> v, std::span<const value_t<G>> values, const chunk_part& part) {
-        r.insert_before(v);
-        { r.clone(v, values, part) } -> iterable_of<value_t<G>>;
-    };
 
 /// A fresh program that is about to be rewritten, and its description before.
 template <class Make>
@@ -111,7 +103,7 @@ public:
         const std::size_t step = inner.size() / (options_.most == 0 ? 1 : options_.most) + 1;
         for (std::size_t k = 0; k < inner.size(); k += step) {
             finding f;
-            if constexpr (part_cloning_rewriter<R, G>) f = try_clone(inner[k]);
+            if constexpr (cloning_rewriter<R, G>) f = try_clone(inner[k]);
             if constexpr (use_rewriter<R, G>)
                 if (!*f.rule) f = try_replace(inner[k]);
             if (*f.rule) return f;

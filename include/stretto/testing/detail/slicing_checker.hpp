@@ -20,7 +20,6 @@
 #include "stretto/testing/detail/rewriter_checker.hpp"
 #include "stretto/testing/finding.hpp"
 #include "stretto/testing/host_value.hpp"
-#include "stretto/transform/apply_chunks.hpp"
 
 namespace stretto::detail {
 
@@ -55,7 +54,7 @@ public:
         : make_(make), options_(options), summary_(summary), pick_(options.seed) {}
 
     [[nodiscard]] finding check() {
-        if constexpr (chunked_ir<IR> && slicing_rewriter<R, G> && part_cloning_rewriter<R, G>) {
+        if constexpr (chunked_ir<IR> && slicing_rewriter<R, G> && cloning_rewriter<R, G>) {
             trial first(make_);
             std::vector<std::array<std::size_t, 3>> cuts;  // operation, result, dimension
             std::vector<std::size_t> inner;
