@@ -1,4 +1,4 @@
-// Core, views, analysis, transform and schedule in one line, for a first look; a library that ships includes the
+// Core, views, analysis, transform, schedule and tune in one line, for a first look; a library that ships includes the
 // headers it uses. By name only: what needs a third party (interop), chunking
 // (transform/plan_chunks.hpp and its neighbours), cost models (schedule/cost/), and the clock of another simulator
 // (schedule/autoparallel_clock.hpp).
@@ -46,6 +46,11 @@
 #include "stretto/schedule/verify.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/reorder.hpp"
+#include "stretto/tune/choose_tokens.hpp"
+#include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/search_chunks.hpp"
+#include "stretto/tune/try_chunks.hpp"
 #include "stretto/version.hpp"
 #include "stretto/views/contracted.hpp"
 #include "stretto/views/filtered.hpp"
