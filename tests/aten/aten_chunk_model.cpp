@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "stretto/aten/argument_spelling.hpp"
-#include "stretto/transform/chunk_rules/row_orders.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
+#include "stretto/transform/chunk_rules/row_orders.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;

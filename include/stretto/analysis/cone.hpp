@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "stretto/analysis/detail/order_positions.hpp"
-#include "stretto/core/config.hpp"
 #include "stretto/core/checked_index.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/vertex_set.hpp"
 #include "stretto/views/filtered.hpp"
 

@@ -15,9 +15,9 @@
 
 #include "stretto/analysis/storage_rules.hpp"
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/units.hpp"

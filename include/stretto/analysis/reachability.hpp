@@ -19,9 +19,9 @@
 #include "stretto/analysis/detail/spine_labels.hpp"
 #include "stretto/analysis/detail/support_labels.hpp"
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 
 namespace stretto {
 

@@ -16,9 +16,9 @@
 
 #include "stretto/analysis/detail/draw_forward.hpp"
 #include "stretto/analysis/detail/raw_array.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/views/snapshot.hpp"
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
-#include "stretto/core/checked_index.hpp"
 
 namespace stretto {
 

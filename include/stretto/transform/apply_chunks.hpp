@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/chunk_cells.hpp"

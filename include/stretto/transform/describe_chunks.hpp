@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/value_map.hpp"
 #include "stretto/transform/apply_chunks.hpp"

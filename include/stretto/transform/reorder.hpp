@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "stretto/core/concepts.hpp"
 #include "stretto/core/checked_index.hpp"
+#include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 

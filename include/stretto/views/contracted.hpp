@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "stretto/core/config.hpp"
 #include "stretto/core/checked_index.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/views/adaptor.hpp"
 
 namespace stretto {

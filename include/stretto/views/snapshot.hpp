@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto {

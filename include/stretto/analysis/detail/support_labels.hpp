@@ -18,8 +18,8 @@
 #include "stretto/analysis/detail/raw_array.hpp"
 #include "stretto/analysis/detail/reach_verdict.hpp"
 #include "stretto/analysis/topological_order.hpp"
-#include "stretto/core/concepts.hpp"
 #include "stretto/core/checked_index.hpp"
+#include "stretto/core/concepts.hpp"
 #include "stretto/core/index_lists.hpp"
 
 namespace stretto::detail {

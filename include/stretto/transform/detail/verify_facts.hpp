@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/core/checked_index.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/config.hpp"
-#include "stretto/core/checked_index.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/value_map.hpp"
