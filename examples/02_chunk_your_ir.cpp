@@ -479,4 +479,5 @@ int main() {
     // [/chunk-it]
     print_layer(s);
     print_reasons(*after, 3);
+    return 0;
 }

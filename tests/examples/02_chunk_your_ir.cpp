@@ -1,0 +1,39 @@
+// The adapters of the example keep every promise, on a small program of the same kinds of operations.
+#define main example_main
+#include "../../examples/02_chunk_your_ir.cpp"
+#undef main
+
+#include <doctest/doctest.h>
+
+#include <memory>
+
+#include "stretto/testing/run_conformance.hpp"
+
+namespace {
+
+struct checked_ir {
+    mine::step s = mine::builder(8, 4, 6, 1).take();
+    std::shared_ptr<stretto::row_orders> orders = std::make_shared<stretto::row_orders>();
+
+    mine::view view() { return stretto::views::from_values(mine::values_view{&s}); }
+    mine::op_model model() const { return {}; }
+    mine::tensors tensors() const { return {}; }
+    auto chunks() { return stretto::rule_chunk_model(view(), mine::dialect{}, *orders); }
+    mine::rewriter rewriter() { return {&s}; }
+};
+
+}  // namespace
+
+TEST_CASE("the adapters of the example satisfy everything") {
+    const stretto::conformance c = stretto::run_conformance([] { return checked_ir(); });
+    INFO(c.text());
+    CHECK_MESSAGE(c, c.first.message());
+    CHECK(c.passed("view"));
+    CHECK(c.passed("op model"));
+    CHECK(c.passed("tensor model"));
+    CHECK(c.passed("chunk shapes"));
+    CHECK(c.passed("rewriter"));
+    CHECK(c.passed("chunks applied"));
+}
+
+TEST_CASE("the example runs") { CHECK(example_main() == 0); }
