@@ -154,6 +154,14 @@ public:
         t.original.reserve(order.size());
         step_table there;
         there.operations.reserve(order.size());
+        there.operands.reserve(order.size(), 2 * order.size());
+        there.aliases.reserve(order.size(), order.size());
+        there.allocation.reserve(order.size());
+        there.producer.reserve(order.size());
+        there.first_result.reserve(order.size() + 1);
+        t.role.reserve(order.size());
+        t.chunk.reserve(order.size());
+        t.region.reserve(order.size());
         for (id v : order) {
             const bool is_new = layout_.is_new(v);
             const id k = is_new ? v - static_cast<id>(step_->size()) : v;
