@@ -86,7 +86,7 @@ bool report(const std::string& path, const settings& effort) {
     }
     std::vector<stretto::task_id> input(g->size());
     std::iota(input.begin(), input.end(), 0u);
-    const stretto::nanoseconds input_step = stretto::simulate(*g, input).step;
+    const stretto::nanoseconds input_makespan = stretto::simulate(*g, input).makespan;
     const stretto::bytes input_peak = stretto::profile_memory(*g, input).peak;
 
     const double build = least([&] { bench::keep(make()); });
@@ -94,7 +94,7 @@ bool report(const std::string& path, const settings& effort) {
     const double copy = least([&] { bench::keep(stretto::task_graph(*g)); });
     const double per_node = 1e9 / static_cast<double>(g->size());
     std::printf("\n%.*s: %zu nodes, input order %.2f ms; floor: sweep %.1f + copy %.1f ns/node\n",
-                static_cast<int>(step->name().size()), step->name().data(), g->size(), milliseconds(input_step),
+                static_cast<int>(step->name().size()), step->name().data(), g->size(), milliseconds(input_makespan),
                 sweep * per_node, copy * per_node);
 
     const quoted_result* reference = quoted(step->name());
@@ -111,7 +111,7 @@ bool report(const std::string& path, const settings& effort) {
         if (!plan) std::abort();  // no limit here is below the peak of the input order
         const double total = build + schedule;
         std::printf("  %-9s %6.0f %8.0f %8.0f %7.0f %9.2f %-8s %6.2f%% %6.3f", limit.title, build * per_node,
-                    schedule * per_node, total * per_node, total / (sweep + copy), milliseconds(plan->step()),
+                    schedule * per_node, total * per_node, total / (sweep + copy), milliseconds(plan->makespan()),
                     name_of(plan->bound().kind), 100 * plan->gap(), ratio(plan->memory().peak, input_peak));
         if (reference)
             std::printf("   %8.2f %6.1f %7.0fx", reference->step_ms, reference->pass_seconds,

@@ -13,7 +13,7 @@ int main() {
     const auto plan = stretto::plan_overlap(stretto::capture_view{&*step}, stretto::capture_op_model{&*step});
     const stretto::schedule& best = plan->certificate;
     std::printf("%zu operations in %.1f ms, %.1f ms of it exposed; no order takes less than %.1f ms\n",
-                best.order().size(), stretto::to_milliseconds(best.step()),
+                best.order().size(), stretto::to_milliseconds(best.makespan()),
                 stretto::to_milliseconds(best.times().exposed), stretto::to_milliseconds(best.bound().value));
 }
 // [/first-result]

@@ -384,7 +384,7 @@ void print(const char* when, const stretto::overlap_plan<mine::op*>& p) {
     const stretto::schedule& c = p.certificate;
     std::printf(
         "%s: %zu operations in %.2f ms, %.2f ms of it exposed; peak %.2f GB; no order takes less than %.2f ms\n", when,
-        p.order.size(), stretto::to_milliseconds(c.step()), stretto::to_milliseconds(c.times().exposed),
+        p.order.size(), stretto::to_milliseconds(c.makespan()), stretto::to_milliseconds(c.times().exposed),
         static_cast<double>(c.memory().peak.count) / 1e9, stretto::to_milliseconds(c.bound().value));
 }
 

@@ -252,7 +252,7 @@ private:
 
 double comparison::gap() const {
     if (bound.value.count == 0) return 0;
-    return static_cast<double>((after.times.step - bound.value).count) / static_cast<double>(bound.value.count);
+    return static_cast<double>((after.times.makespan - bound.value).count) / static_cast<double>(bound.value.count);
 }
 
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
@@ -268,7 +268,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     expected<certified, failure> best = unexpected(failure{failure::reason::finding, ""});
     if (chunks.choose || !chunks.wanted()) best = schedule(*made, file, c.memory_limit);
     if (chunks.wanted()) {
-        const nanoseconds whole = best ? best->schedule.step() : nanoseconds{INT64_MAX};
+        const nanoseconds whole = best ? best->schedule.makespan() : nanoseconds{INT64_MAX};
         auto cut = in_chunks(*made, file, c.memory_limit, whole, chunks);
         if (!cut) return unexpected(cut.error());
         if (cut->of != *made || !chunks.choose) best = schedule(cut->of, file, c.memory_limit);

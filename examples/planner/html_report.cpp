@@ -83,7 +83,7 @@ private:
 /// collectives as [name, name of the wait, when it is needed, exposed, reason, ...].
 std::string side_as_json(const timeline& t, const name_table& names, std::size_t table) {
     std::string out =
-        "{\"step\":" + std::to_string(t.times.step.count) + ",\"table\":" + std::to_string(table) + ",\"lanes\":[";
+        "{\"step\":" + std::to_string(t.times.makespan.count) + ",\"table\":" + std::to_string(table) + ",\"lanes\":[";
     bool first = true;
     for (const lane& l : lanes_of(t)) {
         out += first ? "{\"title\":" : ",{\"title\":";
@@ -144,7 +144,7 @@ std::string figures_of(const comparison& c) {
     const timeline &a = c.before, &b = c.after;
     std::string out = "<section class=\"figures\">\n";
     out +=
-        figure("Step", from_to(human(a.times.step), human(b.times.step)), escaped(change(a.times.step, b.times.step)));
+        figure("Step", from_to(human(a.times.makespan), human(b.times.makespan)), escaped(change(a.times.makespan, b.times.makespan)));
     out += figure("Exposed communication", from_to(human(a.times.exposed), human(b.times.exposed)),
                   escaped(change(a.times.exposed, b.times.exposed)));
     out += figure("Lower bound", escaped(human(c.bound.value)), escaped(explain(c.bound, *b.of)));

@@ -176,8 +176,8 @@ public:
         const std::string height = std::to_string(y_);
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"picture\" viewBox=\"0 0 " +
                std::to_string(picture_width) + " " + height + "\" role=\"img\" aria-label=\"" +
-               escaped(stretto::printable(c_.name)) + ": the step takes " + human(c_.before.times.step) +
-               " before and " + human(c_.after.times.step) + " after\" data-left=\"" + std::to_string(plot_left) +
+               escaped(stretto::printable(c_.name)) + ": the step takes " + human(c_.before.times.makespan) +
+               " before and " + human(c_.after.times.makespan) + " after\" data-left=\"" + std::to_string(plot_left) +
                "\" data-width=\"" + std::to_string(plot_width) + "\"><clipPath id=\"plot\"><rect width=\"" +
                std::to_string(plot_width) + "\" height=\"" + height + "\"/></clipPath><rect class=\"back\" width=\"" +
                std::to_string(picture_width) + "\" height=\"" + height + "\"/>" + out_ + "</svg>";
@@ -196,8 +196,8 @@ private:
         const std::string side_id = std::to_string(number_of_side);
         const int top = y_;
         y_ += 14;
-        std::string heading = "step " + human(t.times.step);
-        const std::string saved = change(c_.before.times.step, t.times.step);
+        std::string heading = "step " + human(t.times.makespan);
+        const std::string saved = change(c_.before.times.makespan, t.times.makespan);
         if (number_of_side == 1 && !saved.empty()) heading += " (" + saved + ")";
         out_ += text_at(plot_left - 10, y_, "strong right", title) + text_at(plot_left, y_, "strong", heading) +
                 text_at(plot_left + plot_width, y_, "faint right", "exposed communication " + human(t.times.exposed));
@@ -224,11 +224,11 @@ private:
     /// A line through all lanes of a side, and behind it the time that is saved.
     void end_of_step(const timeline& t, const std::string& side_id, int top) {
         const int height = y_ - top - spacing;
-        const double x = static_cast<double>(t.times.step.count) * scale_;
+        const double x = static_cast<double>(t.times.makespan.count) * scale_;
         out_ += "<g transform=\"translate(" + std::to_string(plot_left) + "," + std::to_string(top) +
                 ")\"><g id=\"end" + side_id + "\" data-height=\"" + std::to_string(height) +
                 "\" clip-path=\"url(#plot)\">";
-        const nanoseconds saved = c_.before.times.step - t.times.step;
+        const nanoseconds saved = c_.before.times.makespan - t.times.makespan;
         if (saved.count > 0) {
             const double w = static_cast<double>(saved.count) * scale_;
             out_ += "<path class=\"saved\" d=\"" + rectangle(x, 0, w, height) + "\"/>";
@@ -250,7 +250,7 @@ private:
         std::vector<double> top(plot_width + 1, memory_height);
         const auto curve = stretto::live_over_time(t.of->graph, t.order, t.times, t.memory);
         for (std::size_t i = 0; i < curve.size(); ++i) {
-            const nanoseconds until = i + 1 < curve.size() ? curve[i + 1].since : t.times.step;
+            const nanoseconds until = i + 1 < curve.size() ? curve[i + 1].since : t.times.makespan;
             const auto from = static_cast<std::size_t>(static_cast<double>(curve[i].since.count) * scale_);
             const auto to = static_cast<std::size_t>(static_cast<double>(until.count) * scale_);
             for (std::size_t x = from; x <= std::min<std::size_t>(to, plot_width); ++x)
@@ -357,7 +357,7 @@ std::vector<lane> lanes_of(const timeline& t) {
     return all;
 }
 
-nanoseconds time_shown(const comparison& c) { return std::max(c.before.times.step, c.after.times.step); }
+nanoseconds time_shown(const comparison& c) { return std::max(c.before.times.makespan, c.after.times.makespan); }
 
 std::string svg_element(const comparison& c) { return drawing(c).draw(); }
 

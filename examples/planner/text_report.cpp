@@ -93,14 +93,14 @@ std::string to_table(const comparison& c, const text_options& options) {
         out += "  " + left(what, 14) + right(before, 12) + right(after, 14);
         out += note.empty() ? "\n" : "   " + note + "\n";
     };
-    const std::string changed = change(a.times.step, b.times.step);
+    const std::string changed = change(a.times.makespan, b.times.makespan);
     const bool within = b.memory.peak <= c.memory_limit;
     row("", "before", "after", "");
-    row("step", human(a.times.step), human(b.times.step),
-        b.times.step < a.times.step   ? p.good(changed)
-        : b.times.step > a.times.step ? p.bad(changed)
+    row("step", human(a.times.makespan), human(b.times.makespan),
+        b.times.makespan < a.times.makespan   ? p.good(changed)
+        : b.times.makespan > a.times.makespan ? p.bad(changed)
                                       : changed);
-    row("exposed", human(a.times.exposed), human(b.times.exposed), share_of_step(b.times.exposed, b.times.step));
+    row("exposed", human(a.times.exposed), human(b.times.exposed), share_of_step(b.times.exposed, b.times.makespan));
     row("compute", human(a.times.compute), human(b.times.compute), "");
     row("lower bound", "", human(c.bound.value), explain(c.bound, *b.of));
     row("gap", "", percent(c.gap()), c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
@@ -189,8 +189,8 @@ std::string to_json(const comparison& c, const text_options& options) {
     if (c.chunks > 1) o.add("recombine", std::string_view(c.slices ? "slices" : "concat"));
     o.add("collectives_before", c.before.collectives());
     o.add("collectives_after", c.after.collectives());
-    o.add("step_before_ns", c.before.times.step.count);
-    o.add("step_after_ns", c.after.times.step.count);
+    o.add("step_before_ns", c.before.times.makespan.count);
+    o.add("step_after_ns", c.after.times.makespan.count);
     o.add("compute_ns", c.before.times.compute.count);
     o.add("compute_after_ns", c.after.times.compute.count);
     o.add("lower_bound_ns", c.bound.value.count);

@@ -315,7 +315,7 @@ TEST_CASE("a step is a plan for itself") {
     // 1400 exposed, 300 + 600, 4000 and 1400 exposed, 4000 + 500.
     CHECK(r.before.compute == nanoseconds{24200});
     CHECK(r.before.exposed == nanoseconds{8000});
-    CHECK(r.before.step == nanoseconds{32200});
+    CHECK(r.before.makespan == nanoseconds{32200});
 }
 
 TEST_CASE("good plans are accepted") {

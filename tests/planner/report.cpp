@@ -168,7 +168,7 @@ TEST_CASE("groups are called what the capture calls them, and told apart") {
 
 TEST_CASE("a reason names what a collective depends on, through views") {
     const comparison c = planned(exposed_by_dependence());
-    CHECK(c.before.times.step == nanoseconds{5'000'000});
+    CHECK(c.before.times.makespan == nanoseconds{5'000'000});
     CHECK(c.gap() == 0);
     CHECK(worst_reason(c) ==
           "gather: depends on source, which ends at 1.00 ms; only 1.00 ms of other work was left before waited needed "

@@ -64,7 +64,7 @@ TEST_CASE("captured steps take exactly the time and the memory that their rules 
         std::vector<task_id> order(tasks->size());
         for (task_id t = 0; t < order.size(); ++t) order[t] = t;
         const simulation times = simulate(*tasks, order);
-        CHECK(times.step == nanoseconds{due.step});
+        CHECK(times.makespan == nanoseconds{due.step});
         CHECK(times.exposed == nanoseconds{due.exposed});
         CHECK(times.compute == nanoseconds{due.compute});
         CHECK(profile_memory(*tasks, order).peak == bytes{due.peak});
@@ -91,7 +91,7 @@ TEST_CASE("captured steps are legal plans for themselves, and for no other step"
         const plan_report same = check_plan(*step, *step, bytes{due.peak});
         for (const plan_violation& v : same.violations) FAIL_CHECK(v.message());
         CHECK(same.legal());
-        CHECK(same.after.step == nanoseconds{due.step});
+        CHECK(same.after.makespan == nanoseconds{due.step});
         const plan_report tight = check_plan(*step, *step, bytes{due.peak - 1});
         REQUIRE(tight.violations.size() == 1);
         CHECK(tight.violations[0].rule == plan_rule::exceeds_memory_limit);

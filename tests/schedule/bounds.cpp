@@ -91,7 +91,7 @@ TEST_CASE("jackson: heads and tails around one machine") {
         p.ops.push_back(launch(3 + k, 10, {{at + 2, 0}}));
     }
     CHECK(bound_of(p).value.count == 50);
-    CHECK(support::optimal_step(support::graph_of(p)) == 50);
+    CHECK(support::optimal_makespan(support::graph_of(p)) == 50);
     detail::workspace w;
     const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
     std::vector<std::uint32_t> kernels;
@@ -129,7 +129,7 @@ TEST_CASE("every bound is valid on random steps") {
         toy_program p = problem.program();
         if (p.ops.size() > 12) p.ops.resize(12);
         const task_graph g = support::graph_of(p);
-        check_each_bound(g, support::optimal_step(g));
+        check_each_bound(g, support::optimal_makespan(g));
     });
 }
 
@@ -139,14 +139,14 @@ TEST_CASE("every bound is valid on steps with a long spine and side branches") {
         const toy_program p = support::spine_program(genes, 9);
         RC_PRE(p.ops.size() <= 32u);
         const task_graph g = support::graph_of(p);
-        check_each_bound(g, support::optimal_step(g));
+        check_each_bound(g, support::optimal_makespan(g));
     });
     stretto_check("twelve tasks with weight", 1000, [] {
         const std::vector<gene> genes = (*support::scheduling_cases(20)).genes;
         const toy_program p = support::spine_program(genes, 12);
         RC_PRE(p.ops.size() <= 32u);
         const task_graph g = support::graph_of(p);
-        check_each_bound(g, support::optimal_step(g));
+        check_each_bound(g, support::optimal_makespan(g));
     });
 }
 
@@ -168,10 +168,10 @@ TEST_CASE("the exhaustive search finds what trying every permutation finds") {
                 for (task_id before : g.predecessors[t]) legal = legal && place[before] < place[t];
             if (!legal) continue;
             const support::naive_figures f = support::figures_of(p, facts, order);
-            best = std::min(best, f.step);
-            if (f.peak <= limit) best_within = std::min(best_within, f.step);
+            best = std::min(best, f.makespan);
+            if (f.peak <= limit) best_within = std::min(best_within, f.makespan);
         } while (std::next_permutation(order.begin(), order.end()));
-        RC_ASSERT(support::optimal_step(g) == best);
-        RC_ASSERT(support::optimal_step(g, limit) == best_within);
+        RC_ASSERT(support::optimal_makespan(g) == best);
+        RC_ASSERT(support::optimal_makespan(g, limit) == best_within);
     });
 }

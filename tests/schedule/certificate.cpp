@@ -29,8 +29,8 @@ TEST_CASE("the certificate of an order that nobody searched for") {
     const auto slow = certify(g, {0, 1, 2, 3}), quick = certify(g, {1, 0, 2, 3});
     REQUIRE(slow.has_value());
     REQUIRE(quick.has_value());
-    CHECK(slow->step().count == 130);
-    CHECK(quick->step().count == 80);
+    CHECK(slow->makespan().count == 130);
+    CHECK(quick->makespan().count == 80);
     CHECK(slow->bound().value.count == 80);
     CHECK(slow->gap() == 0.625);
     CHECK(quick->gap() == 0);
@@ -53,7 +53,7 @@ TEST_CASE("the certificate of an order that nobody searched for") {
 TEST_CASE("the empty order of the empty step") {
     const auto nothing = certify(support::graph_of(toy_program{}), {});
     REQUIRE(nothing.has_value());
-    CHECK(nothing->step().count == 0);
+    CHECK(nothing->makespan().count == 0);
     CHECK(nothing->exposures().empty());
 }
 
@@ -67,11 +67,11 @@ TEST_CASE("the certificate of any legal order is exact, and no order is below it
         const auto made = certify(g, order, {due.peak});
         RC_ASSERT(made.has_value());
         RC_ASSERT(made->order() == order);
-        RC_ASSERT(made->step().count == due.step);
+        RC_ASSERT(made->makespan().count == due.makespan);
         RC_ASSERT(made->times().exposed.count == due.exposed);
         RC_ASSERT(made->memory().peak.count == due.peak);
         RC_ASSERT(made->memory_limit().count == due.peak);
-        RC_ASSERT(made->bound().value <= made->step());
+        RC_ASSERT(made->bound().value <= made->makespan());
         nanoseconds exposed;
         for (const collective_exposure& e : made->exposures()) exposed += e.exposed;
         RC_ASSERT(exposed == made->times().exposed);
@@ -87,7 +87,7 @@ TEST_CASE("what the scheduler certifies, certify certifies as well") {
         RC_ASSERT(found.has_value());
         const auto again = certify(g, found->order(), found->memory_limit());
         RC_ASSERT(again.has_value());
-        RC_ASSERT(again->step() == found->step());
+        RC_ASSERT(again->makespan() == found->makespan());
         RC_ASSERT(again->bound().value == found->bound().value);
         RC_ASSERT(again->gap() == found->gap());
         RC_ASSERT(again->memory().live == found->memory().live);

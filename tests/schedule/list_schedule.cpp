@@ -34,13 +34,13 @@ void check_promises(const support::scheduling_case& problem) {
     RC_ASSERT(verified.has_value());
 
     const support::naive_figures found = support::figures_of(p, facts, s.order());
-    RC_ASSERT(found.step == s.step().count);
+    RC_ASSERT(found.makespan == s.makespan().count);
     RC_ASSERT(found.exposed == s.times().exposed.count);
     RC_ASSERT(found.compute == s.times().compute.count);
     RC_ASSERT(found.peak == s.memory().peak.count);
     RC_ASSERT(found.peak <= limit.count);
-    RC_ASSERT(found.step <= input.step);
-    RC_ASSERT(s.bound().value <= s.step());
+    RC_ASSERT(found.makespan <= input.makespan);
+    RC_ASSERT(s.bound().value <= s.makespan());
     RC_ASSERT(s.gap() >= 0);
 
     nanoseconds exposed;
@@ -83,7 +83,7 @@ TEST_CASE("a collective moves in front of the kernel that can hide it") {
     const auto s = list_schedule(support::graph_of(p));
     REQUIRE(s.has_value());
     CHECK(s->order() == std::vector<task_id>{1, 0, 2, 3, 4});
-    CHECK(s->step().count == 80);
+    CHECK(s->makespan().count == 80);
     CHECK(s->bound().value.count == 80);
     CHECK(s->gap() == 0);
     REQUIRE(s->exposures().size() == 1);
@@ -94,7 +94,7 @@ TEST_CASE("an empty step, and steps without collectives or without kernels") {
     const auto nothing = list_schedule(task_graph(support::graph_of(toy_program{})));
     REQUIRE(nothing.has_value());
     CHECK(nothing->order().empty());
-    CHECK(nothing->step().count == 0);
+    CHECK(nothing->makespan().count == 0);
     CHECK(nothing->gap() == 0);
     toy_program inputs;
     inputs.ops.push_back({.kind = op_kind::input, .results = {{{8}, {}}}});
@@ -133,7 +133,7 @@ TEST_CASE("memory that only the input order leaves is not exceeded: early launch
     const task_graph g = support::graph_of(p);
     const auto tight = list_schedule(g, {.memory_limit = bytes{100}});
     REQUIRE(tight.has_value());
-    CHECK(tight->step().count == 4 * 80);
+    CHECK(tight->makespan().count == 4 * 80);
     CHECK(tight->memory().peak.count == 100);
     // What the input order needs is also the limit if none is given.
     const auto standard = list_schedule(g);
@@ -142,7 +142,7 @@ TEST_CASE("memory that only the input order leaves is not exceeded: early launch
     CHECK(standard->memory_limit().count == 100);
     const auto two = list_schedule(g, {.memory_limit = memory_budget::times_input_peak(2)});
     REQUIRE(two.has_value());
-    CHECK(two->step().count == 5 * 40);
+    CHECK(two->makespan().count == 5 * 40);
     CHECK(two->memory().peak.count == 200);
     CHECK(two->gap() == 0);
 }
@@ -162,7 +162,7 @@ TEST_CASE("a wait and a view that allocate respect the limit, too") {
     const auto s = list_schedule(g, {.memory_limit = peak});
     REQUIRE(s.has_value());
     CHECK(verify_order(g, s->order(), peak).has_value());
-    CHECK(s->step().count == 30);
+    CHECK(s->makespan().count == 30);
 }
 
 TEST_CASE("10^5 random steps at limits from 1.00x up: legal, within the limit, exact, no worse, above the bound") {
@@ -179,16 +179,16 @@ TEST_CASE("the brief search of large steps: legal, within the limit, no worse th
         detail::workspace w;
         const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
         for (const bytes limit : {bytes{input.peak}, problem.limit({input.peak}), unlimited_bytes}) {
-            detail::schedule_search search(c, limit, {input.step}, {input.peak}, w);
+            detail::schedule_search search(c, limit, {input.makespan}, {input.peak}, w);
             const detail::pass_result found = search.run(0, 0);
-            RC_ASSERT(found.step <= input.step);
-            RC_ASSERT(found.nodes.empty() == (found.step == input.step));
+            RC_ASSERT(found.makespan <= input.makespan);
+            RC_ASSERT(found.nodes.empty() == (found.makespan == input.makespan));
             if (found.nodes.empty()) continue;
             const support::task_order order = detail::expand(c, found.nodes);
             const std::string reason = support::illegality(p, facts, order);
             if (!reason.empty()) RC_FAIL(reason);
             const support::naive_figures figures = support::figures_of(p, facts, order);
-            RC_ASSERT(figures.step <= found.step);
+            RC_ASSERT(figures.makespan <= found.makespan);
             RC_ASSERT(figures.peak <= limit.count);
         }
     });
@@ -204,11 +204,11 @@ TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= optimum within the li
         const bytes limit = problem.limit(peak);
         const auto s = list_schedule(g, {.memory_limit = limit, .good_enough = 0});
         RC_ASSERT(s.has_value());
-        const std::int64_t best = support::optimal_step(g);
-        const std::int64_t best_within = support::optimal_step(g, limit.count);
+        const std::int64_t best = support::optimal_makespan(g);
+        const std::int64_t best_within = support::optimal_makespan(g, limit.count);
         RC_ASSERT(s->bound().value.count <= best);
         RC_ASSERT(best <= best_within);
-        RC_ASSERT(best_within <= s->step().count);
+        RC_ASSERT(best_within <= s->makespan().count);
     });
 }
 
@@ -228,13 +228,13 @@ TEST_CASE("n identical chunks of dispatch, expert, combine: never below the clos
                     const std::int64_t half_duplex =
                         std::max({n * (d + c), d + n * e + c, n * d + e + c, d + e + n * c});
                     REQUIRE(shared->bound().value.count <= half_duplex);
-                    REQUIRE(half_duplex <= shared->step().count);
+                    REQUIRE(half_duplex <= shared->makespan().count);
 
                     const auto separate = list_schedule(support::graph_of(chunked_experts(n, d, e, c, 1)), no_limit);
                     REQUIRE(separate.has_value());
                     const std::int64_t full_duplex = d + e + c + (n - 1) * std::max({d, e, c});
                     REQUIRE(separate->bound().value.count <= full_duplex);
-                    REQUIRE(full_duplex <= separate->step().count);
+                    REQUIRE(full_duplex <= separate->makespan().count);
                 }
 }
 

@@ -44,7 +44,7 @@ TEST_CASE_TEMPLATE("independent work runs under the gather, and the certificate 
     IR ir(gather_and_independent_work());
     const auto plan = plan_overlap(ir.view(), ir.model(), {.memory_limit = unlimited_bytes});
     REQUIRE(plan);
-    CHECK(plan->certificate.step().count == 130);
+    CHECK(plan->certificate.makespan().count == 130);
     CHECK(plan->certificate.bound().value.count == 130);
     CHECK(plan->certificate.gap() == 0);
     REQUIRE(plan->certificate.exposures().size() == 1);
@@ -64,7 +64,7 @@ TEST_CASE("the output ends the program, however early its operands are there") {
     support::soa_ir ir(p);
     const auto plan = plan_overlap(ir.view(), ir.model(), {.memory_limit = unlimited_bytes});
     REQUIRE(plan);
-    CHECK(plan->certificate.step().count == 130);
+    CHECK(plan->certificate.makespan().count == 130);
     CHECK(plan->order.back() == plan->vertices.back());
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("the plan, applied to each toy IR, makes its program order as fast and
                 RC_ASSERT(support::vertices_of(ir.view()) == plan->order);
                 const auto after = make_task_graph(ir.view(), ir.model());
                 RC_ASSERT(after.has_value());
-                RC_ASSERT(simulate(*after, input).step == plan->certificate.step());
+                RC_ASSERT(simulate(*after, input).makespan == plan->certificate.makespan());
                 RC_ASSERT(profile_memory(*after, input).peak <= limit);
             }
         });

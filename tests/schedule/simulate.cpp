@@ -30,7 +30,7 @@ TEST_CASE("kernels occupy the lane one after the other; nothing else does") {
     p.ops.push_back({.duration = {5}, .operands = {{3, 0}}, .results = {{{8}, {}}}});
     p.ops.push_back({.kind = op_kind::output, .duration = {1000}, .operands = {{5, 0}}});
     const simulation s = simulate_program(p);
-    CHECK(s.step.count == 15);
+    CHECK(s.makespan.count == 15);
     CHECK(s.compute.count == 15);
     CHECK(s.exposed.count == 0);
     CHECK(s.begin == std::vector<nanoseconds>{{0}, {0}, {10}, {10}, {10}, {10}, {15}});
@@ -56,7 +56,7 @@ TEST_CASE("a collective begins when the lane has reached it and its channel is f
     CHECK(s.stall == std::vector<nanoseconds>{{0}, {0}, {0}, {0}, {0}, {0}, {70}, {0}});
     CHECK(s.exposed.count == 70);
     CHECK(s.compute.count == 60);
-    CHECK(s.step.count == 130);
+    CHECK(s.makespan.count == 130);
     CHECK(s.end(support::graph_of(p), 2).count == 130);
 }
 
@@ -64,9 +64,9 @@ TEST_CASE("a collective that nobody waits for still belongs to the step") {
     toy_program p;
     p.ops.push_back({.kind = op_kind::start, .duration = {40}, .results = {{{8}, {}}}});
     p.ops.push_back({.duration = {10}});
-    CHECK(simulate_program(p).step.count == 40);
+    CHECK(simulate_program(p).makespan.count == 40);
     CHECK(simulate_program(p).exposed.count == 0);
-    CHECK(simulate_program({}).step.count == 0);
+    CHECK(simulate_program({}).makespan.count == 0);
 }
 
 TEST_CASE("the clock is that of the definition, in any order") {
@@ -77,7 +77,7 @@ TEST_CASE("the clock is that of the definition, in any order") {
         RC_ASSERT(order.size() == g.size());
         const simulation s = simulate(g, order);
         const support::naive_figures expected = support::figures_of(p, support::facts_of(p), order);
-        RC_ASSERT(s.step.count == expected.step);
+        RC_ASSERT(s.makespan.count == expected.makespan);
         RC_ASSERT(s.exposed.count == expected.exposed);
         RC_ASSERT(s.compute.count == expected.compute);
         nanoseconds stalls;

@@ -46,7 +46,7 @@ TEST_CASE("a legal order comes back with its times and memory") {
     const toy_program p = step_with_a_write();
     const auto verdict = verify_order(support::graph_of(p), std::vector<task_id>{0, 1, 2, 3, 6, 4, 5}, {48});
     REQUIRE(verdict.has_value());
-    CHECK(verdict->times.step.count == 70);
+    CHECK(verdict->times.makespan.count == 70);
     CHECK(verdict->times.exposed.count == 30);
     CHECK(verdict->memory.peak.count == 48);
 }
@@ -131,7 +131,7 @@ TEST_CASE("every order that respects the dependences is legal") {
         const auto verdict = verify_order(g, order);
         RC_ASSERT(verdict.has_value());
         const support::naive_figures expected = support::figures_of(p, facts, order);
-        RC_ASSERT(verdict->times.step.count == expected.step);
+        RC_ASSERT(verdict->times.makespan.count == expected.makespan);
         RC_ASSERT(verdict->memory.peak.count == expected.peak);
     });
 }

@@ -85,13 +85,13 @@ naive_figures figures_of(const toy_program& p, const storage_facts& f, const tas
             n.compute += op.duration.count;
         } else if (op.kind == op_kind::start) {
             end[v] = free[op.group] = std::max(lane, free[op.group]) + op.duration.count;
-            n.step = std::max(n.step, end[v]);
+            n.makespan = std::max(n.makespan, end[v]);
         } else if (op.kind == op_kind::wait && launch_of(p, v) != v) {
             n.exposed += std::max<std::int64_t>(0, end[launch_of(p, v)] - lane);
             lane = std::max(lane, end[launch_of(p, v)]);
         }
     }
-    n.step = std::max(n.step, lane);
+    n.makespan = std::max(n.makespan, lane);
 
     std::vector<std::size_t> place(p.ops.size()), last(f.size.size(), 0);
     for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = i;
@@ -255,7 +255,7 @@ private:
 
 }  // namespace
 
-std::int64_t optimal_step(const stretto::task_graph& g, std::int64_t limit) {
+std::int64_t optimal_makespan(const stretto::task_graph& g, std::int64_t limit) {
     return exhaustive_search(g, limit).run();
 }
 

@@ -121,7 +121,7 @@ storage_facts facts_of(const toy_program& p);
 storage_facts::set touched_by(const toy_program& p, const storage_facts& f, std::uint32_t v);
 
 struct naive_figures {
-    std::int64_t step = 0, exposed = 0, compute = 0, peak = 0;
+    std::int64_t makespan = 0, exposed = 0, compute = 0, peak = 0;
     std::vector<std::int64_t> live;  // per position
 };
 
@@ -137,7 +137,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> touches_in_flight(const toy
 std::string illegality(const toy_program& p, const storage_facts& f, const task_order& order);
 
 /// The best step of any order that respects the dependences of `g` and needs no more than `limit` bytes.
-std::int64_t optimal_step(const stretto::task_graph& g, std::int64_t limit = INT64_MAX);
+std::int64_t optimal_makespan(const stretto::task_graph& g, std::int64_t limit = INT64_MAX);
 
 /// An order that respects the dependences of `g`: the ready task that `picks` names goes next.
 task_order random_order(const stretto::task_graph& g, const std::vector<std::uint8_t>& picks);

@@ -61,7 +61,7 @@ struct question {
     }
     nanoseconds whole() {
         const auto graph = make_task_graph(step.view(), priced_row_model{});
-        return list_schedule(*graph, {unlimited_bytes})->step();
+        return list_schedule(*graph, {unlimited_bytes})->makespan();
     }
     bytes input_peak() {
         const auto graph = make_task_graph(step.view(), priced_row_model{});
@@ -92,7 +92,7 @@ TEST_CASE("chunks that hide exchanges are found, and cost what is said") {
     CHECK(best.trials > 2);
     CHECK(best.chunks.size() == q.units.size());
     CHECK(same(best.regions, q.regions_of(best.chunks)));
-    CHECK(q.scheduled(best.regions, best.slices)->step() == best.makespan);
+    CHECK(q.scheduled(best.regions, best.slices)->makespan() == best.makespan);
 }
 
 TEST_CASE("the search gives what it has tried, and every choice of a tiny program says so") {
@@ -115,14 +115,14 @@ TEST_CASE("the search gives what it has tried, and every choice of a tiny progra
             const regions_t regions = q.regions_of(chunks);
             if (regions.empty()) continue;
             const auto made = q.scheduled(regions, false, options.memory_limit);
-            if (made) least = std::min(least, made->step());
+            if (made) least = std::min(least, made->makespan());
         }
         for (std::size_t k : {2u, 3u}) {
             const auto made =
                 q.scheduled(q.regions_of(std::vector<std::size_t>(q.units.size(), k)), false, options.memory_limit);
             if (!made) continue;
-            of_uniform = std::min(of_uniform, made->step());
-            RC_ASSERT(best.makespan <= made->step());
+            of_uniform = std::min(of_uniform, made->makespan());
+            RC_ASSERT(best.makespan <= made->makespan());
         }
         if (step == 1) RC_ASSERT(best.makespan >= least);
         RC_ASSERT(best.makespan <= of_uniform);
@@ -130,7 +130,7 @@ TEST_CASE("the search gives what it has tried, and every choice of a tiny progra
         if (best.pays()) {
             const auto made = q.scheduled(best.regions, best.slices, options.memory_limit);
             RC_ASSERT(made.has_value());
-            RC_ASSERT(made->step() == best.makespan);
+            RC_ASSERT(made->makespan() == best.makespan);
             RC_ASSERT(made->memory().peak <= options.memory_limit);
         } else {
             RC_ASSERT((best.regions.empty() && best.settings.empty() && best.chunks.empty()));
@@ -158,7 +158,7 @@ TEST_CASE("a memory limit holds for what is found") {
         const auto made = q.scheduled(best.regions, best.slices, limit);
         REQUIRE(made);
         CHECK(made->memory().peak <= limit);
-        CHECK(made->step() == best.makespan);
+        CHECK(made->makespan() == best.makespan);
     }
     CHECK(q.search({.memory_limit = bytes{1}}).why == whole_reason::exceeds_memory);
 }
@@ -203,7 +203,7 @@ TEST_CASE("slices are chosen where they are faster, or where they are asked for"
     CHECK(pay(recombining::slices));
     CHECK(!pay(recombining::concat));
     CHECK(pay(recombining::either) ==
-          (q.scheduled(concat.regions, true)->step() < q.scheduled(concat.regions, false)->step()));
+          (q.scheduled(concat.regions, true)->makespan() < q.scheduled(concat.regions, false)->makespan()));
 }
 
 TEST_CASE("a chunk model may be made anew for every trial") {
@@ -255,5 +255,5 @@ TEST_CASE("the example of the page") {
     }
     // [/search-chunks]
     CHECK(best->pays());
-    CHECK(best->makespan < list_schedule(*make_task_graph(view, ops), {unlimited_bytes})->step());
+    CHECK(best->makespan < list_schedule(*make_task_graph(view, ops), {unlimited_bytes})->makespan());
 }

@@ -48,7 +48,7 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
         return figures;
     }
     const simulation times = simulate(*tasks, order);
-    figures.step = times.step;
+    figures.makespan = times.makespan;
     figures.exposed = times.exposed;
     figures.compute = times.compute;
     figures.peak = profile_memory(*tasks, order).peak;

@@ -68,7 +68,7 @@ struct plan_violation {
 
 /// What a step costs by the exact clock and the memory rule, executed in program order.
 struct plan_figures {
-    nanoseconds step;
+    nanoseconds makespan;
     nanoseconds exposed;
     nanoseconds compute;
     bytes peak;

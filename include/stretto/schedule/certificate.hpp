@@ -26,7 +26,7 @@ struct schedule_maker;
 class schedule {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
-    [[nodiscard]] nanoseconds step() const noexcept { return times_.step; }
+    [[nodiscard]] nanoseconds makespan() const noexcept { return times_.makespan; }
     [[nodiscard]] const simulation& times() const noexcept { return times_; }
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
@@ -36,7 +36,7 @@ public:
     /// makespan / bound - 1: how much faster, at most, an optimal order could be. 0 proves that this one is optimal.
     [[nodiscard]] double gap() const noexcept {
         if (bound_.value.count == 0) return 0;
-        return static_cast<double>((times_.step - bound_.value).count) / static_cast<double>(bound_.value.count);
+        return static_cast<double>((times_.makespan - bound_.value).count) / static_cast<double>(bound_.value.count);
     }
     /// Each collective with its exposed time and the reason for it, in issue order.
     [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }

@@ -61,12 +61,12 @@ inline constexpr std::size_t room_of_search = 32;
 template <class = void>
 class schedule_search {
 public:
-    /// `input_step` and `input_peak` are those of the nodes in their given order; `input_peak` is at most `limit`. The
+    /// `input_makespan` and `input_peak` are those of the nodes in their given order; `input_peak` is at most `limit`. The
     /// memory of the search is in the workspace.
-    schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_step, bytes input_peak, workspace& w)
+    schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_makespan, bytes input_peak, workspace& w)
         : c_(c), limit_(limit.count), no_slack_(limit == input_peak), w_(w), input_(w.take<std::uint32_t>(c.size())) {
         for (std::uint32_t n = 0; n < c.size(); ++n) input_[n] = n;
-        best_.step = input_step.count;
+        best_.makespan = input_makespan.count;
     }
 
     /// The first order found that is no longer than `enough`, or the best one when nothing is left to try. It has no
@@ -82,32 +82,32 @@ private:
     /// ignores memory; but if there is no more memory than the input needs, the input order tells it better, since such
     /// a pass has little to do with what memory will allow.
     void search_briefly(std::int64_t enough) {
-        const std::int64_t input_step = best_.step;
+        const std::int64_t input_makespan = best_.makespan;
         if (no_slack_) {
             bind_memory();
             attempt(urgency_after(input_));
         } else {
             const std::span<const std::uint32_t> first = attempt(program_order(), false);
-            if (best_.step <= enough) return;
+            if (best_.makespan <= enough) return;
             attempt(urgency_after(first));
         }
-        if (best_.step == input_step) attempt(program_order());
+        if (best_.makespan == input_makespan) attempt(program_order());
     }
 
     void search(std::int64_t enough) {
         const machine_orders in_program_order = program_order();
         const std::span<const std::uint32_t> first = attempt(in_program_order);
-        if (best_.step <= enough) return;
+        if (best_.makespan <= enough) return;
         const std::span<const std::uint32_t> urgent_first = attempt(urgency_after(first));
-        if (best_.step <= enough) return;
+        if (best_.makespan <= enough) return;
         // A second round, from what the first one led to: which nodes are urgent now?
         const machine_orders urgency = urgency_after(urgent_first);
-        const std::int64_t without = best_.step;
+        const std::int64_t without = best_.makespan;
         attempt(launches_drawn_forward(c_, urgency, w_));
-        if (best_.step <= enough || best_.step < without) return;  // program order would undo it
+        if (best_.makespan <= enough || best_.makespan < without) return;  // program order would undo it
         for (double toward_urgency : {0.0, 0.75}) {
             attempt(blend(in_program_order, urgency, toward_urgency, w_));
-            if (best_.step <= enough) return;
+            if (best_.makespan <= enough) return;
         }
     }
 
@@ -130,7 +130,7 @@ private:
             }
         }
         if (memory_binds_) last_ = pass(preference, &baseline_);
-        if (last_.step >= best_.step) return last_.nodes;
+        if (last_.makespan >= best_.makespan) return last_.nodes;
         best_ = std::move(last_);
         return best_.nodes;
     }
@@ -165,7 +165,7 @@ expected<schedule, limit_too_low> list_schedule(const task_graph& g, const sched
     std::vector<task_id> order(g.size());
     for (task_id t = 0; t < g.size(); ++t) order[t] = t;
     detail::workspace w(g.size() * detail::room_of_search);
-    const nanoseconds input_step = detail::step_of(g, order, w);
+    const nanoseconds input_makespan = detail::makespan_of(g, order, w);
     const memory_profile input_memory = detail::find_peak(g, order, w, [](bytes) {});
     const bytes limit = options.memory_limit.limit(input_memory.peak);
     if (input_memory.peak > limit) return unexpected(limit_too_low{limit, input_memory.peak, input_memory.peak_at});
@@ -176,9 +176,9 @@ expected<schedule, limit_too_low> list_schedule(const task_graph& g, const sched
         const detail::compact_tasks c = detail::make_compact_tasks(g, w);
         bound = detail::bound_below(c, w);
         const double enough = static_cast<double>(bound.value.count) * (1 + options.good_enough);
-        detail::schedule_search search(c, limit, input_step, input_memory.peak, w);
+        detail::schedule_search search(c, limit, input_makespan, input_memory.peak, w);
         const detail::pass_result best = search.run(static_cast<std::int64_t>(enough));
-        if (best.step < input_step.count) order = detail::expand(c, best.nodes);
+        if (best.makespan < input_makespan.count) order = detail::expand(c, best.nodes);
         for (std::uint32_t n : best.starved) starved.push_back(c.task[n]);
     }
     std::sort(starved.begin(), starved.end());

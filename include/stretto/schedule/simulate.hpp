@@ -13,7 +13,7 @@ namespace stretto {
 
 /// When everything happens. All times count from the start of the step.
 struct simulation {
-    nanoseconds step;                ///< the makespan: when the lane and all channels are done
+    nanoseconds makespan;              ///< the makespan: when the lane and all channels are done
     nanoseconds exposed;             ///< time that the lane has spent in waits
     nanoseconds compute;             ///< time that the lane has spent in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
@@ -68,7 +68,7 @@ public:
     }
 
     /// When everything that has run so far is done.
-    [[nodiscard]] nanoseconds step() const {
+    [[nodiscard]] nanoseconds makespan() const {
         nanoseconds latest = lane_;
         for (nanoseconds free : channel_free_)
             if (free > latest) latest = free;
@@ -86,11 +86,11 @@ private:
 
 /// The makespan of an order, where nothing else is asked for.
 template <class = void>
-[[nodiscard]] inline nanoseconds step_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
+[[nodiscard]] inline nanoseconds makespan_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
     const workspace::scope scratch(w);
     stream_clock clock(g, w.take<nanoseconds>(g.size()));
     for (task_id t : order) clock.run(t);
-    return clock.step();
+    return clock.makespan();
 }
 
 }  // namespace detail
@@ -110,7 +110,7 @@ template <class = void>
             s.stall[t] = stall;
             s.exposed += stall;
         }
-    s.step = clock.step();
+    s.makespan = clock.makespan();
     s.compute = clock.lane() - s.exposed;  // the lane either computes or waits
     return s;
 }

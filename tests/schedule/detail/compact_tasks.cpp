@@ -81,7 +81,7 @@ TEST_CASE("nodes in program order stand for the step itself: legal, as fast, and
         if (!reason.empty()) RC_FAIL(reason);
         const support::naive_figures input = support::figures_of(p, facts, support::program_order(g.size())),
                                      found = support::figures_of(p, facts, order);
-        RC_ASSERT(found.step == input.step);
+        RC_ASSERT(found.makespan == input.makespan);
         RC_ASSERT(found.exposed == input.exposed);
         // A view in the middle of nowhere may have been the last to name a storage; folded, it comes earlier.
         RC_ASSERT(found.peak <= input.peak);

@@ -92,7 +92,7 @@ TEST_CASE("a collective whose channel falls idle under a kernel is issued before
     const machine_orders preference = detail::machine_orders_of(c, support::program_order(c.size()), w);
     const pass_result r = forward(c, preference, w);
     CHECK(r.nodes == std::vector<std::uint32_t>{1, 2, 0, 4, 3, 5});
-    CHECK(r.step == 60);
+    CHECK(r.makespan == 60);
     CHECK(r.starved.empty());
 }
 
@@ -116,8 +116,8 @@ TEST_CASE("a forward pass keeps exact time and the limit, whatever it prefers") 
             const support::naive_figures found = support::figures_of(p, facts, order);
             // A wait that allocates may return later than its collective ends, without the lane waiting that long.
             const bool exact = (problem.flavour & 64) == 0 || !limited;
-            if (exact) RC_ASSERT(found.step == r.step);
-            else RC_ASSERT(found.step <= r.step);
+            if (exact) RC_ASSERT(found.makespan == r.makespan);
+            else RC_ASSERT(found.makespan <= r.makespan);
             if (limited) RC_ASSERT(found.peak <= limit);
             else RC_ASSERT(r.starved.empty());
             for (std::uint32_t n : r.starved) RC_ASSERT(c.kind[n] == compact_tasks::role::wait);
@@ -139,7 +139,7 @@ TEST_CASE("without a limit the lane never idles while a kernel is ready") {
         // Some machine is busy at all times: the step is no longer than all work in a row.
         std::int64_t work = 0;
         for (std::int64_t d : c.duration) work += d;
-        RC_ASSERT(r.step <= work);
+        RC_ASSERT(r.makespan <= work);
         // A wait that stalls the lane stands behind every kernel that was ready.
         std::vector<bool> done(c.size(), false);
         std::int64_t lane = 0;
@@ -180,9 +180,9 @@ TEST_CASE("a backward pass lists every node behind its successors, and is reprod
         }
         std::vector<std::int64_t> load(c.machines + 1, 0);
         for (std::uint32_t n = 0; n < c.size(); ++n) load[c.machine[n]] += c.duration[n];
-        RC_ASSERT(r.step >= *std::max_element(load.begin(), load.end()));
+        RC_ASSERT(r.makespan >= *std::max_element(load.begin(), load.end()));
         const pass_result again = detail::backward_pass(c, order, w);
         RC_ASSERT(again.nodes == r.nodes);
-        RC_ASSERT(again.step == r.step);
+        RC_ASSERT(again.makespan == r.makespan);
     });
 }

@@ -17,7 +17,7 @@ namespace stretto::detail {
 /// The order that a pass has found.
 struct pass_result {
     std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
-    std::int64_t step = 0;               // the makespan in nanoseconds
+    std::int64_t makespan = 0;           // in nanoseconds
     std::vector<std::uint32_t> starved;  ///< waits in which only memory kept a kernel from running
 };
 
@@ -47,8 +47,8 @@ public:
             if (unmet_[n] == 0) becomes_ready(n);
         settle();
         while (issued_ < c_.size()) step();
-        result_.step = lane_;
-        for (std::uint32_t m = 1; m < c_.machines; ++m) result_.step = std::max(result_.step, channel_free_[m]);
+        result_.makespan = lane_;
+        for (std::uint32_t m = 1; m < c_.machines; ++m) result_.makespan = std::max(result_.makespan, channel_free_[m]);
         return std::move(result_);
     }
 
@@ -257,7 +257,7 @@ template <class = void>
                 running[m] = no_node;
                 finish(n);
             }
-        result.step = now;
+        result.makespan = now;
     }
     return result;
 }

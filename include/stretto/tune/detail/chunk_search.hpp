@@ -120,7 +120,7 @@ private:
         }
         any_fit_ = true;
         o.scheduled = true;
-        o.makespan = scheduled->step();
+        o.makespan = scheduled->makespan();
         if (o.makespan < best_) {
             best_ = o.makespan;
             chosen_ = chunks;

@@ -139,7 +139,7 @@ private:
         options.memory_limit = memory;
         const auto scheduled = list_schedule(graph, options);
         if (!scheduled) return std::nullopt;
-        return scheduled->step();
+        return scheduled->makespan();
     }
 
     numbered_part_costs<G, Costs> costs_;
