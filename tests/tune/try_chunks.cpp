@@ -221,13 +221,18 @@ TEST_CASE("trying a plan gives the tasks of the program that applying it makes")
 }
 
 TEST_CASE("clones of a chain write one behind the other") {
-    halves c;
-    row_op* sum = c.p.append(does::input, {}, 1);
-    c.body.push_back(c.p.append(does::increment, {sum, c.body[1]}, 1));
-    c.body.push_back(c.p.append(does::add, {c.body[0], c.body[2]}, 8));
-    c.p.append(does::output, {c.body[3]}, 1);
-    const row_plan plan = c.plan({4, 4});
-    REQUIRE(plan.operations[2].is_chain());
+    row_case c;
+    row_op* x = c.p.append(does::input, {}, 4);
+    row_op* counts = c.p.append(does::input, {}, 1);
+    row_op* t = c.p.append(does::total, {x}, 1);
+    row_op* up = c.p.append(does::increment, {counts, t}, 1);
+    row_op* y = c.p.append(does::add, {x, up}, 4);
+    c.p.append(does::output, {y, up}, 1);
+    c.regions = {{{t, up, y}, {1, 2, 1}}};
+    c.tokens = {{x, 0}};
+    const row_plan plan = plan_row_case(c);
+    REQUIRE(plan.operations.size() == 3);
+    REQUIRE(plan.operations[1].is_chain());
     const row_view view{&c.p};
     const auto tried = try_chunks(plan, view, priced_row_model{}, row_costs<row_view, priced_row_model>{view, {}});
     REQUIRE(tried);
