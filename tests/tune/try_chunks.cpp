@@ -255,7 +255,10 @@ TEST_CASE("trying a plan is right where operations have several results") {
         auto plan =
             plan_chunks(view, twin_model{}, twin_chunk_model{}, std::span<const chunk_region<row_op*>>(c.regions),
                         std::span<const token_dimension<row_value>>(tokens), {.skip_refused = true});
-        RC_ASSERT(plan.has_value());
+        if (!plan) {
+            RC_ASSERT(plan.error().why == chunk_reason::nothing_reached);
+            return;
+        }
         choose_slices(*plan, [](const auto& join) { return join.value.op->number % 2 == 1; });
         const auto tried = try_chunks(*plan, view, twin_model{}, row_costs<twin_view, twin_model>{view, {}});
         RC_ASSERT(tried.has_value());
