@@ -143,8 +143,8 @@ std::string from_to(std::string before, const std::string& after) {
 std::string figures_of(const comparison& c) {
     const timeline &a = c.before, &b = c.after;
     std::string out = "<section class=\"figures\">\n";
-    out +=
-        figure("Step", from_to(human(a.times.makespan), human(b.times.makespan)), escaped(change(a.times.makespan, b.times.makespan)));
+    out += figure("Step", from_to(human(a.times.makespan), human(b.times.makespan)),
+                  escaped(change(a.times.makespan, b.times.makespan)));
     out += figure("Exposed communication", from_to(human(a.times.exposed), human(b.times.exposed)),
                   escaped(change(a.times.exposed, b.times.exposed)));
     out += figure("Lower bound", escaped(human(c.bound.value)), escaped(explain(c.bound, *b.of)));

@@ -99,7 +99,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     row("step", human(a.times.makespan), human(b.times.makespan),
         b.times.makespan < a.times.makespan   ? p.good(changed)
         : b.times.makespan > a.times.makespan ? p.bad(changed)
-                                      : changed);
+                                              : changed);
     row("exposed", human(a.times.exposed), human(b.times.exposed), share_of_step(b.times.exposed, b.times.makespan));
     row("compute", human(a.times.compute), human(b.times.compute), "");
     row("lower bound", "", human(c.bound.value), explain(c.bound, *b.of));

@@ -61,8 +61,8 @@ inline constexpr std::size_t room_of_search = 32;
 template <class = void>
 class schedule_search {
 public:
-    /// `input_makespan` and `input_peak` are those of the nodes in their given order; `input_peak` is at most `limit`. The
-    /// memory of the search is in the workspace.
+    /// `input_makespan` and `input_peak` are those of the nodes in their given order; `input_peak` is at most `limit`.
+    /// The memory of the search is in the workspace.
     schedule_search(const compact_tasks& c, bytes limit, nanoseconds input_makespan, bytes input_peak, workspace& w)
         : c_(c), limit_(limit.count), no_slack_(limit == input_peak), w_(w), input_(w.take<std::uint32_t>(c.size())) {
         for (std::uint32_t n = 0; n < c.size(); ++n) input_[n] = n;

@@ -13,7 +13,7 @@ namespace stretto {
 
 /// When everything happens. All times count from the start of the step.
 struct simulation {
-    nanoseconds makespan;              ///< the makespan: when the lane and all channels are done
+    nanoseconds makespan;            ///< the makespan: when the lane and all channels are done
     nanoseconds exposed;             ///< time that the lane has spent in waits
     nanoseconds compute;             ///< time that the lane has spent in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
