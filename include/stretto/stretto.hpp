@@ -1,7 +1,7 @@
 // Core, views, analysis, transform, schedule and tune in one line, for a first look; a library that ships includes the
-// headers it uses. By name only: what needs a third party (interop), chunking
-// (transform/plan_chunks.hpp and its neighbours), cost models (schedule/cost/), and the clock of another simulator
-// (schedule/autoparallel_clock.hpp).
+// headers it uses. Three things are included by name only: what has a dependency or a dialect (aten, capture, interop),
+// cost models (schedule/cost/), and what writes for other programs (schedule/chrome_trace.hpp,
+// schedule/autoparallel_clock.hpp, transform/chunk_plan_text.hpp).
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 
@@ -25,10 +25,12 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/element_type.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/core/value_map.hpp"
 #include "stretto/core/vertex_map.hpp"
@@ -36,6 +38,8 @@
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/checked_order.hpp"
+#include "stretto/schedule/explain.hpp"
+#include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
@@ -44,8 +48,22 @@
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/chunk_rules/all_kinds.hpp"
+#include "stretto/transform/chunk_rules/rule_chunk_model.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/describe_chunks.hpp"
+#include "stretto/transform/explain_chunks.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/recording_rewriter.hpp"
 #include "stretto/transform/reorder.hpp"
+#include "stretto/transform/step_modules.hpp"
+#include "stretto/transform/token_exchanges.hpp"
+#include "stretto/transform/token_symbols.hpp"
+#include "stretto/transform/verify_applied.hpp"
+#include "stretto/transform/verify_chunks.hpp"
 #include "stretto/tune/choose_tokens.hpp"
 #include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/part_costs.hpp"

@@ -149,7 +149,7 @@ private:
         const operator_match found = find_operator(node.operation);
         if (!found.entry)
             return fail(0, "the interpreter does not know this operator",
-                        "the families of operators are in stretto/testing/detail/interpreter_*.hpp");
+                        "the families of operators are in stretto/aten/detail/interpreter_*.hpp");
         for (std::size_t rank = 0; rank < options_.ranks && !failed_; ++rank) {
             operator_call c = call_of(node, rank);
             c.only_shapes = found.entry->special == operator_entry::trait::only_shapes;

@@ -11,14 +11,17 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/element_names.hpp"
+#include "stretto/core/element_type.hpp"
 
 namespace stretto::detail {
 
+/// The bytes of one element. A plan may hold types that the library computes nothing with; those that are not known
+/// either count as one byte, so that no price is too high.
 inline std::int64_t width_of(std::string_view dtype) noexcept {
-    if (dtype == "f64" || dtype == "i64" || dtype == "u64" || dtype == "c64") return 8;
-    if (dtype == "f32" || dtype == "i32") return 4;
-    if (dtype == "bf16" || dtype == "f16") return 2;
-    return 1;
+    const std::int64_t known = size_of(element_type_of(dtype));
+    if (known != 0) return known;
+    return dtype == "u64" ? 8 : dtype == "u32" ? 4 : dtype == "u16" ? 2 : 1;
 }
 
 /// The size of all tensors that v produces in bytes, by shape and type; it saturates.
