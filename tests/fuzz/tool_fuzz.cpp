@@ -276,7 +276,7 @@ int fuzz(const fuzz_options& o) {
         return 1;
     }
     // A fuzzer that is refused at the door finds nothing.
-    if (shared->ran >= 50 && (2 * shared->read < shared->ran || 10 * shared->in_chunks < shared->ran)) {
+    if (shared->ran >= 50 && (2 * shared->read < shared->ran || 20 * shared->in_chunks < shared->ran)) {
         std::printf("too few of them are read or cut in chunks\n");
         return 1;
     }

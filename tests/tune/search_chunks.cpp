@@ -52,7 +52,10 @@ struct question {
         const auto plan = plan_chunks(step.view(), priced_row_model{}, row_chunk_model{},
                                       std::span<const chunk_region<row_op*>>(regions), std::span(&token, 1),
                                       trial_chunk_options(slices));
-        REQUIRE(plan);
+        if (!plan) {
+            REQUIRE(plan.error().why == chunk_reason::nothing_reached);  // of no region
+            return std::nullopt;
+        }
         const auto tried = try_chunks(*plan, step.view(), priced_row_model{}, costs());
         REQUIRE(tried);
         auto made = list_schedule(tried->graph, {limit});
@@ -89,7 +92,7 @@ TEST_CASE("chunks that hide exchanges are found, and cost what is said") {
     const result best = q.search();
     REQUIRE(best.pays());
     CHECK(best.makespan < q.whole());
-    CHECK(best.trials > 2);
+    CHECK(best.trials >= 2);
     CHECK(best.chunks.size() == q.units.size());
     CHECK(same(best.regions, q.regions_of(best.chunks)));
     CHECK(q.scheduled(best.regions, best.slices)->makespan() == best.makespan);
@@ -167,10 +170,9 @@ TEST_CASE("a budget holds for refinement") {
     question q(6, 240, true, 100);
     const result none = q.search({.task_budget = 0}), some = q.search({.task_budget = 1}), most = q.search();
     REQUIRE(none.pays());
-    CHECK(none.trials <= 7);  // 2 to 8 chunks of everything
-    CHECK(none.trials <= some.trials);
-    CHECK(some.trials <= none.trials + 1);  // one that is begun is finished
-    CHECK(some.trials < most.trials);
+    CHECK(none.trials <= 7);                // 2 to 8 chunks of everything
+    CHECK(some.trials == none.trials + 1);  // one that is begun is finished
+    CHECK(some.trials <= most.trials);
     CHECK(most.makespan <= some.makespan);
     CHECK(some.makespan <= none.makespan);
 }

@@ -27,10 +27,14 @@ TEST_CASE("numbered: positions in program order, values included") {
 TEST_CASE("numbered: a stale numbering says so, and follows when told") {
     support::linked_ir ir(support::seeded_program(4, 20));
     const auto view = ir.view();
-    auto* last = support::vertices_of(view).back();
+    const auto all = support::vertices_of(view);
+    auto* last = all.back();
+    auto* like = last;  // the last operation that has a result
+    for (auto* op : all)
+        if (!op->results.empty()) like = op;
     auto rewriter = ir.rewriter();
     rewriter.insert_before(last);
-    auto* copy = rewriter.clone(last, std::vector<support::linked::value*>(last->operands), {})[0]->def;
+    auto* copy = rewriter.clone(like, std::vector<support::linked::value*>(like->operands), {})[0]->def;
     const std::size_t before = view.epoch(), size = view.index_bound();
     CHECK(view.index(copy) == size);  // no number
     const auto stale = check_graph(view);

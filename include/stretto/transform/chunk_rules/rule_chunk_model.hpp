@@ -171,7 +171,7 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
 
     G view_;
-    D dialect_;
+    [[no_unique_address]] D dialect_;  // often empty
     row_orders* orders_;
 };
 

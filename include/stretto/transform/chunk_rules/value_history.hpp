@@ -253,7 +253,7 @@ private:
     }
 
     G view_;
-    D dialect_;
+    [[no_unique_address]] D dialect_;  // often empty
 };
 
 }  // namespace stretto
