@@ -87,6 +87,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/baseline_witness.hpp
     include/stretto/schedule/detail/compact_tasks.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
+    include/stretto/schedule/detail/kernel_window.hpp
     include/stretto/schedule/detail/list_pass.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/path_lengths.hpp

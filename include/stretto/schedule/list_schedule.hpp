@@ -32,9 +32,10 @@ struct limit_too_low {
     task_id at;  ///< where the input order reaches its peak
 };
 
-/// Schedules a step. It runs certified list scheduling with at most five preferences (two if there are more than
-/// 200,000 kernels and collectives): program order, and urgencies from backward passes. It then computes the exact
-/// times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed.
+/// Schedules a step. It runs certified list scheduling with at most five preferences, and four more where memory binds
+/// (two in all if there are more than 200,000 kernels and collectives): program order, and urgencies from backward
+/// passes. It then computes the exact times, the exact memory profile, the lower bound, and the reason for each
+/// collective that stays exposed.
 /// Deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended preferences
 /// and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
 ///
@@ -56,8 +57,8 @@ inline constexpr std::size_t room_of_search = 32;
 /// ready collective goes first. At most five are tried: program order, which keeps memory low; the order of a backward
 /// pass ("as late as possible"), which shows what is urgent; a second such order, from the result of the first, in
 /// which launches are drawn forward, which helps steps in chunks; and, if that gains nothing, the second order for the
-/// channels, with program order for the lane or with a blend of both, which helps most steps. For many nodes, only two
-/// are tried.
+/// channels, with program order for the lane or with a blend of both, which helps most steps. Where memory binds, four
+/// more follow that spend it on what is needed soon. For many nodes, only two are tried.
 template <class = void>
 class schedule_search {
 public:
@@ -72,8 +73,12 @@ public:
     /// The first order found that is no longer than `enough`, or the best one when nothing is left to try. It has no
     /// nodes if the given order is as good.
     [[nodiscard]] pass_result run(std::int64_t enough, std::uint32_t many_nodes = 200'000) {
-        if (c_.size() > many_nodes) search_briefly(enough);
-        else search(enough);
+        if (c_.size() > many_nodes) {
+            search_briefly(enough);
+        } else {
+            search(enough);
+            if (memory_binds_ && best_.makespan > enough) search_within_memory(enough);
+        }
         return std::move(best_);
     }
 
@@ -111,6 +116,28 @@ private:
         }
     }
 
+    /// Where memory binds, two things are worth more than urgency. Gradients leave the memory once they are reduced, so
+    /// what leads to their collectives is drawn forward, far. And what a kernel allocates long before it is needed is
+    /// missing in between, so kernels that add to the memory in use wait until the lane is close to their place: within
+    /// a share of all its work, because how far ahead pays is a question of the step's own scale.
+    void search_within_memory(std::int64_t enough) {
+        const workspace::scope scratch(w_);
+        constexpr std::int64_t far = 16;
+        const machine_orders in_program_order = program_order();
+        attempt(launches_drawn_forward(c_, in_program_order, w_, far));
+        if (best_.makespan <= enough) return;
+        const pass_result late = backward_pass(c_, input_, w_);
+        const machine_orders urgency = machine_orders_of(c_, late.nodes, w_, true);
+        attempt(launches_drawn_forward(c_, urgency, w_, far));
+        if (best_.makespan <= enough) return;
+        const kernel_places places = places_in(c_, late.nodes, w_);
+        std::int64_t work = 0;
+        for (std::uint32_t n : places.lane) work += c_.duration[n];
+        attempt(blend(in_program_order, urgency, 0.5, w_), places, work / 32);
+        if (best_.makespan <= enough) return;
+        attempt(urgency, places, work / 16);
+    }
+
     [[nodiscard]] machine_orders program_order() const { return machine_orders_of(c_, input_, w_); }
 
     [[nodiscard]] machine_orders urgency_after(std::span<const std::uint32_t> nodes) const {
@@ -133,6 +160,15 @@ private:
         if (last_.makespan >= best_.makespan) return last_.nodes;
         best_ = std::move(last_);
         return best_.nodes;
+    }
+
+    /// One pass within memory in which kernels are held back, a candidate for the best.
+    void attempt(const machine_orders& preference, const kernel_places& places, std::int64_t window) {
+        const workspace::scope scratch(w_);
+        baseline_witness memory(c_, baseline_, limit_, w_);
+        kernel_window held(places, window, w_);
+        pass_result found = forward_pass(c_, preference, &memory, w_, &held).run();
+        if (found.makespan < best_.makespan) best_ = std::move(found);
     }
 
     void bind_memory() {

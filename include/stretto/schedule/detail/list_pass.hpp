@@ -8,6 +8,7 @@
 
 #include "stretto/schedule/detail/baseline_witness.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/kernel_window.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/detail/ready_set.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
@@ -17,8 +18,8 @@ namespace stretto::detail {
 /// The order that a pass has found.
 struct pass_result {
     std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
-    std::int64_t makespan = 0;           // in nanoseconds
-    std::vector<std::uint32_t> starved;  ///< waits in which only memory kept a kernel from running
+    std::int64_t makespan = 0;           ///< in nanoseconds
+    std::vector<std::uint32_t> starved;  ///< waits in which memory alone, or a window, kept a kernel from running
 };
 
 /// Event-driven list scheduling with the clock of the lane. Before a kernel begins, every allowed collective is issued
@@ -27,11 +28,14 @@ struct pass_result {
 template <class = void>
 class forward_pass {
 public:
-    /// `memory` is null if there is no limit. The arrays are taken from the open scope of the workspace.
-    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w)
+    /// `memory` is null if there is no limit, `window` if every kernel may run as soon as it is ready. The arrays are
+    /// taken from the open scope of the workspace.
+    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w,
+                 kernel_window* window = nullptr)
         : c_(c),
           prefer_(preference),
           memory_(memory),
+          window_(window),
           ready_(c.size(), w),
           ready_kernels_(memory ? c.size() : 0, w),
           unmet_(w.take<std::uint32_t>(c.size())),
@@ -55,6 +59,7 @@ public:
 private:
     /// Takes one decision: a kernel, the collectives before it, a stall, or what the baseline does next.
     void step() {
+        while (window_ && window_->has_due()) may_run(window_->take_first());
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {
             const bool issued = issue_collectives(lane_ + c_.duration[kernel]);
@@ -68,10 +73,12 @@ private:
             // What is issued here may release a kernel, one that only needs a collective to have begun.
             if (!issue_collectives(pending_waits_.front().end)) {
                 lane_ = pending_waits_.front().end;
-                if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
+                const bool kept = window_ && window_->keeps_any();
+                if (kept || (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1]))
                     result_.starved.push_back(pending_waits_.front().node);
             }
         } else if (!issue_collectives(lane_ + 1) && !issue_collectives(INT64_MAX)) {
+            if (window_ && window_->keeps_any()) return may_run(window_->take_first());
             STRETTO_ASSERT(memory_, "without a memory limit some task is always ready");
             const std::uint32_t n = memory_->front();
             STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::start, "the front of the baseline can always run");
@@ -129,6 +136,7 @@ private:
     void emit(std::uint32_t n) {
         result_.nodes[issued_++] = n;
         if (memory_) memory_->run(n);
+        if (window_) window_->run(n);
         for (std::uint32_t s : c_.successors[n])
             if (--unmet_[s] == 0) becomes_ready(s);
     }
@@ -136,11 +144,11 @@ private:
     void becomes_ready(std::uint32_t n) {
         switch (c_.kind[n]) {
             case compact_tasks::role::compute:
-                if (memory_) ready_kernels_.insert(n);
-                [[fallthrough]];
+                if (window_ && window_->holds(n)) window_->keep(n);
+                else may_run(n);
+                break;
             case compact_tasks::role::start:
-                ready_.insert(prefer_.rank[n]);
-                ++ready_count_[c_.machine[n]];
+                may_run(n);
                 break;
             case compact_tasks::role::wait:
                 pending_waits_.push_back({end_of(c_.launch[n]), n});
@@ -150,6 +158,13 @@ private:
                 at_once_.push_back(n);
                 break;
         }
+    }
+
+    /// Puts a kernel or a start among those to choose from.
+    void may_run(std::uint32_t n) {
+        if (memory_ && c_.machine[n] == 0) ready_kernels_.insert(n);
+        ready_.insert(prefer_.rank[n]);
+        ++ready_count_[c_.machine[n]];
     }
 
     /// Issues what costs no time now: weightless tasks, and waits whose collectives have ended. One that allocates more
@@ -185,6 +200,7 @@ private:
     const compact_tasks& c_;
     const machine_orders& prefer_;
     baseline_witness* memory_;
+    kernel_window* window_;
     ready_set ready_;                 // ranks of ready kernels and starts
     ready_set ready_kernels_;         // ready kernels
     std::span<std::uint32_t> unmet_;  // by node: predecessors that have not run
