@@ -112,7 +112,7 @@ TEST_CASE("memory: kernels were ready, but would have exceeded the limit") {
     const task_graph g = support::graph_of(p);
     const auto tight = list_schedule(g, {.memory_limit = bytes{100}});
     REQUIRE(tight.has_value());
-    REQUIRE(tight->makespan().count == 92);
+    REQUIRE(tight->makespan().count == 91);
     const auto& reasons = tight->exposures();
     REQUIRE(reasons.size() == 2);
     const collective_exposure& gather = reasons[0].start == 0 ? reasons[0] : reasons[1];

@@ -202,10 +202,15 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     std::vector<char> reached(regions.size(), false);
     for (const chunked_operation<V>& o : plan.operations) reached[o.region] = true;
     for (const refused_operation<V>& o : plan.refused) reached[o.why.region] = true;
-    for (std::uint32_t r = 0; r < regions.size(); ++r)
-        if (!reached[r] && regions[r].kept.empty() && plan.regions[r].sizes.size() > 1) plan.unreached.push_back(r);
-    if (!plan.unreached.empty() && (!options.skip_refused || (plan.empty() && plan.refused.empty())))
-        return unexpected(chunk_error<V>{chunk_reason::nothing_reached, plan.unreached[0]});
+    std::uint32_t idle = detail::chunk_program::no_region;  // the first region of which nothing runs per chunk
+    for (std::uint32_t r = 0; r < regions.size(); ++r) {
+        if (reached[r] || plan.regions[r].sizes.size() <= 1) continue;
+        if (idle == detail::chunk_program::no_region) idle = r;
+        if (regions[r].kept.empty()) plan.unreached.push_back(r);  // else tokens may reach what the caller keeps whole
+    }
+    const bool nothing = plan.empty() && plan.refused.empty() && !plan.unreached.empty();
+    if (idle != detail::chunk_program::no_region && (nothing || !options.skip_refused))
+        return unexpected(chunk_error<V>{chunk_reason::nothing_reached, idle});
     return plan;
 }
 

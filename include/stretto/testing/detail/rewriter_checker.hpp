@@ -54,8 +54,13 @@ public:
     /// position `at` of it.
     [[nodiscard]] finding look(const char* verb, const program_copy<G>& expected, std::size_t at,
                                bool topological = true) {
+        // An operation that a faulty verb has removed must not be asked for its number; match_rewritten misses it
+        // below.
+        std::vector<V> there;
+        for (const V& v : ir.view().vertices()) there.push_back(v);
         for (std::size_t k = 0; k < expected.size(); ++k)
-            if (ir.view().index(expected[k].vertex) != expected[k].index)
+            if (std::find(there.begin(), there.end(), expected[k].vertex) != there.end() &&
+                ir.view().index(expected[k].vertex) != expected[k].index)
                 return {.rule = "index-kept",
                         .hint =
                             "index(v) of an operation that was there has changed before changed(); plans find "
