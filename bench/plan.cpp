@@ -33,10 +33,8 @@ struct quoted_result {
     double step_ms;
 };
 constexpr quoted_result pytorch[] = {
-    {"llama3_8b_fw_64_1d", 3.0, 721.597640},
-    {"llama3_8b_bw_64_1d", 6.7, 1977.058253},
-    {"llama3_8b_bw_64_2d", 3.9, 175.609509},
-    {"dsv3_fw_64", 9.1, 200.979206},
+    {"llama3_8b_fw_64_1d", 3.0, 721.597640}, {"llama3_8b_bw_64_1d", 6.7, 1977.058253},
+    {"llama3_8b_bw_64_2d", 3.9, 175.609509}, {"dsv3_fw_64", 9.1, 200.979206},
     {"dsv3_bw_64", 8.8, 264.202898},
 };
 
