@@ -59,6 +59,18 @@ TEST_CASE("a part takes no less than writing its results, and no more than the w
     CHECK(slower.of_clone(c.y, quarter({rows}, {rows}), allocated).duration.count == 480);
 }
 
+TEST_CASE("times and sizes beyond 64 bits saturate") {
+    step c;
+    std::array<bytes, 1> allocated;
+    const share_costs still(row_view{&c.p}, priced_row_model{}, sizes{{}, 8}, {{100}, 1e-300});
+    CHECK(still.of_concat(c.y).duration.count == INT64_MAX);
+    CHECK(still.of_clone(c.y, quarter({rows}, {rows}), allocated).duration.count == 480);
+    const share_costs vast(row_view{&c.p}, priced_row_model{}, sizes{{}, INT64_MAX / 4}, {{100}, 1e12});
+    CHECK(vast.of_empty(c.y).count == INT64_MAX);
+    CHECK(vast.of_concat(c.y).duration.count > 0);
+    CHECK(vast.of_clone(c.y, quarter({rows}, {rows}), allocated).duration.count == 480);
+}
+
 TEST_CASE("a collective costs what is said of its payload") {
     step c;
     const auto prices = [](collective_kind, group_id group, bytes payload) -> std::optional<nanoseconds> {

@@ -49,6 +49,23 @@ concept part_cost_model =
         { c.of_slice_write(x, dim, sizes, dim) } -> std::same_as<nanoseconds>;
     };
 
+namespace detail {
+
+/// The longest time and the largest size that a task may have: a step with one of them is refused by make_task_graph,
+/// because its times and bytes must add up to 2^62 at most.
+inline constexpr std::int64_t most_of_a_task = INT64_MAX;
+
+/// The sum of two amounts, neither of which is negative; it saturates.
+[[nodiscard]] constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) noexcept {
+    return a > most_of_a_task - b ? most_of_a_task : a + b;
+}
+/// Nanoseconds rounded down; it saturates.
+[[nodiscard]] constexpr std::int64_t whole_nanoseconds(double time) noexcept {
+    return time < 9e18 ? static_cast<std::int64_t>(time) : most_of_a_task;
+}
+
+}  // namespace detail
+
 /// Whether a part in that state has some of the rows, rather than all of them or a value of the same size.
 [[nodiscard]] constexpr bool has_rows(const chunk_state& s) noexcept {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
@@ -88,7 +105,8 @@ struct extent_sizes {
     [[nodiscard]] std::size_t components_of(value_t<G> x) const { return chunks.components_of(x); }
     [[nodiscard]] std::int64_t size(value_t<G> x, std::size_t c) const {
         std::int64_t all = element;
-        for (std::size_t d = 0; d < chunks.rank(x, c); ++d) all *= extent(x, c, d);
+        for (std::size_t d = 0; d < chunks.rank(x, c); ++d)
+            if (__builtin_mul_overflow(all, extent(x, c, d), &all)) return detail::most_of_a_task;
         return all;
     }
     [[nodiscard]] std::int64_t extent(value_t<G> x, std::size_t c, std::size_t dim) const {
@@ -112,7 +130,8 @@ struct no_collective_prices {
 /// costs the same in every chunk. A collective takes what `prices(kind, group, payload)` says of the payload of its
 /// part, or its share of the time if that is nothing. Results that are cut have their share of the storage of the
 /// whole. Concatenations, sums and slices read and write once what they move; sums of numbers are free. Exact in
-/// integers, except that times of memory are rounded down; deterministic. O(components of the operation).
+/// integers, except that times of memory are rounded down, and that what exceeds 64 bits saturates; deterministic.
+/// O(components of the operation).
 template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_collective_prices>
 class share_costs {
 public:
@@ -126,14 +145,14 @@ public:
             std::int64_t size = 0, whole = 0;
             const std::size_t components = sizes_.components_of(x);
             for (std::size_t c = 0; c < components; ++c) {
-                whole += sizes_.size(x, c);
-                size += size_of_part(x, c, part.results[state + c], part);
+                whole = detail::saturated_sum(whole, sizes_.size(x, c));
+                size = detail::saturated_sum(size, size_of_part(x, c, part.results[state + c], part));
             }
             state += components == 0 ? 1 : components;
             bytes& own = allocated[result++];
             own = allocation_of<G>(ops_, x);
             if (size != whole) own.count = part.share(own.count);
-            made += size;
+            made = detail::saturated_sum(made, size);
         }
         clone_cost cost{duration_of<G>(ops_, v), {}};
         const op_kind kind = ops_.kind(v);
@@ -159,7 +178,8 @@ public:
     }
     [[nodiscard]] bytes of_empty(value_t<G> x) const {
         bytes whole;
-        for (std::size_t c = 0; c < sizes_.components_of(x); ++c) whole.count += sizes_.size(x, c);
+        for (std::size_t c = 0; c < sizes_.components_of(x); ++c)
+            whole.count = detail::saturated_sum(whole.count, sizes_.size(x, c));
         return whole;
     }
     [[nodiscard]] nanoseconds of_slice_write(value_t<G> x, std::size_t dim, std::span<const std::int64_t> sizes,
@@ -186,12 +206,12 @@ private:
         if (!by_rows) return {whole};
         const std::int64_t work = whole - launch, done = part.share(work);
         const double writing = static_cast<double>(made) / options_.memory_bytes_per_second * 1e9;
-        const std::int64_t least = std::min(work, static_cast<std::int64_t>(writing));
+        const std::int64_t least = std::min(work, detail::whole_nanoseconds(writing));
         return {launch + std::max(done, least)};
     }
     [[nodiscard]] nanoseconds time_of_copy(std::int64_t written) const {
         const double moved = 2 * static_cast<double>(written) / options_.memory_bytes_per_second * 1e9;
-        return {options_.launch.count + static_cast<std::int64_t>(moved) + 1};
+        return {detail::saturated_sum(options_.launch.count + 1, detail::whole_nanoseconds(moved))};
     }
 
     G graph_;
