@@ -64,6 +64,8 @@ TEST_CASE("times and sizes beyond 64 bits saturate") {
     std::array<bytes, 1> allocated;
     const share_costs still(row_view{&c.p}, priced_row_model{}, sizes{{}, 8}, {{100}, 1e-300});
     CHECK(still.of_concat(c.y).duration.count == INT64_MAX);
+    const share_costs never(row_view{&c.p}, priced_row_model{}, sizes{{}, 8}, {{INT64_MAX}, 1e12});
+    CHECK(never.of_concat(c.y).duration.count == INT64_MAX);
     CHECK(still.of_clone(c.y, quarter({rows}, {rows}), allocated).duration.count == 480);
     const share_costs vast(row_view{&c.p}, priced_row_model{}, sizes{{}, INT64_MAX / 4}, {{100}, 1e12});
     CHECK(vast.of_empty(c.y).count == INT64_MAX);

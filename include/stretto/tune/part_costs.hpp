@@ -211,7 +211,8 @@ private:
     }
     [[nodiscard]] nanoseconds time_of_copy(std::int64_t written) const {
         const double moved = 2 * static_cast<double>(written) / options_.memory_bytes_per_second * 1e9;
-        return {detail::saturated_sum(options_.launch.count + 1, detail::whole_nanoseconds(moved))};
+        return {
+            detail::saturated_sum(detail::saturated_sum(options_.launch.count, 1), detail::whole_nanoseconds(moved))};
     }
 
     G graph_;
