@@ -9,6 +9,7 @@
 
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/check_plan.hpp"
+#include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
@@ -29,6 +30,8 @@ struct golden_step {
 constexpr golden_step golden[] = {
     {"llama3_8b_fw_64_1d", 764480136, 60813464, 703666672, 34580005376, 3997, 291},
     {"llama3_8b_fw_64_1d.pytorch", 721597640, 2761446, 718836194, 34580005376, 0, 0},
+    {"llama3_8b_bw_64_1d", 2588589213, 671281067, 1917308146, 4940185856, 8441, 581},
+    {"llama3_8b_bw_64_1d.pytorch", 1977058253, 39537161, 1937521092, 13378461952, 0, 0},
     {"llama3_8b_bw_64_2d", 267198607, 120030745, 147167862, 4722132992, 5502, 424},
     {"llama3_8b_bw_64_2d.pytorch", 175609509, 25060553, 150548956, 6081513472, 0, 0},
     {"dsv3_fw_64", 236505300, 67463649, 169041651, 47713072960, 8161, 455},
@@ -39,6 +42,8 @@ constexpr golden_step golden[] = {
     {"titan_moe.torchtitan", 16203164, 4554028, 11649136, 1294713220, 5765, 84},
     {"titan_16b", 2644475264, 1677208136, 967267128, 111601475828, 15020, 891},
     {"titan_16b.torchtitan", 1556842945, 538081648, 1018761297, 111596365268, 27576, 378},
+    {"titan_16b_ac", 2981099464, 1884643791, 1096455673, 42264872372, 19577, 1265},
+    {"titan_16b_ac.torchtitan", 1733589809, 574295752, 1159294057, 42328923988, 36553, 431},
 };
 
 std::string reference_folder() {
@@ -103,5 +108,23 @@ TEST_CASE("captured steps are legal plans for themselves, and for no other step"
             REQUIRE_MESSAGE(plan, plan.error().message());
             CHECK_FALSE(check_plan(*step, *plan).legal());
         }
+    }
+}
+
+TEST_CASE("a step that computes activations again gets faster with more memory, by order alone") {
+    const std::string folder = reference_folder();
+    if (folder.empty()) return;
+    const auto c = read_capture(folder + "/titan_16b_ac.json.gz");
+    REQUIRE_MESSAGE(c, c.error().message());
+    const auto tasks = make_task_graph(capture_view{&*c}, capture_op_model{&*c});
+    REQUIRE(tasks);
+    nanoseconds before{INT64_MAX};
+    for (const double share : {1.0, 1.05, 1.1, 1.25, 1.5}) {
+        CAPTURE(share);
+        const auto made = list_schedule(*tasks, {.memory_limit = memory_budget::times_input_peak(share)});
+        REQUIRE(made);
+        CHECK(made->memory().peak <= made->memory_limit());
+        CHECK(made->makespan() < before);
+        before = made->makespan();
     }
 }
