@@ -84,18 +84,23 @@ set(STRETTO_HEADERS
     include/stretto/schedule/cost/roofline.hpp
     include/stretto/schedule/cost/saturation.hpp
     include/stretto/schedule/cost/table.hpp
+    include/stretto/schedule/deadlock.hpp
     include/stretto/schedule/detail/baseline_witness.hpp
     include/stretto/schedule/detail/compact_tasks.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
     include/stretto/schedule/detail/kernel_window.hpp
+    include/stretto/schedule/detail/launch_machine.hpp
     include/stretto/schedule/detail/list_pass.hpp
     include/stretto/schedule/detail/machine_orders.hpp
+    include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/ready_set.hpp
+    include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
     include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/explain.hpp
+    include/stretto/schedule/explain_deadlock.hpp
     include/stretto/schedule/explain_errors.hpp
     include/stretto/schedule/exposure.hpp
     include/stretto/schedule/human_units.hpp
@@ -103,6 +108,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/memory.hpp
     include/stretto/schedule/order_fingerprint.hpp
     include/stretto/schedule/plan_overlap.hpp
+    include/stretto/schedule/rank_program.hpp
     include/stretto/schedule/simulate.hpp
     include/stretto/schedule/task_graph.hpp
     include/stretto/schedule/task_labels.hpp

@@ -1,0 +1,88 @@
+// Whether ranks that issue collectives can wait for each other for ever. A collective occupies its stream, and a part
+// of its device, from when a rank begins it until every member of its group has begun it; so ranks that begin
+// collectives in different orders can hang although the program of each is correct by itself.
+//
+// The verdict is exact for the machine described here. Not part of it are kernels that leave no room for collectives,
+// and calls of the runtime that wait for the whole device.
+#ifndef STRETTO_SCHEDULE_DEADLOCK_HPP
+#define STRETTO_SCHEDULE_DEADLOCK_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/detail/launch_machine.hpp"
+#include "stretto/schedule/detail/shortest_wait_cycle.hpp"
+#include "stretto/schedule/rank_program.hpp"
+
+namespace stretto {
+
+/// Why ranks hang, or why their programs cannot be judged.
+struct deadlock {
+    enum class reason : std::uint8_t {
+        /// The action of chain[0] names in `after` what is no earlier launch of its rank, or a group that is not in the
+        /// list, does not know its ranks, names a rank without a program, or does not have this rank.
+        not_a_program,
+        /// The actions of chain[0] and chain[1] are the same collective of their group, and name different calls.
+        different_calls,
+        /// The rank of chain[1] never launches the collective of chain[0]; the action of chain[1] is not set.
+        missing_call,
+        /// The entries of `chain` wait for each other in a circle, the last one for the first. No circle of the state
+        /// in which the ranks hang is shorter.
+        cycle,
+        /// More than `max_states` states would have to be tried; `chain` is empty.
+        undecided,
+    };
+    reason why = reason::cycle;
+    std::vector<blocked_action> chain;
+
+    friend bool operator==(const deadlock&, const deadlock&) = default;
+};
+
+/// The witness that programs complete in every execution.
+struct deadlock_freedom {
+    std::size_t collectives = 0;  ///< that the ranks run together, each counted once
+};
+
+/// Judges the programs of all ranks: `programs[r]` is that of rank r. `groups[i]` is the group that actions call i; it
+/// must know its ranks. If a device holds any number of collectives, or begins them in launch order, every execution
+/// ends in the same state, which takes O((A + L) S) time to reach for A actions of all ranks, S streams of a rank and L
+/// collectives counted once a member. Otherwise executions differ, and their states are tried one by one, except those
+/// that only differ on ranks whose device has room for all streams: exponential in the number of collectives, and
+/// given up after `max_states` states. Finding the shortest circle takes O(W^2) for W actions that wait.
+template <class = void>
+[[nodiscard]] expected<deadlock_freedom, deadlock> check_deadlock(std::span<const rank_program> programs,
+                                                                  std::span<const process_group> groups,
+                                                                  device_model device = {},
+                                                                  std::size_t max_states = 100'000) {
+    using why = deadlock::reason;
+    const auto failed = [](why reason, std::vector<blocked_action> chain) {
+        return unexpected(deadlock{reason, std::move(chain)});
+    };
+    if (const auto broken = detail::first_broken_action(programs, groups))
+        return failed(why::not_a_program, {{broken->rank, broken->action}});
+    const detail::matched_launches<> matched(programs, groups);
+    if (const auto& odd = matched.mismatch())
+        return failed(odd->second.action == detail::no_action ? why::missing_call : why::different_calls,
+                      {{odd->first.rank, odd->first.action}, {odd->second.rank, odd->second.action}});
+
+    detail::launch_machine<> machine(programs, matched, device);
+    machine.settle();
+    switch (detail::run_to_a_hang(machine, max_states)) {
+        case detail::run_result::completes:
+            return deadlock_freedom{matched.collectives()};
+        case detail::run_result::hangs:
+            return failed(why::cycle, detail::shortest_wait_cycle(machine));
+        case detail::run_result::too_many_states:
+            break;
+    }
+    return failed(why::undecided, {});
+}
+
+}  // namespace stretto
+
+#endif

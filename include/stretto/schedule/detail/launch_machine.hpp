@@ -1,0 +1,260 @@
+// The state of all ranks while they run their programs (schedule/rank_program.hpp), and the search for a state in which
+// nothing can go on.
+#ifndef STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
+#define STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/detail/matched_launches.hpp"
+#include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/rank_program.hpp"
+
+namespace stretto::detail {
+
+/// What has begun and what is done on every rank. A copy is a state of its own; programs and matches are shared.
+template <class = void>
+class launch_machine {
+public:
+    /// Nothing has begun. The arguments must outlive the machine and its copies.
+    launch_machine(std::span<const rank_program> programs, const matched_launches<>& matched, device_model device)
+        : programs_(programs),
+          matched_(&matched),
+          device_(device),
+          ranks_(programs.size()),
+          begun_(matched.actions(), false),
+          done_(matched.actions(), false) {
+        for (std::uint32_t c = 0; c < matched.collectives(); ++c) to_begin_.push_back(matched.members(c).size());
+        for (rank_id r = 0; r < programs.size(); ++r) {
+            set_up(r);
+            woken_.push_back(r);
+        }
+    }
+
+    /// Does everything that happens in every execution: hosts go on, kernels begin, and so do collectives on ranks that
+    /// need not choose between them. Doing these things at once takes no later choice away.
+    void settle() {
+        while (!woken_.empty()) {
+            const rank_id r = woken_.back();
+            woken_.pop_back();
+            for (bool moved = true; moved;) {
+                moved = advance_host(r);
+                for (std::size_t s = 0; s < ranks_[r].streams.size(); ++s)
+                    if (advance_stream(r, s)) moved = true;
+            }
+        }
+    }
+    /// The collectives of which any may begin next, on ranks that choose. Precondition: the machine has settled.
+    [[nodiscard]] std::vector<ranked_action> choices() const {
+        std::vector<ranked_action> all;
+        for (rank_id r = 0; r < ranks_.size(); ++r)
+            for (std::size_t s = 0; ranks_[r].chooses && s < ranks_[r].streams.size(); ++s)
+                if (const std::uint32_t i = ready(r, s); i != no_action) all.push_back({r, i});
+        return all;
+    }
+    /// Begins a launch that is ready. Where that completes a collective, its ranks have something to settle.
+    void begin(rank_id r, std::uint32_t i) {
+        begun_[matched_->place(r, i)] = true;
+        if (!launches_collective(r, i)) {
+            done_[matched_->place(r, i)] = true;
+            return;
+        }
+        ++ranks_[r].resident;
+        ++ranks_[r].collectives_begun;
+        const std::uint32_t c = matched_->collective(matched_->place(r, i));
+        if (--to_begin_[c] != 0) return;
+        for (const ranked_action m : matched_->members(c)) {
+            done_[matched_->place(m.rank, m.action)] = true;
+            --ranks_[m.rank].resident;
+            woken_.push_back(m.rank);
+        }
+    }
+    /// Whether every rank has come to the end of its program and everything has completed.
+    [[nodiscard]] bool complete() const {
+        for (rank_id r = 0; r < ranks_.size(); ++r) {
+            if (ranks_[r].host != programs_[r].size()) return false;
+            for (std::uint32_t i = 0; i < programs_[r].size(); ++i)
+                if (programs_[r][i].what != rank_action::form::host_wait && !done(r, i)) return false;
+        }
+        return true;
+    }
+    /// What has begun: it determines a settled state.
+    [[nodiscard]] const std::vector<bool>& begun() const noexcept { return begun_; }
+
+    [[nodiscard]] std::span<const rank_program> programs() const noexcept { return programs_; }
+    [[nodiscard]] const matched_launches<>& matched() const noexcept { return *matched_; }
+    [[nodiscard]] bool begun(rank_id r, std::uint32_t i) const { return begun_[matched_->place(r, i)]; }
+    [[nodiscard]] bool done(rank_id r, std::uint32_t i) const { return done_[matched_->place(r, i)]; }
+
+    /// Calls `blocked(action, reason, blocker)` for every action of `r` that has not begun and everything on its rank
+    /// for which it waits. Of what is before it on its stream, the first that is not done stands for all.
+    template <class Blocked>
+    void each_blocked(rank_id r, const Blocked& blocked) const {
+        using why = blocked_action::reason;
+        const rank_program& program = programs_[r];
+        const rank_state& state = ranks_[r];
+        std::uint32_t unbegun = no_action;  // the first collective that has not begun
+        if (state.collectives_begun < state.collectives.size()) unbegun = state.collectives[state.collectives_begun];
+        for (std::uint32_t i = 0; i < program.size(); ++i) {
+            if (program[i].what == rank_action::form::host_wait || begun(r, i)) continue;
+            if (i >= state.host)
+                for (const std::uint32_t k : program[state.host].after)
+                    if (!done(r, k)) blocked(i, why::host, k);
+            const std::uint32_t head = state.streams[stream_at(state, program[i].stream)].head_launch();
+            if (head != i) blocked(i, why::stream, head);
+            for (const std::uint32_t k : program[i].after)
+                if (!done(r, k)) blocked(i, why::event, k);
+            if (!launches_collective(r, i)) continue;
+            if (device_.in_launch_order && unbegun != i) blocked(i, why::order, unbegun);
+            if (state.resident < device_.resident) continue;
+            for (const std::uint32_t k : state.collectives)
+                if (begun(r, k) && !done(r, k)) blocked(i, why::resident, k);
+        }
+    }
+
+private:
+    struct stream {
+        std::uint32_t name;
+        std::vector<std::uint32_t> launches = {};  // in the order of the program
+        std::size_t head = 0;                      // the first that is not done
+        [[nodiscard]] std::uint32_t head_launch() const { return head < launches.size() ? launches[head] : no_action; }
+    };
+    struct rank_state {
+        std::vector<stream> streams = {};
+        std::vector<std::uint32_t> collectives = {};  // in launch order
+        std::size_t collectives_begun = 0;
+        std::uint32_t resident = 0;
+        std::uint32_t host = 0;  // the first action that its host has not performed
+        bool chooses = false;    // whether its device may have to leave a collective waiting that could begin
+    };
+
+    void set_up(rank_id r) {
+        rank_state& state = ranks_[r];
+        std::vector<bool> counted;  // by stream: it has collectives
+        std::uint32_t streams_with_collectives = 0;
+        for (std::uint32_t i = 0; i < programs_[r].size(); ++i) {
+            const rank_action& a = programs_[r][i];
+            if (a.what == rank_action::form::host_wait) continue;
+            const std::size_t s = stream_at(state, a.stream);
+            if (s == state.streams.size()) state.streams.push_back({a.stream});
+            counted.resize(state.streams.size());
+            state.streams[s].launches.push_back(i);
+            if (a.what != rank_action::form::collective) continue;
+            state.collectives.push_back(i);
+            if (!counted[s]) ++streams_with_collectives;
+            counted[s] = true;
+        }
+        state.chooses = !device_.in_launch_order && streams_with_collectives > device_.resident;
+    }
+    [[nodiscard]] static std::size_t stream_at(const rank_state& state, std::uint32_t name) {
+        std::size_t s = 0;
+        while (s < state.streams.size() && state.streams[s].name != name) ++s;
+        return s;
+    }
+    [[nodiscard]] bool launches_collective(rank_id r, std::uint32_t i) const {
+        return programs_[r][i].what == rank_action::form::collective;
+    }
+    [[nodiscard]] bool all_done(rank_id r, const std::vector<std::uint32_t>& actions) const {
+        for (const std::uint32_t i : actions)
+            if (!done(r, i)) return false;
+        return true;
+    }
+    bool advance_host(rank_id r) {
+        const rank_program& program = programs_[r];
+        std::uint32_t& host = ranks_[r].host;
+        const std::uint32_t before = host;
+        while (host < program.size() &&
+               (program[host].what != rank_action::form::host_wait || all_done(r, program[host].after)))
+            ++host;
+        return host != before;
+    }
+    /// Begins what is next on a stream as long as there is no choice, and passes what is done.
+    bool advance_stream(rank_id r, std::size_t s) {
+        bool moved = false;
+        while (true) {
+            stream& on = ranks_[r].streams[s];
+            while (on.head < on.launches.size() && done(r, on.launches[on.head])) ++on.head;
+            const std::uint32_t i = ready(r, s);
+            if (i == no_action || (ranks_[r].chooses && launches_collective(r, i))) return moved;
+            begin(r, i);
+            moved = true;
+        }
+    }
+    /// The launch on a stream that may begin now, or no_action.
+    [[nodiscard]] std::uint32_t ready(rank_id r, std::size_t s) const {
+        const rank_state& state = ranks_[r];
+        const std::uint32_t i = state.streams[s].head_launch();
+        if (i == no_action || i >= state.host || begun(r, i) || !all_done(r, programs_[r][i].after)) return no_action;
+        if (!launches_collective(r, i)) return i;
+        if (device_.in_launch_order && state.collectives[state.collectives_begun] != i) return no_action;
+        return state.resident < device_.resident ? i : no_action;
+    }
+
+    std::span<const rank_program> programs_;
+    const matched_launches<>* matched_;
+    device_model device_;
+    std::vector<rank_state> ranks_;
+    std::vector<bool> begun_, done_;     // by place
+    std::vector<std::size_t> to_begin_;  // by collective: the ranks that have not begun it
+    std::vector<rank_id> woken_;         // ranks with something to settle
+};
+
+enum class run_result : std::uint8_t {
+    completes,        ///< every execution does
+    hangs,            ///< the machine is now in a state in which nothing can go on
+    too_many_states,  ///< there are more than were allowed, and none of those hangs
+};
+
+/// Tries all executions from a settled machine, depth first; states that have been tried are not tried again. They are
+/// told apart by 128-bit hashes.
+template <class = void>
+[[nodiscard]] run_result run_to_a_hang(launch_machine<>& machine, std::size_t max_states) {
+    std::vector<launch_machine<>> open = {machine};
+    std::vector<order_fingerprint> tried;  // sorted
+    const auto is_new = [&](const std::vector<bool>& begun) {
+        word_hash hash;
+        for (std::size_t at = 0; at < begun.size();) {
+            std::uint64_t word = 0;
+            for (std::size_t bit = 0; bit < 64 && at < begun.size(); ++bit, ++at)
+                word |= static_cast<std::uint64_t>(begun[at]) << bit;
+            hash.add(word);
+        }
+        const order_fingerprint key = hash.value();
+        std::size_t low = 0, high = tried.size();
+        while (low < high) {
+            const std::size_t middle = low + (high - low) / 2;
+            const order_fingerprint& m = tried[middle];
+            if (m.high < key.high || (m.high == key.high && m.low < key.low)) low = middle + 1;
+            else high = middle;
+        }
+        if (low < tried.size() && tried[low] == key) return false;
+        tried.insert(tried.begin() + static_cast<std::ptrdiff_t>(low), key);
+        return true;
+    };
+    while (!open.empty()) {
+        const launch_machine<> state = std::move(open.back());
+        open.pop_back();
+        const std::vector<ranked_action> choices = state.choices();
+        if (choices.empty() && !state.complete()) {
+            machine = state;
+            return run_result::hangs;
+        }
+        for (const ranked_action next : choices) {
+            launch_machine<> after = state;
+            after.begin(next.rank, next.action);
+            after.settle();
+            if (!is_new(after.begun())) continue;
+            if (tried.size() > max_states) return run_result::too_many_states;
+            open.push_back(std::move(after));
+        }
+    }
+    return run_result::completes;
+}
+
+}  // namespace stretto::detail
+
+#endif

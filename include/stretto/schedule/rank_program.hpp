@@ -1,0 +1,132 @@
+// What one rank issues, as far as it matters for whether ranks hang: launches of collectives, of work of its own, and
+// the places where its host waits.
+#ifndef STRETTO_SCHEDULE_RANK_PROGRAM_HPP
+#define STRETTO_SCHEDULE_RANK_PROGRAM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/order_fingerprint.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// One thing that the host of a rank does. Streams and actions are numbered by each rank for itself.
+struct rank_action {
+    enum class form : std::uint8_t {
+        collective,  ///< launches a collective on a stream
+        kernel,      ///< launches work of this rank alone on a stream; it completes when it has begun
+        host_wait,   ///< the host goes on when the launches in `after` have completed
+    };
+    form what = form::collective;
+    std::uint32_t stream = 0;  ///< a launch begins when all that was launched on its stream before has completed
+    group_id group = 0;        ///< of a collective
+    std::uint64_t call = 0;    ///< of a collective: names it; all members of its group must mean the same
+    std::vector<std::uint32_t> after = {};  ///< earlier launches, as positions in the program, that it waits for
+
+    friend bool operator==(const rank_action&, const rank_action&) = default;
+};
+
+/// The actions of one rank, in the order in which its host performs them. The k-th collective that it launches on a
+/// group is, for every k, the collective that the other members launch k-th on that group.
+using rank_program = std::vector<rank_action>;
+
+/// How a device runs the collectives that are launched on it.
+struct device_model {
+    static constexpr std::uint32_t any_number = UINT32_MAX;
+
+    std::uint32_t resident = any_number;  ///< so many collectives may have begun without being complete; 1 or more
+    /// Whether the device begins collectives in the order in which its host launches them, as NCCL arranges under
+    /// NCCL_LAUNCH_ORDER_IMPLICIT. Otherwise whichever of those that can begin may be next.
+    bool in_launch_order = false;
+};
+
+/// An action that cannot begin, and the action of the same rank for which it waits. If that one has begun, it is a
+/// collective and waits for other members of its group.
+struct blocked_action {
+    enum class reason : std::uint8_t {
+        stream,    ///< the blocker is before it on its stream
+        event,     ///< it is to begin after the blocker
+        host,      ///< its host waits for the blocker before it launches it
+        order,     ///< collectives begin in launch order, and the blocker has not begun
+        resident,  ///< the device holds no further collective until the blocker completes
+    };
+    rank_id rank = 0;
+    std::uint32_t action = 0;
+    reason why = reason::stream;
+    std::uint32_t blocker = 0;
+
+    friend bool operator==(const blocked_action&, const blocked_action&) = default;
+};
+
+namespace detail {
+
+/// What ranks must agree about when they launch `t`, as a number.
+[[nodiscard]] inline std::uint64_t call_number(const task_graph& g, task_id t) {
+    const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
+    word_hash hash;
+    hash.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
+             std::uint64_t{who.chunk} << 32);
+    hash.add(who.logical_id);
+    return hash.value().high;
+}
+
+}  // namespace detail
+
+/// The program of a rank that issues the tasks in this order: every group has a stream of its own, kernels share one, a
+/// wait is where the kernels' stream waits for a collective, and a collective begins after the kernels launched before
+/// it. The host never waits. All ranks run it with groups of their own. The k-th action belongs to the k-th task in
+/// `order` that is a start or a wait on one. O(V + groups).
+template <class = void>
+[[nodiscard]] rank_program program_of(const task_graph& g, std::span<const task_id> order) {
+    const auto kernels = static_cast<std::uint32_t>(g.groups);
+    constexpr std::uint32_t none = UINT32_MAX;
+    std::vector<std::uint32_t> action_of(g.size(), none);
+    rank_program program;
+    std::uint32_t last_kernel = none;
+    for (const task_id t : order) {
+        const auto next = static_cast<std::uint32_t>(program.size());
+        if (g.kind[t] == op_kind::start) {
+            rank_action& made = program.emplace_back();
+            made.stream = made.group = g.group[t];
+            made.call = detail::call_number(g, t);
+            if (last_kernel != none) made.after = {last_kernel};
+            action_of[t] = next;
+        } else if (g.kind[t] == op_kind::wait && g.launch[t] != no_task && action_of[g.launch[t]] != none) {
+            program.push_back({rank_action::form::kernel, kernels, 0, 0, {action_of[g.launch[t]]}});
+            last_kernel = next;
+        }
+    }
+    return program;
+}
+
+/// The largest number of communicators that have a collective in flight at the same time: launched, and not known to
+/// the kernels' stream to be complete. If all ranks issue their tasks in this order, and their devices hold as many
+/// collectives or begin them in launch order, they cannot hang: of the collectives that are not complete, the first one
+/// can begin on every rank. O(V + groups).
+template <class = void>
+[[nodiscard]] std::uint32_t communicators_in_flight(const task_graph& g, std::span<const task_id> order) {
+    std::vector<std::uint32_t> launched(g.groups, 0), complete(g.groups, 0), place(g.size(), 0);
+    std::uint32_t now = 0, most = 0;
+    for (const task_id t : order) {
+        if (g.kind[t] == op_kind::start) {
+            const group_id group = g.group[t];
+            if (launched[group] == complete[group] && ++now > most) most = now;
+            place[t] = ++launched[group];
+        } else if (g.kind[t] == op_kind::wait && g.launch[t] != no_task) {
+            // With a collective, those launched before it on its stream are complete as well.
+            const group_id group = g.group[g.launch[t]];
+            if (place[g.launch[t]] <= complete[group]) continue;
+            complete[group] = place[g.launch[t]];
+            if (complete[group] == launched[group]) --now;
+        }
+    }
+    return most;
+}
+
+}  // namespace stretto
+
+#endif
