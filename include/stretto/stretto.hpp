@@ -58,6 +58,7 @@
 #include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/transform/describe_chunks.hpp"
 #include "stretto/transform/explain_chunks.hpp"
+#include "stretto/transform/isolate_groups.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/recording_rewriter.hpp"

@@ -19,6 +19,7 @@
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/has_member.hpp"
+#include "stretto/core/process_group.hpp"
 
 namespace stretto {
 
@@ -77,6 +78,15 @@ concept slice_writing_rewriter = dataflow_graph<G> && requires(R& r, value_t<G> 
                                                                std::span<const std::int64_t> sizes, std::size_t k) {
     { r.empty_like(x, x) } -> std::convertible_to<value_t<G>>;
     { r.slice_write(x, x, dim, sizes, k) } -> std::convertible_to<value_t<G>>;
+};
+
+/// `duplicate_group(original, priority)`: adds a further communicator with the ranks of `original` in the same order,
+/// as the last one in the list of groups, and returns its id; every rank does so in the same order. `set_group(v,
+/// group)`: the start v launches its collective on that group from now on.
+template <class R, class G>
+concept group_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, group_id original, std::int32_t priority) {
+    { r.duplicate_group(original, priority) } -> std::convertible_to<group_id>;
+    r.set_group(v, original);
 };
 
 namespace detail {
