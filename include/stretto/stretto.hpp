@@ -38,6 +38,7 @@
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/checked_order.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/deadlock.hpp"
 #include "stretto/schedule/explain.hpp"
 #include "stretto/schedule/explain_deadlock.hpp"

@@ -71,6 +71,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/certificate.hpp
     include/stretto/schedule/checked_order.hpp
     include/stretto/schedule/compiled.hpp
+    include/stretto/schedule/contention.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
     include/stretto/schedule/cost/cost_model.hpp
     include/stretto/schedule/cost/cost_point.hpp

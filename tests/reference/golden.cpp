@@ -9,6 +9,7 @@
 
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/check_plan.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -44,6 +45,21 @@ constexpr golden_step golden[] = {
     {"titan_16b.torchtitan", 1556842945, 538081648, 1018761297, 111596365268, 27576, 378},
     {"titan_16b_ac", 2981099464, 1884643791, 1096455673, 42264872372, 19577, 1265},
     {"titan_16b_ac.torchtitan", 1733589809, 574295752, 1159294057, 42328923988, 36553, 431},
+};
+
+/// Makespan, exposed time and time in kernels, at contention 5/4 and 3/2.
+struct golden_contention {
+    const char* file;
+    std::int64_t at_5_4[3], at_3_2[3];
+};
+constexpr golden_contention contended[] = {
+    {"llama3_8b_fw_64_1d.pytorch", {729868832, 2756351, 727112481}, {735382880, 2751257, 732631623}},
+    {"llama3_8b_bw_64_1d.pytorch", {2097936461, 39409448, 2058527013}, {2178521829, 39281738, 2139240091}},
+    {"llama3_8b_bw_64_2d.pytorch", {189059254, 24188361, 164870893}, {198480176, 23316258, 175163918}},
+    {"dsv3_fw_64.pytorch", {203683876, 27957430, 175726446}, {205604765, 27912891, 177691874}},
+    {"dsv3_bw_64.pytorch", {289014420, 15398119, 273616301}, {305713562, 15398119, 290315443}},
+    {"titan_moe.torchtitan", {16910691, 4398973, 12511718}, {17440194, 4243984, 13196210}},
+    {"titan_16b.torchtitan", {1693719581, 484183210, 1209536371}, {1793000061, 432269610, 1360730451}},
 };
 
 std::string reference_folder() {
@@ -82,6 +98,28 @@ TEST_CASE("captured steps take exactly the time and the memory that their rules 
         if (due.nodes == 0) continue;  // the table does not say
         CHECK(graph->vertices == due.nodes);
         CHECK(kinds->starts == due.collectives);
+    }
+}
+
+TEST_CASE("captured steps take exactly the time that contention makes of it") {
+    const std::string folder = reference_folder();
+    if (folder.empty()) return;
+    for (const golden_contention& due : contended) {
+        INFO(std::string(due.file));
+        const auto c = read_capture(folder + "/" + due.file + ".json.gz");
+        REQUIRE_MESSAGE(c, c.error().message());
+        const auto tasks = make_task_graph(capture_view{&*c}, capture_op_model{&*c});
+        REQUIRE(tasks);
+        std::vector<task_id> order(tasks->size());
+        for (task_id t = 0; t < order.size(); ++t) order[t] = t;
+        const auto check = [&](contention factor, const std::int64_t(&is)[3]) {
+            const simulation times = simulate(*tasks, order, factor);
+            CHECK(times.makespan == nanoseconds{is[0]});
+            CHECK(times.exposed == nanoseconds{is[1]});
+            CHECK(times.compute == nanoseconds{is[2]});
+        };
+        check({5, 4}, due.at_5_4);
+        check({3, 2}, due.at_3_2);
     }
 }
 

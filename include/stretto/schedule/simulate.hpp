@@ -18,11 +18,15 @@ struct simulation {
     nanoseconds compute;             ///< time that the lane has spent in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
     std::vector<nanoseconds> stall;  ///< by task: how long the lane has stalled in it; 0 unless it is a wait
+    /// By task: how much longer than its duration a kernel has taken, since channels were transferring. Empty without
+    /// contention (schedule/contention.hpp).
+    std::vector<nanoseconds> slowed;
 
     /// The end of a kernel, or of a collective on its channel; for any other task its beginning.
     [[nodiscard]] nanoseconds end(const task_graph& g, task_id t) const {
         const bool takes_time = g.kind[t] == op_kind::compute || g.kind[t] == op_kind::start;
-        return takes_time ? begin[t] + g.duration[t] : begin[t];
+        if (!takes_time) return begin[t];
+        return begin[t] + g.duration[t] + (slowed.empty() ? nanoseconds{} : slowed[t]);
     }
 };
 

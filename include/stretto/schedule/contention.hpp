@@ -1,0 +1,146 @@
+// The clock of kernels that share their machine with what transfers data: while at least one channel transfers, kernels
+// run slower by a factor. A plan that moves many small collectives under kernels wins on the plain clock and can lose
+// on hardware; this clock tells the two apart.
+#ifndef STRETTO_SCHEDULE_CONTENTION_HPP
+#define STRETTO_SCHEDULE_CONTENTION_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// How many times slower kernels run while a channel transfers, as a fraction: 5/4 for 1.25. Both numbers lie between 1
+/// and 2^20, and the fraction is 1 or more.
+struct contention {
+    std::int64_t numerator = 1;
+    std::int64_t denominator = 1;
+
+    [[nodiscard]] constexpr bool none() const noexcept { return numerator == denominator; }
+    [[nodiscard]] constexpr bool valid() const noexcept {
+        constexpr std::int64_t most = std::int64_t{1} << 20;
+        return denominator >= 1 && numerator >= denominator && numerator <= most;
+    }
+    friend constexpr bool operator==(const contention&, const contention&) = default;
+};
+
+namespace detail {
+
+/// When a kernel ends that shares its machine with transfers. The transfers of a channel do not overlap, so that at
+/// most one of each is under way; those that end before the lane has come so far are forgotten.
+template <class = void>
+class contended_lane {
+public:
+    contended_lane(std::size_t channels, contention c) : transfers_(channels), c_(c) {}
+
+    void add_transfer(std::size_t on, std::int64_t begin, std::int64_t end) {
+        transfers_[on].intervals.push_back({begin, end});
+    }
+    /// The end of a kernel with `work` to do that begins at `t`; t never decreases from call to call. In a stretch to
+    /// the latest end of what is under way, of L ns, it does floor(L / c) of its work; if less than that or as much is
+    /// left, it ends after ceil(left * c). Between stretches it runs at full speed. O(channels) for each stretch.
+    std::int64_t end_of(std::int64_t t, std::int64_t work) {
+        const std::int64_t p = c_.numerator, q = c_.denominator;
+        while (work > 0) {
+            std::int64_t busy = t, idle_until = t + work;
+            for (channel& ch : transfers_) {
+                while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
+                if (ch.next == ch.intervals.size()) continue;
+                const interval& first = ch.intervals[ch.next];
+                if (first.begin > t) {
+                    if (first.begin < idle_until) idle_until = first.begin;
+                } else if (first.end > busy) {
+                    busy = first.end;
+                }
+            }
+            if (busy == t) {
+                work -= idle_until - t;
+                t = idle_until;
+                continue;
+            }
+            const std::int64_t length = busy - t;
+            const std::int64_t done = length / p * q + length % p * q / p;  // floor(length * q / p)
+            if (work <= done) return t + work / q * p + (work % q * p + q - 1) / q;
+            work -= done;
+            t = busy;
+        }
+        return t;
+    }
+
+private:
+    struct interval {
+        std::int64_t begin, end;
+    };
+    struct channel {
+        std::vector<interval> intervals;
+        std::size_t next = 0;  // the first that ends later than the lane has come
+    };
+    std::vector<channel> transfers_;
+    contention c_;
+};
+
+}  // namespace detail
+
+/// Executes `order` by the exact clock under contention: as simulate(g, order), but kernels run slower while a channel
+/// transfers, that is between beginning and end of any start that stands before them. Transfers keep their durations.
+/// `compute` includes what contention adds, and `slowed` has it for each kernel. With contention 1 it is
+/// simulate(g, order). O(V + channels * stretches). Preconditions: those of simulate, and a valid contention.
+template <class = void>
+[[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order, contention c) {
+    STRETTO_ASSERT(c.valid(), "contention is a fraction of 1 or more, with numbers up to 2^20");
+    if (c.none()) return simulate(g, order);
+    simulation s;
+    s.begin.resize(g.size());
+    s.stall.resize(g.size());
+    s.slowed.resize(g.size());
+    detail::contended_lane<> lane(g.groups, c);
+    std::vector<nanoseconds> channel_free(g.groups);
+    nanoseconds t;
+    for (const task_id task : order) {
+        s.begin[task] = t;
+        switch (g.kind[task]) {
+            case op_kind::compute: {
+                const nanoseconds end{lane.end_of(t.count, g.duration[task].count)};
+                s.slowed[task] = end - t - g.duration[task];
+                s.compute += end - t;
+                t = end;
+                break;
+            }
+            case op_kind::start: {
+                nanoseconds& free = channel_free[g.group[task]];
+                s.begin[task] = t > free ? t : free;
+                free = s.begin[task] + g.duration[task];
+                lane.add_transfer(g.group[task], s.begin[task].count, free.count);
+                break;
+            }
+            case op_kind::wait:
+                if (const task_id start = g.launch[task]; start != no_task) {
+                    const nanoseconds end = s.begin[start] + g.duration[start];
+                    if (end > t) {
+                        s.stall[task] = end - t;
+                        s.exposed += end - t;
+                        t = end;
+                    }
+                }
+                s.begin[task] = t;
+                break;
+            case op_kind::input:
+            case op_kind::view:
+            case op_kind::output:
+                break;
+        }
+    }
+    s.makespan = t;
+    for (const nanoseconds free : channel_free)
+        if (free > s.makespan) s.makespan = free;
+    return s;
+}
+
+}  // namespace stretto
+
+#endif
