@@ -486,6 +486,64 @@ TEST_CASE("chunks of in-place operations stay in order") {
     }
 }
 
+TEST_CASE("chunks that hand one buffer on are whole in the last of them") {
+    draft step = sample_step();
+    step.insert_before("loss", support::in_place("bump", "aten.add_.Tensor", {"acc", "down"}, "acc"));
+    step["output"].inputs.push_back("bump");
+    draft plan = chunked_plan();
+    for (const char* k : {"0", "1"}) {
+        draft_node n = support::in_place(std::string("bump_chunk") + k, "aten.add_.Tensor",
+                                         {*k == '0' ? "acc" : "bump_chunk0", std::string("down_chunk") + k}, "acc");
+        if (*k == '1') n.writes = {"bump_chunk0"};
+        n.field("origin") = "\"bump\"";
+        n.field("chunk") = k;
+        plan.insert_before("loss", n);
+    }
+    plan["output"].inputs.push_back("bump_chunk1");
+    const auto judged = [&] { return check_plan(step.build(), plan.build()); };
+    CHECK_MESSAGE(judged().legal(), listed(judged()));
+    const auto output_reads_some = [&] {
+        const plan_report r = judged();
+        return std::ranges::any_of(r.violations, [](const plan_violation& v) {
+            return v.rule == plan_rule::recombination_partial && v.node == "output" && v.other == "bump";
+        });
+    };
+    SUBCASE("and in no other") {
+        plan["output"].inputs.back() = "bump_chunk0";
+        CHECK(output_reads_some());
+    }
+    SUBCASE("unless the last writes into something else") {
+        plan["bump_chunk1"].writes = {"x"};
+        CHECK(output_reads_some());
+    }
+}
+
+TEST_CASE("slices of a view without storage have none") {
+    draft step = sample_step(), plan = chunked_plan();
+    for (draft* d : {&step, &plan}) {  // as in a step that was cut out of another one
+        d->insert_before(d == &step ? "up" : "mm2_chunk0", support::view("loose", "mm2", tensor("100", "f32")));
+        (*d)["loose"].aliases = {};
+    }
+    step["up"].inputs = {"loose"};
+    for (const char* part : {"mm2_chunk0", "mm2_chunk1"}) plan[part].inputs = {"loose"}, plan[part].aliases = {};
+    const auto judged = [&] { return check_plan(step.build(), plan.build()); };
+    CHECK_MESSAGE(judged().legal(), listed(judged()));
+    SUBCASE("but those of a value that has one do") {
+        for (draft* d : {&step, &plan}) (*d)["loose"].aliases = {"mm2"};
+        const plan_report r = judged();
+        REQUIRE(r.violations.size() == 2);
+        for (const plan_violation& v : r.violations) CHECK(v.rule == plan_rule::memory_unaccounted);
+    }
+    SUBCASE("and a kernel that copies has one in any case") {
+        plan["mm2_chunk0"].kind = op_kind::compute;
+        plan["mm2_chunk0"].ns = 1000;
+        const plan_report r = judged();
+        REQUIRE(r.violations.size() == 1);
+        CHECK(r.violations[0].rule == plan_rule::memory_unaccounted);
+        CHECK(r.violations[0].node == "mm2_chunk0");
+    }
+}
+
 TEST_CASE("the limit is the peak itself") {
     const plan_report free = judge(sample_step());
     CHECK(judge(sample_step(), free.after.peak).legal());

@@ -293,9 +293,16 @@ private:
                 "writes " + std::to_string(written.count) + " bytes in " + std::to_string(m_.plan.duration(v).count) +
                     " ns",
                 "what splits and recombines costs a launch and twice its bytes over the memory bandwidth");
-        if (held.count > 0 && m_.plan_storages[v].empty())
+        if (held.count > 0 && m_.plan_storages[v].empty() && !is_view_of_nothing(v))
             add(plan_rule::memory_unaccounted, name, "", "has results, and no storage for them",
                 "allocate them, or alias what they are views of");
+    }
+
+    /// Whether v is a view of values none of which has a storage, as in a step that was cut out of another one.
+    [[nodiscard]] bool is_view_of_nothing(new_id v) const {
+        const auto inputs = m_.plan.inputs(v);
+        return m_.plan.kind(v) == op_kind::view && !inputs.empty() &&
+               std::ranges::all_of(inputs, [&](new_id x) { return m_.plan_storages[x].empty(); });
     }
 
     plan_match& m_;

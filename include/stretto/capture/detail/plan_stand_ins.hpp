@@ -1,5 +1,6 @@
 // What a node of a plan may read where its original reads u: u itself, a chunk of u, or something that splits or
-// recombines u. Data is followed through recombinations, and through buffers that they fill in place.
+// recombines u. Data is followed through recombinations, through buffers that they fill in place, and through clones
+// that hand one buffer on from chunk to chunk.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_STAND_INS_HPP
 
@@ -58,6 +59,9 @@ public:
         if (recombines)
             for (new_id x : m_.plan.inputs(v)) merge(reach_[v], sources_of(x));
         if (!recombines && m_.role[v] != plan_role::clone) return;
+        if (!recombines)
+            for (new_id x : m_.plan.inputs(v))
+                if (continues(v, x)) merge(reach_[v], sources_of(x));
         for (new_id x : m_.plan.writes(v))
             for (new_id s : m_.plan_storages[x])
                 if (m_.role[s] == plan_role::recombination) {
@@ -67,10 +71,24 @@ public:
     }
 
 private:
+    /// Whether the clone v writes into what the clone x, of the same operation and the chunk before, has written. What
+    /// v produces is then what both have written.
+    [[nodiscard]] bool continues(new_id v, new_id x) const {
+        if (m_.role[x] != plan_role::clone || m_.origin[x] != m_.origin[v] || m_.chunk[x] + 1 != m_.chunk[v])
+            return false;
+        const auto is_x = [&](new_id w) {
+            const auto lives_there = [&](new_id s) { return contains(m_.plan_storages[x], s); };
+            return w == x || std::ranges::any_of(m_.plan_storages[w], lives_there);
+        };
+        return std::ranges::any_of(m_.plan.writes(v), is_x);
+    }
     /// The nodes, ascending, whose data is in x by now, and which are no recombinations themselves.
     [[nodiscard]] std::vector<new_id> sources_of(new_id x) const {
-        if (m_.role[x] != plan_role::recombination) return {x};
         std::vector<new_id> sources = reach_[x];
+        if (m_.role[x] != plan_role::recombination) {
+            sources.push_back(x);  // everything that x continues comes before it
+            return sources;
+        }
         for (new_id s : m_.plan_storages[x])
             if (m_.role[s] == plan_role::recombination) merge(sources, filled_[s]);
         return sources;
@@ -83,7 +101,7 @@ private:
     }
 
     const plan_match& m_;
-    std::vector<std::vector<new_id>> reach_;   // by recombination: where its data comes from, through its inputs
+    std::vector<std::vector<new_id>> reach_;   // by node: where its data comes from, through its inputs
     std::vector<std::vector<new_id>> filled_;  // by storage: where what was written into it comes from
 };
 
