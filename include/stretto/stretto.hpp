@@ -27,6 +27,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/core/rewriter_concepts.hpp"

@@ -54,6 +54,7 @@ set(STRETTO_HEADERS
     include/stretto/core/module_model.hpp
     include/stretto/core/language.hpp
     include/stretto/core/op_model.hpp
+    include/stretto/core/part_cost_model.hpp
     include/stretto/core/process_group.hpp
     include/stretto/core/process_groups.hpp
     include/stretto/core/rewriter_concepts.hpp
@@ -119,14 +120,17 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_applied_chunks.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_graph.hpp
+    include/stretto/testing/check_part_costs.hpp
     include/stretto/testing/check_rewriter.hpp
     include/stretto/testing/check_module_model.hpp
     include/stretto/testing/check_tensor_model.hpp
     include/stretto/testing/chunk_relation.hpp
+    include/stretto/testing/detail/accepted_cuts.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp
     include/stretto/testing/detail/chunked_sample.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
+    include/stretto/testing/detail/part_cost_checker.hpp
     include/stretto/testing/detail/program_copy.hpp
     include/stretto/testing/detail/rewriter_checker.hpp
     include/stretto/testing/detail/sample_source.hpp

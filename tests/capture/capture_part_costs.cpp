@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "stretto/capture/capture_chunks.hpp"
 #include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/chunk_capture.hpp"
+#include "stretto/testing/check_part_costs.hpp"
 #include "stretto/tune/try_chunks.hpp"
 #include "support/chunk_step.hpp"
 #include "support/read_step.hpp"
@@ -78,4 +80,20 @@ TEST_CASE("the tasks of a step in chunks are those of the step that would be wri
     CHECK(all_of(graph.storages) == all_of(written->storages));
     CHECK(all_of(graph.writes) == all_of(written->writes));
     CHECK(all_of(graph.predecessors) == all_of(written->predecessors));
+}
+
+TEST_CASE("costs of the parts of a captured step can be believed") {
+    const char* graphs = std::getenv("STRETTO_EXAMPLE_GRAPHS");
+    REQUIRE_MESSAGE(graphs != nullptr, "ctest says where examples/graphs is");
+    for (const char* name : {"/moe_ep_step.json.gz", "/llama_fsdp_forward.json.gz"}) {
+        const auto step = support::read_capture(std::string(graphs) + name);
+        REQUIRE(step);
+        const auto tensors = support::read_tensors(*step);
+        REQUIRE(tensors);
+        const fresh_capture_chunk_model chunks(*step, *tensors);
+        const auto found = check_part_costs(capture_view{&*step}, capture_op_model{&*step}, capture_chunk_model(chunks),
+                                            part_costs_of(*step, *tensors));
+        CHECK_MESSAGE(found, found.error().message());
+        if (found) CHECK(found->operations > 100);
+    }
 }

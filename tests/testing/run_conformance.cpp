@@ -4,10 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "stretto/tune/part_costs.hpp"
 #include "support/checked_row_ir.hpp"
+#include "support/priced_rows.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/toy_irs.hpp"
@@ -91,6 +95,26 @@ struct scaling_ir : support::row_ir {
     scaling_rewriter rewriter() { return {{&p, p.ops.end()}}; }
 };
 
+/// Says what parts cost: shares of the whole, or in microseconds.
+struct priced_ir : support::row_ir {
+    using sizes = extent_sizes<support::row_view, support::row_chunk_model>;
+    support::priced_row_model model() const { return {}; }
+    auto part_costs() {
+        return share_costs<support::row_view, support::priced_row_model, sizes>(view(), {}, {{}, 8}, {{20}, 1e12});
+    }
+};
+struct quick_ir : priced_ir {
+    struct quick : decltype(std::declval<priced_ir&>().part_costs()){
+                       clone_cost of_clone(support::row_op * v, const chunk_part& part, std::span<bytes> allocated)
+                           const {clone_cost cost = share_costs::of_clone(v, part, allocated);
+    cost.duration.count /= 1000;
+    return cost;
+}
+};  // namespace
+quick part_costs() { return {priced_ir::part_costs()}; }
+}
+;
+
 template <class IR>
 std::string failure() {
     const conformance c = run_conformance([] { return IR{{support::every_row_operation()}}; });
@@ -99,8 +123,16 @@ std::string failure() {
 
 }  // namespace
 
+TEST_CASE("what parts cost is checked where an IR says it") {
+    const conformance c = run_conformance([] { return priced_ir{{support::every_row_operation()}}; });
+    CHECK_MESSAGE(c, c.text());
+    CHECK(c.passed("part costs"));
+    CHECK(failure<support::row_ir>() == "none");
+}
+
 TEST_CASE("the first failure ends it") {
     CHECK(failure<forgetful_ir>() == "view: consumer");
     CHECK(failure<careless_ir>() == "chunk model: states");
+    CHECK(failure<quick_ir>() == "part costs: whole-duration");
     CHECK(failure<scaling_ir>() == "rewriter: value");
 }

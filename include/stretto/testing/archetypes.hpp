@@ -17,13 +17,17 @@
 #include <span>
 #include <string_view>
 
+#include "stretto/core/chunk_model.hpp"
 #include "stretto/core/collective_call.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/process_group.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/core/units.hpp"
 
 namespace stretto::archetypes {
 
@@ -335,6 +339,40 @@ public:
     constexpr text symbolic_extent(value, std::size_t, std::size_t) const { return text("n"); }
 };
 
+/// chunk_model, and no more: every value is a tensor of four rows; an operation runs per chunk if all that it reads is
+/// sliced, and so are its results then.
+class chunks : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr number components_of(value) const { return number(1); }
+    constexpr number rank(value, std::size_t) const { return number(1); }
+    constexpr std::int32_t extent(value, std::size_t, std::size_t) const { return 4; }
+    constexpr chunk_verdict combine_rule(vertex, std::int64_t, std::span<const chunk_state> operands,
+                                         std::span<chunk_state> results) const {
+        for (std::size_t k = 0; k < operands.size(); ++k)
+            if (operands[k].what != chunk_state::kind::sliced)
+                return {.possible = false, .wanted = static_cast<std::int32_t>(k), .wanted_dim = 0};
+        for (chunk_state& s : results) s = operands[0];
+        return {};
+    }
+};
+
+/// part_cost_model, and no more: a nanosecond for every row, and no bytes.
+class part_costs : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr clone_cost of_clone(vertex, const chunk_part& part, std::span<bytes> allocated) const {
+        for (bytes& b : allocated) b = {};
+        return {{part.rows.count}, {}};
+    }
+    constexpr join_cost of_concat(value) const { return {op_kind::compute, {4}, {}}; }
+    constexpr join_cost of_sum(value) const { return {op_kind::view, {}, {}}; }
+    constexpr bytes of_empty(value) const { return {}; }
+    constexpr nanoseconds of_slice_write(value, std::size_t, std::span<const std::int64_t> sizes, std::size_t k) const {
+        return {sizes[k]};
+    }
+};
+
 static_assert(graph_view<graph> && !vertex_list_graph<graph> && !adjacency_graph<graph> && !indexed_graph<graph>);
 static_assert(vertex_list_graph<vertex_list> && !adjacency_graph<vertex_list> && !indexed_graph<vertex_list>);
 static_assert(bidirectional_adjacency_graph<adjacency> && !vertex_list_graph<adjacency> && !indexed_graph<adjacency>);
@@ -346,6 +384,7 @@ static_assert(op_model<kinds, dataflow>);
 static_assert(calling_op_model<calls, dataflow> && !calling_op_model<kinds, dataflow>);
 static_assert(group_model<groups>);
 static_assert(tensor_model<tensors, dataflow> && tensor_model<symbolic_tensors, dataflow>);
+static_assert(chunk_model<chunks, dataflow> && part_cost_model<part_costs, dataflow>);
 static_assert(module_model<modules, graph> && !module_model<kinds, program>);
 
 }  // namespace stretto::archetypes

@@ -11,6 +11,7 @@
 //     tensors()       a tensor_model
 //     chunks()        a chunk_model
 //     evaluate(...)   computes one operation on host_values; see testing/check_chunk_model.hpp
+//     part_costs()    a part_cost_model
 //     rewriter()      see testing/check_rewriter.hpp
 //     changed()       called when a rewriter has worked
 //
@@ -30,6 +31,7 @@
 #include "stretto/testing/check_applied_chunks.hpp"
 #include "stretto/testing/check_chunk_model.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/check_part_costs.hpp"
 #include "stretto/testing/check_rewriter.hpp"
 #include "stretto/testing/check_tensor_model.hpp"
 #include "stretto/testing/finding.hpp"
@@ -161,6 +163,14 @@ void conform_as_it_is(IR& ir, const conformance_options& options, conformance_ru
                        "; " + counted({{s.never_accepted, "operations of"}, {s.operations, "never accepted"}});
             });
     else checks.skip("chunk model", "chunks() and evaluate(v, operands) are not both there");
+    if constexpr (models && requires { ir.chunks(); } && requires { ir.part_costs(); })
+        checks.run(
+            "part costs", [&] { return check_part_costs(ir.view(), ir.model(), ir.chunks(), ir.part_costs()); },
+            [](const part_cost_summary& s) {
+                return counted(
+                    {{s.operations, "operations"}, {s.clones, "clones"}, {s.joins, "joins"}, {s.slices, "slices"}});
+            });
+    else checks.skip("part costs", "chunks() and part_costs() are not both there");
 }
 
 /// Runs the checks that rewrite fresh programs.
@@ -208,9 +218,9 @@ void conform_rewritten(Make& make, const conformance_options& options, conforman
 
 }  // namespace detail
 
-/// Runs check_graph, check_op_model, check_tensor_model, check_chunk_shapes, check_chunk_model, check_rewriter and
-/// check_applied_chunks in this order, as far as the IR has the members that they need, until one fails. The result is
-/// deterministic. Give it a program with few rows and many kinds of operations.
+/// Runs check_graph, check_op_model, check_tensor_model, check_chunk_shapes, check_chunk_model, check_part_costs,
+/// check_rewriter and check_applied_chunks in this order, as far as the IR has the members that they need, until one
+/// fails. The result is deterministic. Give it a program with few rows and many kinds of operations.
 template <class Make>
     requires requires(Make make) { make().view(); }
 [[nodiscard]] conformance run_conformance(Make make, const conformance_options& options = {}) {

@@ -16,7 +16,6 @@
 #include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/tune/chunk_source.hpp"
 #include "stretto/tune/detail/chunk_trials.hpp"
-#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto {

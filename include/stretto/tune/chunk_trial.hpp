@@ -12,12 +12,12 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/tune/clone_layout.hpp"
-#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 #include "stretto/views/snapshot.hpp"
 

@@ -14,6 +14,7 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
@@ -23,7 +24,6 @@
 #include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/detail/chunk_search.hpp"
 #include "stretto/tune/detail/chunk_trials.hpp"
-#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto {

@@ -10,13 +10,13 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/tune/chunk_trial.hpp"
-#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 
 namespace stretto {

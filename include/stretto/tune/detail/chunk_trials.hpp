@@ -18,7 +18,6 @@
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/tune/chunk_source.hpp"
 #include "stretto/tune/chunk_trial.hpp"
-#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/step_table.hpp"
 #include "stretto/tune/try_chunks.hpp"
 

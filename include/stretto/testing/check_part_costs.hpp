@@ -1,0 +1,50 @@
+// Does a model of what parts cost keep the promises that a compiler cannot check? A search believes whatever it says.
+// Two lines in the test of an adapter:
+//
+//     const auto costs = stretto::check_part_costs(view, model, chunks, my_costs);
+//     if (!costs) FAIL(costs.error().message());
+#ifndef STRETTO_TESTING_CHECK_PART_COSTS_HPP
+#define STRETTO_TESTING_CHECK_PART_COSTS_HPP
+
+#include <cstddef>
+#include <utility>
+
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
+#include "stretto/testing/detail/part_cost_checker.hpp"
+#include "stretto/testing/finding.hpp"
+
+namespace stretto {
+
+/// What was asked. A test of an adapter compares these counts with what it knows.
+struct part_cost_summary {
+    std::size_t operations = 0;  ///< that can run per chunk
+    std::size_t clones = 0;
+    std::size_t joins = 0;   ///< concatenations, sums, and memory for slices
+    std::size_t slices = 0;  ///< copies of a part to its place
+    friend bool operator==(const part_cost_summary&, const part_cost_summary&) = default;
+};
+
+/// Checks, for every operation and every way of cutting it that the chunk model accepts, that
+///   - no duration, payload or allocation is negative: an overflow shows here as well;
+///   - `of_clone` says what every result allocates;
+///   - a part with more rows takes, sends and allocates no less;
+///   - the clone that has all rows sends and allocates what the operation does and, unless it is a collective, takes no
+///     less time; two parts together send and allocate no less;
+/// and for every value that what puts its parts together is a kernel, or a view that takes no time; that no cost of it
+/// is negative; that writing more rows takes no less; and that all answers can be repeated. Deterministic. O(V +
+/// operands), each with some questions to both models. Requires that check_graph and check_op_model find nothing.
+template <vertex_list_graph G, op_model<G> M, chunk_model<G> C, part_cost_model<G> P>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<part_cost_summary, finding> check_part_costs(G g, M model, C chunks, P costs) {
+    detail::part_cost_checker<G, M, C, P, part_cost_summary> checker(g, model, chunks, costs);
+    if (finding f = checker.check(); *f.rule) return unexpected(std::move(f));
+    return checker.summary();
+}
+
+}  // namespace stretto
+
+#endif
