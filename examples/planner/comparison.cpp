@@ -22,17 +22,15 @@
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
-#include "stretto/transform/module_regions.hpp"
 #include "stretto/tune/choose_tokens.hpp"
-#include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/search_chunks.hpp"
+#include "stretto/tune/step_form.hpp"
 #include "stretto/tune/try_chunks.hpp"
 
 namespace planner {
 namespace {
 
 using stretto::expected;
-using stretto::nanoseconds;
 using stretto::task_id;
 using stretto::unexpected;
 
@@ -127,28 +125,38 @@ struct certified {
     stretto::schedule schedule;
 };
 
+/// The schedule of a program, or in words why there is none.
+expected<certified, failure> certify(const std::shared_ptr<const program>& p, const std::string& file,
+                                     expected<stretto::schedule, stretto::limit_too_low> scheduled) {
+    if (scheduled) return certified{p, *std::move(scheduled)};
+    return refused(failure::reason::finding, p->capture, file, scheduled.error().at, explain(scheduled.error()),
+                   "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
+}
+
 expected<certified, failure> schedule(const std::shared_ptr<const program>& p, const std::string& file,
                                       stretto::bytes limit) {
     stretto::schedule_options options;
     options.memory_limit = limit;
-    auto scheduled = stretto::list_schedule(p->graph, options);
-    if (scheduled) return certified{p, *std::move(scheduled)};
-    return refused(failure::reason::finding, p->capture, file, scheduled.error().at, explain(scheduled.error()),
-                   "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
+    return certify(p, file, stretto::list_schedule(p->graph, options));
 }
 
 failure about_arguments(const std::string& file, const std::string& cause) {
     return {failure::reason::unusable, stretto::printable(file, 4096) + ": " + cause};
 }
 
-/// A step in chunks; the step as it is if it has none.
-struct cut_step {
-    std::shared_ptr<const program> of;
-    std::vector<stretto::module_chunks> settings;
+/// The plan of a step in chunks, or of the step as it is if it has none.
+struct chunked_plan {
+    certified plan;
+    std::size_t chunks = 1;  ///< the most that a part of the step runs in
     std::string note;
     bool slices = false;
     std::vector<kept_whole> whole = {};
 };
+
+expected<chunked_plan, failure> as_it_is(expected<certified, failure> plan, const char* note) {
+    if (!plan) return unexpected(plan.error());
+    return chunked_plan{*std::move(plan), 1, note};
+}
 
 /// Grouped by reason.
 std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
@@ -168,74 +176,90 @@ std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
     return groups;
 }
 
-/// The step in the chunks that are wanted, or in the best ones.
-expected<cut_step, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
-                                      stretto::bytes limit, nanoseconds whole_time, const chunking& wanted) {
-    const stretto::capture& step = whole->capture;
-    const auto tensors = stretto::capture_tensors::read(step);
-    if (!tensors) {
-        stretto::diagnostic d = tensors.error();
-        d.file = file;
-        return unexpected(failure{failure::reason::unusable, d.message()});
-    }
-    const stretto::capture_view view{&step};
-    const stretto::capture_op_model ops{&step};
-    const stretto::capture_chunks chunks{&step, &*tensors};
-    const auto found = stretto::choose_tokens(view, ops, chunks, stretto::token_symbols(step, *tensors),
-                                              stretto::token_exchanges(step, *tensors));
-    if (!found) {
-        if (wanted.choose) return cut_step{whole, {}, "whole: there are no tokens to cut along"};
-        return refused(failure::reason::finding, step, file, stretto::no_task,
+/// The tensors of a step, the models over them, and the tokens along which it is cut.
+struct chunkable_step {
+    const program* whole;
+    stretto::capture_tensors tensors;
+    stretto::capture_modules modules = stretto::modules_of(whole->capture);
+    stretto::capture_part_costs costs = stretto::part_costs_of(whole->capture, tensors);
+    std::optional<stretto::capture_token_symbol> tokens =
+        stretto::choose_tokens(view(), ops(), chunks(), stretto::token_symbols(whole->capture, tensors),
+                               stretto::token_exchanges(whole->capture, tensors));
+
+    [[nodiscard]] stretto::capture_view view() const { return {&whole->capture}; }
+    [[nodiscard]] stretto::capture_op_model ops() const { return {&whole->capture}; }
+    [[nodiscard]] stretto::capture_chunks chunks() const { return {&whole->capture, &tensors}; }
+    [[nodiscard]] stretto::token_rows<std::uint32_t> rows() const { return {tokens->value, tokens->dimensions}; }
+};
+
+using step_form = stretto::step_form<std::uint32_t>;
+
+/// The form that --chunk names.
+expected<step_form, failure> named_form(const chunkable_step& step, const std::string& file, const chunking& wanted,
+                                        const stretto::chunk_search_options& options) {
+    if (!step.tokens)
+        return refused(failure::reason::finding, step.whole->capture, file, stretto::no_task,
                        "no input has a symbolic extent, and no all-to-all exchanges tokens",
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
-    }
-    const stretto::capture_token_symbol& tokens = *found;
-    const stretto::capture_modules modules = stretto::modules_of(step);
-    const stretto::capture_part_costs costs = stretto::part_costs_of(step, *tensors);
-    const stretto::token_rows<std::uint32_t> rows{tokens.value, tokens.dimensions};
-    const stretto::chunk_search_options options{.memory_limit = limit, .recombine = wanted.how, .whole = whole_time};
-    std::vector<stretto::module_chunks> chosen;
-    std::vector<stretto::capture_chunk_region> regions;
-    bool slices = false;
-    if (wanted.choose) {
-        const stretto::chunk_units units = stretto::units_by_module(view, ops, modules);
-        auto best = stretto::search_chunks(view, ops, chunks, costs, units, rows, options);
-        if (!best || !best->pays()) return cut_step{whole, {}, "whole: no chunks that fit are faster"};
-        chosen = std::move(best->settings);
-        regions = std::move(best->regions);
-        slices = best->slices;
-    } else {
-        auto settings = in_rows(wanted.settings, tokens);
-        if (!settings) return unexpected(about_arguments(file, settings.error()));
-        auto named = stretto::regions_in_chunks(modules, *settings);
-        if (!named)
-            return unexpected(about_arguments(
-                file,
-                "--chunk " + wanted.settings[named.error()].text +
-                    ": no operation of the step is in such a module; modules are named as the step does, such as " +
-                    stretto::printable(modules.paths().size() > 1 ? modules.paths()[1] : "none at all")));
-        chosen = *std::move(settings);
-        regions = *std::move(named);
-        if (regions.empty()) return cut_step{whole, {}, "whole, as is asked for"};
-        slices = stretto::slices_pay(view, ops, chunks, costs, std::span<const stretto::capture_chunk_region>(regions),
-                                     rows, options);
-    }
-    auto chunked =
-        stretto::chunk_capture(step, *tensors, regions, tokens.dimensions, stretto::trial_chunk_options(slices));
+    auto settings = in_rows(wanted.settings, *step.tokens);
+    if (!settings) return unexpected(about_arguments(file, settings.error()));
+    auto form = stretto::form_in_chunks(step.view(), step.ops(), step.chunks(), step.costs, step.modules,
+                                        *std::move(settings), step.rows(), options);
+    if (form) return *std::move(form);
+    const auto& paths = step.modules.paths();
+    return unexpected(about_arguments(
+        file, "--chunk " + wanted.settings[form.error()].text +
+                  ": no operation of the step is in such a module; modules are named as the step does, such as " +
+                  stretto::printable(paths.size() > 1 ? paths[1] : "none at all")));
+}
+
+/// The step in that form, which is not whole, with the best order of it.
+expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std::string& file, stretto::bytes limit,
+                                          const step_form& form) {
+    auto chunked = stretto::chunk_capture(step.whole->capture, step.tensors, form.regions, step.tokens->dimensions,
+                                          stretto::trial_chunk_options(form.slices));
     if (!chunked) {
         stretto::diagnostic d = chunked.error();
         d.file = file;
         return unexpected(failure{failure::reason::finding, d.message()});
     }
     if (chunked->plan.empty())
-        return refused(failure::reason::finding, step, file, stretto::no_task,
+        return refused(failure::reason::finding, step.whole->capture, file, stretto::no_task,
                        "nothing that --chunk names can run in chunks",
                        "tokens reach none of it, or its operations need all rows");
-    auto made = make_program(std::move(chunked->step), file);
+    const auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
-    std::string note = spelled(chosen);
-    return cut_step{*std::move(made), std::move(chosen), std::move(note), chunked->plan.counts().empties != 0,
-                    summary_of(*chunked)};
+    auto plan = schedule(*made, file, limit);
+    if (!plan) return unexpected(plan.error());
+    std::size_t most = 1;
+    for (const stretto::module_chunks& s : form.settings) most = std::max(most, s.sizes.size());
+    return chunked_plan{*std::move(plan), most, spelled(form.settings), chunked->plan.counts().empties != 0,
+                        summary_of(*chunked)};
+}
+
+/// The step in the chunks that are wanted, or in the best form.
+expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
+                                          stretto::bytes limit, const chunking& wanted) {
+    auto tensors = stretto::capture_tensors::read(whole->capture);
+    if (!tensors) {
+        stretto::diagnostic d = tensors.error();
+        d.file = file;
+        return unexpected(failure{failure::reason::unusable, d.message()});
+    }
+    const chunkable_step step{whole.get(), *std::move(tensors)};
+    const stretto::chunk_search_options options{.memory_limit = limit, .recombine = wanted.how};
+    if (!wanted.choose) {
+        const auto form = named_form(step, file, wanted, options);
+        if (!form) return unexpected(form.error());
+        if (form->is_whole()) return as_it_is(schedule(whole, file, limit), "whole, as is asked for");
+        return carry_out(step, file, limit, *form);
+    }
+    auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks(), step.costs, step.modules,
+                                      step.tokens ? std::optional(step.rows()) : std::nullopt, options);
+    if (!best.form.is_whole()) return carry_out(step, file, limit, best.form);
+    return as_it_is(certify(whole, file, std::move(best.whole)), best.why == stretto::whole_reason::no_tokens
+                                                                     ? "whole: there are no tokens to cut along"
+                                                                     : "whole: no chunks that fit are faster");
 }
 
 class stopwatch {
@@ -264,26 +288,19 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
 
-    // As it is, unless chunks are asked for; to choose, both are tried.
-    expected<certified, failure> best = unexpected(failure{failure::reason::finding, ""});
-    if (chunks.choose || !chunks.wanted()) best = schedule(*made, file, c.memory_limit);
-    if (chunks.wanted()) {
-        const nanoseconds whole = best ? best->schedule.makespan() : nanoseconds{INT64_MAX};
-        auto cut = in_chunks(*made, file, c.memory_limit, whole, chunks);
-        if (!cut) return unexpected(cut.error());
-        if (cut->of != *made || !chunks.choose) best = schedule(cut->of, file, c.memory_limit);
-        for (const stretto::module_chunks& s : cut->settings) c.chunks = std::max(c.chunks, s.sizes.size());
-        c.chunk_note = std::move(cut->note);
-        c.slices = cut->slices;
-        c.whole = std::move(cut->whole);
-    }
+    auto best = chunks.wanted() ? in_chunks(*made, file, c.memory_limit, chunks)
+                                : as_it_is(schedule(*made, file, c.memory_limit), "");
     if (!best) return unexpected(best.error());
-    const stretto::schedule& s = best->schedule;
-    const auto verified = stretto::verify_order(best->of->graph, s.order(), c.memory_limit);
+    c.chunks = best->chunks;
+    c.chunk_note = std::move(best->note);
+    c.slices = best->slices;
+    c.whole = std::move(best->whole);
+    const auto& [of, s] = best->plan;
+    const auto verified = stretto::verify_order(of->graph, s.order(), c.memory_limit);
     if (!verified)
-        return refused(failure::reason::finding, best->of->capture, file, verified.error().task,
+        return refused(failure::reason::finding, of->capture, file, verified.error().task,
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
-    c.after = {best->of, s.order(), s.times(), s.memory(), s.exposures()};
+    c.after = {of, s.order(), s.times(), s.memory(), s.exposures()};
     c.bound = s.bound();
     c.plan_seconds = watch.seconds();
     return c;

@@ -74,6 +74,7 @@
 #include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/search_chunks.hpp"
+#include "stretto/tune/step_form.hpp"
 #include "stretto/tune/try_chunks.hpp"
 #include "stretto/version.hpp"
 #include "stretto/views/contracted.hpp"

@@ -244,6 +244,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/part_costs.hpp
     include/stretto/tune/search_chunks.hpp
+    include/stretto/tune/step_form.hpp
     include/stretto/tune/step_table.hpp
     include/stretto/tune/try_chunks.hpp
     include/stretto/version.hpp

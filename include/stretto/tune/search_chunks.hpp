@@ -46,6 +46,7 @@ struct chunk_search_options {
 /// Why a step stays whole.
 enum class whole_reason : std::uint8_t {
     chunks_pay,      ///< it does not
+    no_tokens,       ///< nobody knows along what to cut it
     too_few_rows,    ///< there are no two chunks: fewer than two rows, or no more than one chunk is allowed
     nothing_cut,     ///< no token reaches an operation that can run per chunk
     exceeds_memory,  ///< nothing that was tried fits
@@ -55,6 +56,8 @@ enum class whole_reason : std::uint8_t {
     switch (why) {
         case whole_reason::chunks_pay:
             return "chunks make it faster";
+        case whole_reason::no_tokens:
+            return "there are no tokens to cut along";
         case whole_reason::too_few_rows:
             return "there are too few rows for two chunks";
         case whole_reason::nothing_cut:

@@ -1,0 +1,90 @@
+// In which form to run a step, whole or in chunks: the fastest one that fits into memory, or the one that somebody asks
+// for.
+#ifndef STRETTO_TUNE_STEP_FORM_HPP
+#define STRETTO_TUNE_STEP_FORM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/part_cost_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "stretto/transform/step_modules.hpp"
+#include "stretto/tune/chunk_source.hpp"
+#include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/search_chunks.hpp"
+
+namespace stretto {
+
+/// A form of a step: the regions that run in chunks.
+template <handle V>
+struct step_form {
+    std::vector<chunk_region<V>> regions;  ///< for plan_chunks with trial_chunk_options(slices); none: whole
+    std::vector<module_chunks> settings;   ///< the same by module
+    bool slices = false;                   ///< written slice by slice, where that may be
+
+    [[nodiscard]] bool is_whole() const noexcept { return regions.empty(); }
+};
+
+/// What is known when the fastest form has been found.
+template <handle V>
+struct fastest_step_form {
+    step_form<V> form;
+    whole_reason why = whole_reason::no_tokens;  ///< of a form that is whole; otherwise chunks_pay
+    expected<schedule, limit_too_low> whole;     ///< of the step whole, which is the plan if the form is whole
+};
+
+/// The fastest form of a step within `options.memory_limit`: whole, or in chunks whose schedule is shorter than the one
+/// of the step whole, or that fit where the step whole does not. `tasks` is the task graph of `g` and `ops`; `modules`
+/// knows every operation; `tokens` are those to cut along, and without any the step stays whole. `options.whole` is not
+/// read. Deterministic. O(list_schedule and search_chunks).
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P, module_model<G> Modules>
+    requires dataflow_graph<G>
+[[nodiscard]] fastest_step_form<vertex_t<G>> fastest_form(const task_graph& tasks, G g, const M& ops, const C& chunks,
+                                                          const P& costs, const Modules& modules,
+                                                          const std::optional<token_rows<value_t<G>>>& tokens,
+                                                          chunk_search_options options = {}) {
+    schedule_options limits;
+    limits.memory_limit = options.memory_limit;
+    fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, list_schedule(tasks, limits)};
+    if (!tokens) return found;
+    options.whole = found.whole ? found.whole->makespan() : nanoseconds{INT64_MAX};
+    auto best = search_chunks(g, ops, chunks, costs, units_by_module(g, ops, modules), *tokens, options);
+    STRETTO_ASSERT(best.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
+    if (!best) return found;
+    found.why = best->why;
+    if (best->pays()) found.form = {std::move(best->regions), std::move(best->settings), best->slices};
+    return found;
+}
+
+/// The form in which the operations of certain modules run in certain chunks; of several settings that name an
+/// operation the last one counts. Whole, if all of them say one chunk. Slices are decided as `options` say. Fails with
+/// the position of the first setting that names no operation. Deterministic. O(V settings), and two trials at most.
+template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
+    requires dataflow_graph<G>
+[[nodiscard]] expected<step_form<vertex_t<G>>, std::size_t> form_in_chunks(
+    G g, const M& ops, const C& chunks, const P& costs, const step_modules<G>& modules,
+    std::vector<module_chunks> settings, token_rows<value_t<G>> tokens, chunk_search_options options = {}) {
+    auto named = regions_in_chunks(modules, settings);
+    if (!named) return unexpected(named.error());
+    step_form<vertex_t<G>> form{*std::move(named), std::move(settings), false};
+    if (!form.is_whole())
+        form.slices = slices_pay(g, ops, chunks, costs, std::span<const chunk_region<vertex_t<G>>>(form.regions),
+                                 tokens, options);
+    return form;
+}
+
+}  // namespace stretto
+
+#endif
