@@ -1,4 +1,5 @@
-// Every kind of rule that there is, in one line. A dialect that needs few of them includes their headers.
+// Every kind of rule that there is, in one line, for dialects that name many operations. A dialect that needs few kinds
+// includes their headers instead and compiles faster.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
 

@@ -1,4 +1,9 @@
 // A rule: a kind of operation and its members. A dialect returns one when it is asked what an operation is.
+//
+// Kinds are separate types, so that an author can add one without a change here, and a dialect is asked for every
+// operation of a program, so that a rule must not allocate for itself. Hence a value that erases the type of a kind and
+// keeps it inside. It is written out because std::any and std::function allocate for anything but the smallest kinds,
+// and because <functional> is kept out of this layer: two function pointers are all that a rule needs of its kind.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 
@@ -16,6 +21,11 @@ namespace stretto::chunk_rules {
 
 /// A kind of rule: a small value whose members say which operand is what, and which judges a call. The headers of this
 /// folder have a kind for each family of operations; an author may add others.
+///
+/// `verdict(c)` sets the states of all results of `c` and says that the operation may run per chunk, or says why not
+/// (`chunk_call::refuse`) and may leave results as they are. It must not depend on anything but the members and `c`, so
+/// that asking again gives the same answer. Moving a kind must not throw, because assignment destroys the old one
+/// first.
 template <class K>
 concept rule_kind =
     std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
@@ -33,6 +43,7 @@ public:
     static constexpr std::size_t capacity = 160;
 
     any_rule() : any_rule(unknown{}) {}
+    /// A rule of that kind. A kind that is larger than `capacity` does not compile.
     template <class Kind>
         requires(!std::same_as<Kind, any_rule> && rule_kind<Kind>)
     any_rule(Kind members) : judge_(&verdict_of<Kind>), manage_(&manage<Kind>) {  // NOLINT: a kind is a rule
@@ -65,9 +76,11 @@ public:
         return r;
     }
 
+    /// The operand that is written in place, or every_operand; no_operand if the operation writes none.
     [[nodiscard]] std::size_t writes() const { return writes_; }
     [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
-    /// The members of the rule, if it is of that kind; otherwise null.
+    /// The members of the rule, if it is of that kind; otherwise null. The address of the kind's function identifies
+    /// the kind, since there is no RTTI.
     template <rule_kind Kind>
     [[nodiscard]] const Kind* as() const {
         return judge_ == &verdict_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
@@ -94,7 +107,9 @@ private:
         else std::launder(reinterpret_cast<Kind*>(kept))->~Kind();
     }
 
-    /// Only rows of the chunk may be written; but chunks may add to what all of them share, one after the other.
+    /// Only rows of the chunk may be written: what all chunks share would be written once in each of them. Addition of
+    /// an addend is the exception. Every chunk adds its part to the buffer, one after the other, and when the last one
+    /// has, the buffer holds what the whole operation would have left there; the verdict says that these are a chain.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
         if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
         const arithmetic* computes = as<arithmetic>();
@@ -108,6 +123,7 @@ private:
             }
             return c.refuse("writes rows of one chunk into a value that all chunks share");
         }
+        // The buffer had a state before, which its other readers rely on. It must have the same one afterwards.
         const chunk_verdict v = computes != nullptr ? computes->verdict_in_place(c) : judge_(kept_, c);
         if (!v.possible) return v;
         const chunk_state after = c.results[0];

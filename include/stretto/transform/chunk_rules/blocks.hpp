@@ -1,4 +1,6 @@
-// Rule kinds of whole blocks, and of what has no rule: attention, kernels of the program's own.
+// Rule kinds of operations that are whole blocks of a network, such as attention, and of operations without a rule:
+// kernels of the program's own, and what the dialect does not know. any_rule.hpp includes this header, since a rule
+// that is made of nothing is `unknown`.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
 
@@ -12,7 +14,8 @@
 namespace stretto::chunk_rules {
 
 /// Attention over sequences, forward or backward: sequences of a batch do not meet, rows of a sequence do. Operands and
-/// results of three dimensions or more are cut along the batch, dimension 0; others (random state) are shared.
+/// results of three dimensions or more are cut along the batch, dimension 0; others (random state) are shared. An
+/// operand of extent 1 there is broadcast over the batch and may be whole.
 struct attention {
     bool drops = false;  ///< at random, which is refused: chunks would draw other numbers
 

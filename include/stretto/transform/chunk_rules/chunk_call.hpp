@@ -1,6 +1,9 @@
 // One operation as rules of chunking see it: shapes, states and what is known of its operands, laid out flat and free
 // of the graph that it is from, so that a rule is compiled once and knows neither names of operators nor lists of
-// arguments.
+// arguments. rule_chunk_model fills one in for each question; authors of rule kinds read it.
+//
+// Below the call stand the predicates on states in which rules are written. docs/algorithms/chunk-states.md says what
+// the states claim.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_CHUNK_CALL_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_CHUNK_CALL_HPP
 
@@ -26,7 +29,8 @@ struct call_operand {
 };
 
 /// What a rule may ask about where an operand comes from; answered by the model, which knows the graph. Members that
-/// are null answer no, or nothing known.
+/// are null answer no, or nothing known, so that a test can lay out a call by hand. `program` is handed back to each of
+/// them and means something to the model alone. The members of chunk_call with the same names say what is asked.
 struct call_history {
     const void* program = nullptr;
     bool (*all_zero)(const void* program, std::size_t operand) = nullptr;
@@ -40,20 +44,26 @@ struct call_history {
 /// The extent of a dimension; -1 if a value of that shape has no such dimension.
 template <class Dim>
 [[nodiscard]] constexpr std::int64_t extent_in(std::span<const std::int64_t> shape, Dim dim) {
-    const std::size_t at = static_cast<std::size_t>(dim);  // of a negative one: far beyond the last
+    const std::size_t at = static_cast<std::size_t>(dim);  // a negative dimension becomes one far beyond the last
     return at < shape.size() ? shape[at] : -1;
 }
 
+/// An operation that is about to be cut into chunks. All spans point into the object that laid the call out.
+///
+/// Operand k has `operands[k].tensors` components, which start at `operands[k].first` in `types` and `states`. The
+/// members below that take k and return one state, type or shape are about its first component; they require that k is
+/// an operand, which is_tensor and is_number tell. There is always a first result type, an empty one if the operation
+/// has no results, so that rules need not ask.
 struct chunk_call {
-    std::string_view name;    ///< of the operation, for refusals; may be empty
-    std::int64_t key = 0;     ///< of the vertex, from 0: no other has it
+    std::string_view name;    ///< the name of the operation, for refusals; may be empty
+    std::int64_t key = 0;     ///< the number of the vertex, from 0: no other has it
     std::int64_t tokens = 1;  ///< rows of the region; the extent of a sliced dimension is a multiple
     std::span<const call_operand> operands;
-    std::span<const tensor_type> types;  ///< of the components of operands; of a number: nothing
-    std::span<const chunk_state> states;
-    std::span<const tensor_type> result_types;
-    std::span<chunk_state> results;
-    row_orders* orders = nullptr;
+    std::span<const tensor_type> types;         ///< the types of the components of operands; a number has an empty one
+    std::span<const chunk_state> states;        ///< their states, one for each of `types`
+    std::span<const tensor_type> result_types;  ///< the types of the components of results
+    std::span<chunk_state> results;             ///< their states, which the rule sets; `unset` before
+    row_orders* orders = nullptr;               ///< names the orders in states and keeps the text of refusals; not null
     call_history history;
 
     [[nodiscard]] bool is_tensor(std::size_t k) const { return k < operands.size() && operands[k].tensors == 1; }
@@ -92,6 +102,7 @@ struct chunk_call {
 
     /// The extent of a dimension of operand k; -1 if it has no such dimension. Recorded shapes may contradict the
     /// operation, so a dimension of one value need not be one of another.
+    /// The extent of tensor k along a dimension; -1 if it has no such dimension.
     template <class Dim>
     [[nodiscard]] std::int64_t extent(std::size_t k, Dim dim) const {
         return extent_in(shape(k), dim);
@@ -102,11 +113,15 @@ struct chunk_call {
         return extent_in(result_types[0].shape, dim);
     }
 
+    /// The operation cannot run per chunk, for this reason: a sentence without its subject, which is the name of the
+    /// operation. The text is kept by the orders.
     [[nodiscard]] chunk_verdict refuse(std::string_view sentence) const {
         return {false, orders->say(name, sentence), false, -1, -1};
     }
-    /// Refused because operand k is whole where its rows would have to be the chunk's, as `rows` are. Nothing that is
-    /// whole can be cut into rows in an order that is not the tokens'.
+    /// Refused because operand k is whole where its rows would have to be the chunk's, as `rows` are. Where a plan can
+    /// help by cutting that operand along `dim` first, the verdict says so (`wanted`, `wanted_dim`). It cannot if the
+    /// rows are in an order that is not the tokens', because a value that is whole can be cut only in that of the
+    /// tokens, or if the extent along `dim` is no multiple of the tokens.
     [[nodiscard]] chunk_verdict want(std::size_t k, std::int64_t dim, const chunk_state& rows) const {
         if (rows.what != chunk_kind::sliced || dim < 0 || static_cast<std::size_t>(dim) >= shape(k).size() ||
             shape(k)[static_cast<std::size_t>(dim)] % tokens != 0)
@@ -125,7 +140,8 @@ struct chunk_call {
 
 [[nodiscard]] constexpr bool is_whole(const chunk_state& s) { return s.what == chunk_kind::whole; }
 [[nodiscard]] constexpr bool is_addend(const chunk_state& s) { return s.what == chunk_kind::addend; }
-/// Whether the parts have some of the rows each.
+/// Whether each part has some of the rows, along the dimension of the state. An opaque state with a dimension counts:
+/// how many rows a part has is known, though not which.
 [[nodiscard]] constexpr bool is_cut(const chunk_state& s) {
     return s.what == chunk_kind::sliced || s.what == chunk_kind::permuted ||
            (s.what == chunk_kind::opaque && s.dim >= 0);
@@ -134,6 +150,8 @@ struct chunk_call {
 [[nodiscard]] constexpr bool counts_rows(const chunk_state& s) {
     return !is_addend(s) && (s.positions != 0 || s.into != 0);
 }
+/// Whether the elements are values and nothing else: neither opaque nor numbers of rows. Every rule may compute with
+/// these; with others, only where it says what becomes of them.
 [[nodiscard]] constexpr bool is_plain(const chunk_state& s) { return s.what != chunk_kind::opaque && !counts_rows(s); }
 
 [[nodiscard]] constexpr bool is_integral(element_type e) {
@@ -141,6 +159,7 @@ struct chunk_call {
            e == element_type::i64;
 }
 
+/// The same state, cut along another dimension.
 [[nodiscard]] constexpr chunk_state moved_to(chunk_state s, std::int64_t dim) {
     s.dim = static_cast<std::int8_t>(dim);
     return s;
@@ -151,6 +170,7 @@ struct chunk_call {
     s.into = 0;
     return s;
 }
+/// The state of a value that is the sum of its parts.
 inline constexpr chunk_state a_sum{chunk_kind::addend, -1, 0, 0, 0};
 
 /// The extent of a part along dimension `dim` of a value in that state: its share of `extent` where the value is

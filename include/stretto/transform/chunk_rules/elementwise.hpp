@@ -1,4 +1,10 @@
 // Rule kinds of operations that compute each element from the elements in the same place.
+//
+// Rows by themselves are the easy case: cut operands must be cut alike. Two cases are not easy, and are what most of
+// this header is about. An operand may be an addend; then f of a part says something of f of the sum only where f is
+// linear in it, and each kind says in which sense it is. And an operand may be numbers of rows, which count from the
+// first row of the chunk; adding, multiplying or dividing changes by how much they are off, and only arithmetic that
+// changes it by an amount that is known lets them through.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 
@@ -33,8 +39,9 @@ struct cast {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Arithmetic on two operands, or an operand and a constant. It is elementwise, and two things more: sums over chunks
-/// pass if the operation is linear in them, and numbers of rows stay numbers of rows if it moves all of them alike.
+/// Arithmetic on two operands, or an operand and a constant. It is elementwise, and does two things more: sums over
+/// chunks pass if the operation is linear in them, and numbers of rows stay numbers of rows if it moves all of them
+/// alike.
 struct arithmetic {
     enum class op : std::uint8_t {
         add,
@@ -49,14 +56,15 @@ struct arithmetic {
     rule_number left = rule_number::of_operand(0);
     rule_number right = rule_number::of_operand(1);
     bool scaled = false;         ///< an operand is multiplied by a constant first
-    bool has_constants = false;  ///< of add, subtract and combine: there are constant terms beside left and right
+    bool has_constants = false;  ///< add, subtract and combine may have constant terms beside left and right
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
-    /// As above, but numbers of rows are refused: whoever reads the buffer would see them change.
+    /// The same judgement, except that numbers of rows are refused: whoever reads the buffer would see them change.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const;
 };
 
-/// Overwrites operand `target` with the elements of operand `source`, broadcast: a rule for use in place.
+/// Overwrites operand `target` with the elements of operand `source`, broadcast: a rule for use in place. The result
+/// counts rows as `source` does, and `target` must have done so before, unless it is whole.
 struct copy_into {
     std::size_t target = 0;
     std::size_t source = 1;
@@ -76,7 +84,8 @@ enum class passes_sums : std::uint8_t {
     but_for_rounding_down  ///< a cast: unless it drops fractions
 };
 
-/// What an elementwise rule knows of its terms; `left` and `right` mean something to arithmetic only.
+/// What an elementwise rule knows of its terms: all that the functions below need of a kind. Casts and copies name
+/// their only operand as `left`; `right`, `what` and the rest mean something to arithmetic only.
 struct terms {
     passes_sums sums = passes_sums::never;
     bool row_numbers = false;  ///< whether numbers of rows may come out as such
@@ -85,8 +94,12 @@ struct terms {
     bool scaled = false, has_constants = false;
 };
 
-/// Numbers of rows after arithmetic: by how much a token in front of the chunk moves the result. False if it is not an
-/// amount that can be told.
+/// Numbers of rows after arithmetic. On entry `result` has the rows of the operands; its `positions` become the amount
+/// by which each token in front of the chunk moves the result. False if that amount cannot be told; `v` says why.
+///
+/// If an operand is opaque, or is a permutation of rows that are not in the order of the tokens (`into` without
+/// `positions`), then integer sums and differences are let through as opaque, unless they are sliced: only the rule of
+/// a look-up can say what such a number names.
 inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& result, chunk_verdict& v) {
     using op = arithmetic::op;
     std::int64_t moved[2] = {0, 0};
@@ -133,12 +146,14 @@ inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& res
     return v = c.refuse(reads_row_numbers), false;
 }
 
+/// The verdict on an operation of which an operand is a sum over chunks. The result is one too if the operation is
+/// linear in the way that `t.sums` says and the states of the operands fit that; nothing may be cut beside a sum.
 inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
-    std::size_t addends = 0, used = 0;  // an addend may be used twice
+    std::size_t addends = 0, used = 0;  // an addend that is both left and right, as in x * x, is used twice
     for (const rule_number* side : {&t.left, &t.right})
         used += c.is_tensor(side->operand) && is_addend(c.state(side->operand));
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
-        // Zero is a sum of zeros.
+        // Zero is a sum of zeros, so that a shared zero may be added to a sum though it is added in every chunk.
         const bool zero = t.sums == passes_sums::of_all_at_once && c.is_tensor(k) && is_whole(c.state(k)) &&
                           c.shape(k).size() <= c.result_types[0].shape.size() && c.all_zero(k);
         addends += is_addend(c.state(k)) || zero;
@@ -170,12 +185,14 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
     return exact ? c.give(a_sum) : c.refuse(not_linear);
 }
 
+/// Whether a tensor among the operands is a sum over chunks.
 inline bool has_sum(const chunk_call& c) {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (c.is_tensor(k) && is_addend(c.state(k))) return true;
     return false;
 }
 
+/// The verdict on any elementwise operation: sums, rows side by side, or numbers of rows.
 inline chunk_verdict computed(const chunk_call& c, const terms& t) {
     if (has_sum(c)) return sums_computed(c, t);
     chunk_verdict v;
@@ -188,6 +205,8 @@ inline chunk_verdict computed(const chunk_call& c, const terms& t) {
     return c.give(result);
 }
 
+/// The verdict on an operation whose result has the elements of operand x, and so its state. Other operands (shapes to
+/// be like, devices) must go with it row by row, or be broadcast.
 inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums) {
     if (c.is_tensor(x) && has_sum(c)) return sums_computed(c, {.sums = sums, .left = rule_number::of_operand(x)});
     chunk_verdict v;
@@ -196,6 +215,8 @@ inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums
     return c.is_tensor(x) ? c.give(c.state(x)) : c.refuse(reads_unknown);
 }
 
+/// In which sense each operation of arithmetic is linear. A constant term makes a sum of sums something else, because
+/// every chunk would add it.
 inline terms terms_of(const arithmetic& a) {
     using op = arithmetic::op;
     terms t{passes_sums::never, true, a.what, a.left, a.right, a.scaled, a.has_constants};

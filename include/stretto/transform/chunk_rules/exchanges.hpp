@@ -1,4 +1,8 @@
-// Rule kinds of collectives. A wait is a copy (elementwise.hpp).
+// Rule kinds of collectives. A wait for one is a copy (elementwise.hpp).
+//
+// Chunking pays because chunks exchange their rows one by one, so an all-to-all of rows is the collective that must
+// pass. It moves rows into an order that depends on the amounts; the rule names that order by them, so that rows that
+// went by the same amounts can meet again, and so that the way back undoes the way there.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
 
@@ -38,7 +42,8 @@ struct other_collective {
 
 namespace detail {
 
-/// What identifies an exchange: the amounts and the group.
+/// What identifies an exchange: the amounts and the group. Operands stand by their keys, which are not negative,
+/// constants below zero. `back`: the key that the exchange in the other direction has.
 inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange& e, bool back) {
     constexpr std::int64_t end_of_list = INT64_MIN;
     std::vector<std::int64_t> key;
@@ -86,6 +91,7 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
                 even = even && n.is_constant && n.value % c.tokens == 0;
             }
         }
+    // Along dimension 0 every chunk has all rows here: moving them is linear, and leaves other dimensions alone.
     if (is_addend(s) || (is_cut(s) && s.dim != 0)) return of_chunk != 0 ? c.refuse(amounts_differ) : c.give(s);
     if (!is_cut(s)) return c.refuse(amounts_differ);
     if (s.what == chunk_kind::sliced)
@@ -94,6 +100,8 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
         return c.refuse("exchanges amounts that are not those of a chunk");
     if (c.orders->rows_of(s.order) == 0 || c.orders->all_alike(s.order)) return c.refuse(detail::reads_unknown);
 
+    // If the last thing that happened to the rows was this exchange in the other direction, they are back where they
+    // were before that.
     row_orders& orders = *c.orders;
     const row_orders::order& now = orders[s.order];
     if (now.how == row_orders::origin::exchanged && now.key == detail::amounts_key(c, *this, true))

@@ -1,4 +1,5 @@
-// Rule kinds of operations that make tensors of nothing.
+// Rule kinds of operations that make tensors of nothing: the question is how many rows a part gets. A number of the
+// chunk among the extents says so; else a tensor that the result is made like; else every chunk makes all of it.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 
@@ -22,8 +23,9 @@ struct fill {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// As fill, on the device of operand `like`. Without a number of the chunk among the sizes, rows go by the dimension at
-/// which `like` is cut, if they can; else every chunk makes the same.
+/// The same as fill, on the device of operand `like`. Without a number of the chunk among the sizes, the result is cut
+/// at the dimension at which `like` is cut, if its extent there is a multiple of the tokens; else every chunk makes the
+/// same.
 struct fill_beside {
     bool zero = false;
     std::size_t like = 0;
@@ -32,7 +34,7 @@ struct fill_beside {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// As fill, in the shape of operand `like`: rows that are all the same are in every order.
+/// The same as fill, in the shape of operand `like`: rows that are all the same are in every order.
 struct fill_like {
     bool zero = false;
     std::size_t like = 0;
@@ -40,7 +42,9 @@ struct fill_like {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// 0, 1, 2, ... up to, and without, a number that counts rows: their numbers.
+/// 0, 1, 2, ... up to, and without, a number that counts rows: the numbers of these rows. If they are in the order of
+/// the tokens, the result counts from the chunk's first row; in any other order, which of them a number names is for
+/// the program to say, and the result is opaque.
 struct iota {
     std::size_t end = no_operand;  ///< the operand that is the number; no_operand: a constant
     bool from_0_by_1 = true;       ///< false: it starts or steps otherwise, which is refused

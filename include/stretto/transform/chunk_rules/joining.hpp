@@ -1,4 +1,5 @@
-// Rule kinds of operations that join tensors, and that pick one of several.
+// Rule kinds of operations that join several tensors into one, and that pick one of several. Joined tensors must be cut
+// alike, along another dimension than the one along which they are joined: rows of chunks would alternate there.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 
@@ -36,6 +37,8 @@ struct component {
 
 namespace detail {
 
+/// The verdict on joining all operands along `dim` of the result. `adds_dimension`: the operands do not have it. Sums
+/// join to a sum if all operands are sums; a value that is whole beside rows of the chunk would have to be cut.
 inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dimension) {
     const std::int64_t along = wrapped(dim, c.result_types[0].shape.size());
     chunk_verdict v;
@@ -75,6 +78,8 @@ inline chunk_verdict component::verdict(const chunk_call& c) const {
             if (t.shape[d] != made.shape[d]) return false;
         return true;
     };
+    // `which` counts tensors alone if the one in that place is of the type of the result. Otherwise it counts other
+    // members too, and a tensor may be taken only if all of that type are in the same state.
     const std::size_t at = static_cast<std::size_t>(which);
     if (at < count && is_made(at)) return c.give(c.states[first + at]);
     if (made.element == element_type::other && made.shape.empty()) return c.give({});

@@ -1,4 +1,7 @@
-// Rule kinds of operations on one tensor that only arrange its elements: the dimension that is cut is followed.
+// Rule kinds of operations on one tensor that only arrange its elements: the dimension that is cut is followed. All of
+// them are linear, so that a sum over chunks passes, and none reads its elements, so that numbers of rows do. What they
+// must not do is to work along the cut dimension, where a part has other rows than the whole, or to read an extent from
+// a number of the chunk that is not the number of its rows.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 
@@ -22,7 +25,8 @@ struct reshape {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes`: as of reshape.
+/// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes` has the meaning that it has in reshape.
+/// If a number among them is the chunk's, it says how many rows of the chunk a whole `x` is repeated to.
 struct expand {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};
@@ -70,7 +74,7 @@ struct squeeze {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Entry `index` along a dimension, which goes.
+/// Entry `index` along a dimension, which the result does not have.
 struct select {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -79,7 +83,7 @@ struct select {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// All entries along a dimension, which goes: a result for each.
+/// All entries along a dimension, which the results do not have: a result for each entry.
 struct unbind {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -118,8 +122,8 @@ struct flip {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Numbers the elements by the same dimensions but the last, which is split, added or removed: pairs of reals taken for
-/// complex numbers, and back.
+/// The same elements under another last dimension, which is split, added or removed: pairs of reals taken for complex
+/// numbers, and back. A dimension may be cut if the result has it too.
 struct regroup_last {
     std::size_t x = 0;
 
@@ -137,7 +141,8 @@ struct repeat {
 
 namespace detail {
 
-/// The rule of operations that move dimensions about: `where(d, rank)` is where dimension d goes; -1: nowhere.
+/// The rule of operations that move dimensions about: `where(d, rank)` says which dimension of the result dimension d
+/// of `x` is, or -1 if it is none or must not be cut. `x` must be a tensor and all other operands whole.
 template <class Where>
 chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) {
     if (!c.is_tensor(x)) return c.refuse(chunk_number);
@@ -149,7 +154,7 @@ chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) 
     return d < 0 ? c.refuse(along_chunks) : c.give(moved_to(s, d));
 }
 
-/// As above, where dimension `gone` goes.
+/// The same for operations that remove dimension `gone`, which must not be the cut one.
 inline chunk_verdict dimension_removed(const chunk_call& c, std::size_t x, std::int64_t gone) {
     return dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
         const std::int64_t out = wrapped(gone, rank);
@@ -166,6 +171,9 @@ inline chunk_verdict reshape::verdict(const chunk_call& c) const {
         if (is_whole(s) || !detail::sizes_shared(c, sizes, -1)) return c.refuse(detail::chunk_number);
         return c.give(s);
     }
+    // The cut dimension of the result is the one with as many elements in front of it as the cut one of x has, so that
+    // it is the outermost of those into which that is split or merged. Rows in the order of the tokens must then be
+    // whole tokens still. Rows in any other order stay rows only if there are as many.
     const std::span<const std::int64_t> from = c.shape(x), to = c.result_types[0].shape;
     const std::size_t d = static_cast<std::size_t>(s.dim);
     const std::int64_t outside = detail::product(from, 0, d);

@@ -1,5 +1,7 @@
 // Rule kinds of looking up. What decides is what the indices are: plain values that look up what all chunks share;
-// numbers of rows of the chunk, which stay among them; or row numbers that the program computes.
+// numbers of rows of the chunk, which stay among them; or row numbers that the program computes. Indices that all
+// chunks share may look up anything that is not cut along the dimension they index. Everything else would need rows of
+// another chunk, and is refused. scatters.hpp has the same cases for writing.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
 
@@ -13,8 +15,8 @@
 
 namespace stretto::chunk_rules {
 
-/// Entries of `x` along `dim`, as many and in the order as tensor `index`, of any rank, says: its dimensions take the
-/// place of `dim`. Rows of a table, an embedding.
+/// The entries of `x` along `dim` that tensor `index`, of any rank, names, in its order: the dimensions of `index` take
+/// the place of `dim`. Looks up rows of a table, or an embedding.
 struct look_up {
     std::size_t x = 0, index = 1;
     std::int64_t dim = 0;
@@ -40,9 +42,10 @@ struct gather {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// As many rows of each kind as `counts` say: the number of their kind, for each. They are the rows that an exchange
-/// has received, in that order, if the counts are those that it was told; and may be taken for rows that a grouped
-/// product has in groups of these counts. `total`: the number of rows, if an operand says it.
+/// The number of each kind, repeated as often as `counts` say there are rows of it. The rows are those that an exchange
+/// has received, in that order, if the counts are the ones from which its amounts were summed; and they may be taken
+/// for rows that a grouped product has in groups of these counts. `total`: the operand that is the number of rows, if
+/// there is one.
 struct repeat_by_counts {
     std::size_t counts = 0, total = no_operand;
 
@@ -51,21 +54,21 @@ struct repeat_by_counts {
 
 namespace detail {
 
-/// Rows of operand x along dimension `dim`, as many and in the order as operand `index`, of any rank, says.
+/// The verdict on looking up the rows of operand x along dimension `dim` that operand `index`, of any rank, names.
 inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::size_t index, std::int64_t dim) {
     const chunk_state &rows = c.state(x), &by = c.state(index);
     const std::int64_t widened = static_cast<std::int64_t>(c.shape(index).size()) - 1;
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (k != x && k != index && !is_whole(c.state(k))) return c.refuse(chunk_number);
     if (is_addend(by)) return c.refuse(not_linear);
-    if (is_whole(by)) {
+    if (is_whole(by)) {  // the same entries in every chunk: x is followed, as by a view
         if (is_addend(rows)) return c.give(rows);
         if (rows.dim == dim) return c.refuse("looks up rows of one chunk by numbers that all chunks share");
         if (rows.what == chunk_kind::opaque) return c.refuse(reads_unknown);
         return c.give(moved_to(rows, rows.dim < dim ? rows.dim : rows.dim + widened));
     }
     chunk_state found = moved_to(rows_only(by), by.dim + dim);
-    if (is_plain(by)) {
+    if (is_plain(by)) {  // a table that all chunks share: the result has the rows of the indices
         if (is_whole(rows)) return c.give(found);
         if (is_addend(rows) && is_integral(c.type(x).element)) {
             // An entry of a sum is what the entries of the parts sum to; one part's entry says nothing of it.
@@ -75,6 +78,7 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
         }
         return c.refuse(is_addend(rows) ? "looks up a part of a sum" : foreign_rows);
     }
+    // Numbers of rows of the chunk find its rows, and no others.
     if (is_whole(rows)) {
         if (by.positions != 0 && c.extent(x, dim) == by.positions * c.tokens) return c.want(x, dim, as_tokens);
         return c.refuse(foreign_rows);
@@ -85,13 +89,14 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
         found.what = chunk_kind::permuted;
         found.order = c.orders->placed(found.order);
     }
+    // What is found counts rows as x does. A permutation that is looked up by a permutation is still one.
     found.positions = rows.positions;
     if (by.into != 0) found.into = rows.into;
     if (rows.into != 0 && found.into == 0 && found.positions == 0) return c.refuse(reads_row_numbers);
     return c.give(found);
 }
 
-/// Elements of operand x where several indices say.
+/// The verdict on looking up elements of operand x where several indices say.
 inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, const std::vector<std::size_t>& list) {
     chunk_verdict v;
     index_rows r;
@@ -167,6 +172,8 @@ inline chunk_verdict gather::verdict(const chunk_call& c) const {
 inline chunk_verdict repeat_by_counts::verdict(const chunk_call& c) const {
     if (!c.is_tensor(counts) || !is_addend(c.state(counts)) || c.operands.size() > 2)
         return c.refuse("repeats rows of one chunk by counts of another");
+    // An order of received rows knows the counts from which its amounts were read: if these are the ones, the rows are
+    // its rows. Counts that are one element of a value (place >= 0) are not the counts that the value holds.
     row_orders& orders = *c.orders;
     std::uint32_t rows = 0;
     if (c.is_number(total) && is_addend(c.state(total))) rows = orders.rows_of(c.state(total).order);

@@ -1,4 +1,6 @@
-// Rule kinds of losses of rows against the classes that they should have.
+// Rule kinds of losses of rows against the classes that they should have, and of their gradients. The rows of the
+// prediction and of the classes must be cut alike, along dimension 0. What becomes of the losses of rows decides the
+// rest: each stays a row, their sum is a sum over chunks, and a mean would divide by the rows of a part.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 
@@ -13,13 +15,14 @@ namespace stretto::chunk_rules {
 
 /// What is done with the losses of rows.
 enum class loss_of : std::uint8_t {
-    each_row,
-    mean,
-    sum
+    each_row,  ///< nothing: there is a loss for each row
+    mean,      ///< they are summed and divided, by the number that is the second result of class_loss
+    sum        ///< they are summed
 };
 
 /// The negative log-likelihood of the classes `target` under the log-probabilities in the rows of `x`. It has two
-/// results: the loss, and the number by which a mean would divide. A sum is a sum over chunks; a mean is refused.
+/// results: the loss, and the number by which a mean would divide. Both are sums over chunks if the losses are summed;
+/// a mean is refused. Any other operand, such as weights of the classes, must be whole.
 struct class_loss {
     std::size_t x = 0, target = 1;
     loss_of how = loss_of::mean;
@@ -28,7 +31,8 @@ struct class_loss {
 };
 
 /// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` the number by
-/// which a mean has divided.
+/// which a mean has divided. The result has the rows of `x`. Per chunk a mean divides by the same number as before,
+/// and so `total` must be whole.
 struct class_loss_gradient {
     std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
     loss_of how = loss_of::mean;

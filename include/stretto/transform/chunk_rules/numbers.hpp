@@ -1,4 +1,8 @@
 // Rule kinds of numbers: extents that are read, arithmetic on them, and elements that become numbers.
+//
+// A number of the chunk is an addend: the numbers of all chunks sum to the number of the whole. Most programs use one
+// to say how many rows something has, so that two notes go with it, as far as they are known: `positions` is the exact
+// share of each token, and `order` tells whose rows the number counts.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 
@@ -11,7 +15,8 @@
 
 namespace stretto::chunk_rules {
 
-/// The extent of `x` along a dimension, as a number. Of another dimension than the cut one it is the same for all.
+/// The extent of `x` along a dimension, as a number. Along the cut dimension it counts the rows of the part; along any
+/// other it is the same in every chunk.
 struct read_extent {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -19,19 +24,19 @@ struct read_extent {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// How many elements `x` has, as a number.
+/// How many elements `x` has, as a number: a sum over chunks if `x` is cut.
 struct read_size {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// The only element of the first operand, as a number.
+/// The only element of the first operand, as a number. It must be a sum over chunks, and so is the number.
 struct read_element {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// The first operand, a number, as a tensor of one element.
+/// The first operand, a number, as a tensor of one element. It must be a sum over chunks, and so is the tensor.
 struct hold_number {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
@@ -51,7 +56,8 @@ struct number_arithmetic {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Compares a number with another. Only with zero does a part answer as the whole does.
+/// Compares a number with another. A number of the chunk may be compared with zero only: that a count is not negative
+/// holds of a part as of the whole. The answer is opaque; it is there to be asserted.
 struct compare_number {
     bool with_zero = false;
 
@@ -114,6 +120,8 @@ inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (!c.is_number(k) || (!is_whole(c.state(k)) && !is_addend(c.state(k))))
             return c.refuse(detail::reads_unknown);
+    // The result counts exactly so much per token only if all terms of a sum do, or if the factor is a constant. It
+    // then counts rows of values that are in the order of the tokens.
     chunk_state made = a_sum;
     switch (what) {
         case op::add:

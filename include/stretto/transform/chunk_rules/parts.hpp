@@ -1,4 +1,6 @@
-// Rule kinds of writing a slice into a tensor, and of gradients of slices: zeros, and something in one place.
+// Rule kinds of writing a slice into a tensor, and of gradients of slices: zeros, and something in one place. Both
+// follow the cut dimension if the slice is taken along another one, or is all of it: a slice of the cut dimension would
+// lie in some chunks and not in others.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 
@@ -11,7 +13,8 @@
 
 namespace stretto::chunk_rules {
 
-/// `base`, with `source` written over a slice along `dim`: another dimension than the cut one, or all of that.
+/// `base`, with `source` written over a slice along `dim`. `dim` must be another dimension than the cut one, or the
+/// slice all of it. Both must be cut alike, or both be sums over chunks; other operands must be whole.
 struct put_slice {
     std::size_t base = 0, source = 1;
     std::int64_t dim = 0;
@@ -20,11 +23,12 @@ struct put_slice {
 };
 
 /// The gradient of a slice or of a select: zeros, with `gradient` in the place along `dim` where it was taken from; a
-/// select has a dimension less. Another dimension than the cut one, or all of that. `sizes`: for each extent of the
-/// result the operand that gives it, or no_operand; empty if all are constants.
+/// select has a dimension less. `dim` must be another dimension than the cut one, or the slice all of it. `sizes`: for
+/// each extent of the result the operand that gives it, or no_operand; empty if all are constants. If rows are not in
+/// the order of the tokens, an operand must give their number, because a constant cannot.
 struct slice_gradient {
     std::size_t gradient = 0;
-    std::int64_t dim = 0;  ///< of the result
+    std::int64_t dim = 0;  ///< a dimension of the result
     bool of_select = false;
     std::vector<std::size_t> sizes = {};
 

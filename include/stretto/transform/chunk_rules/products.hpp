@@ -1,4 +1,6 @@
-// Rule kinds of matrix products.
+// Rule kinds of matrix products: of two tensors in any arrangement of dimensions, with a bias, and of rows that are in
+// groups, as those of experts are. A product is linear in each factor, so that a dimension that is summed over may be
+// cut: every part then is one term of the sum.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PRODUCTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PRODUCTS_HPP
 
@@ -26,7 +28,8 @@ struct matrix_product {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// A matrix product, and operand `bias` added to it, which is broadcast.
+/// A matrix product, and operand `bias` added to it, which is broadcast. If the product is a sum over chunks, the bias
+/// must be one too, or every chunk would add it once more.
 struct biased_product {
     std::size_t bias = 0;
     matrix_product product = {.left = 1, .right = 2};
@@ -50,7 +53,7 @@ inline constexpr std::string_view sum_times_rows = "multiplies a sum over chunks
 inline constexpr std::string_view needs_groups =
     "needs rows that are in groups in every chunk, and the ends of its groups";
 
-/// Where a free dimension stands among the free ones of its factor.
+/// Where free dimension d stands among the free ones of its factor, which has that rank.
 inline std::int64_t free_place(std::int64_t d, std::size_t rank, const dim_list& contracts, const dim_list& batch) {
     std::int64_t before = 0;
     for (std::int64_t j = 0; j < d; ++j)
@@ -58,7 +61,8 @@ inline std::int64_t free_place(std::int64_t d, std::size_t rank, const dim_list&
     return before;
 }
 
-/// The product of its factors, whatever else the operation has.
+/// The verdict on the product of the two factors alone. Requires that both are tensors with plain elements; their
+/// shapes and lists of dimensions may be anything.
 inline chunk_verdict multiplied(const chunk_call& c, const matrix_product& m) {
     if (m.left_contracts.size() != m.right_contracts.size() || m.left_batch.size() != m.right_batch.size())
         return c.refuse("is in a form that has no rule");
@@ -67,6 +71,7 @@ inline chunk_verdict multiplied(const chunk_call& c, const matrix_product& m) {
         if (!is_whole(sa) && !is_whole(sb)) return c.refuse(sum_times_rows);
         return c.give(a_sum);
     }
+    // `beside` is the dimension of the right factor that goes with the cut one of the left; -1 if that one is free.
     const std::size_t rank_a = c.shape(m.left).size(), rank_b = c.shape(m.right).size();
     if (is_cut(sa)) {
         const std::size_t together = place_of(m.left_batch, sa.dim, rank_a);
@@ -139,7 +144,7 @@ inline chunk_verdict grouped_product::verdict(const chunk_call& c) const {
         return c.give(a_sum);
     }
     if (is_addend(sa) || is_addend(sb)) return c.refuse(detail::sum_times_rows);
-    if (c.shape(right).size() == 3) {
+    if (c.shape(right).size() == 3) {  // a matrix for each group, which all chunks share: rows stay rows
         if (sa.what == chunk_kind::permuted && sa.dim == 0 && is_whole(sb) && in_groups) {
             c.orders->note_groups(sa.order, c.groups(ends, true));
             return c.give(sa);
@@ -147,6 +152,7 @@ inline chunk_verdict grouped_product::verdict(const chunk_call& c) const {
         if (is_whole(sa) && is_whole(so) && is_cut(sb) && sb.dim == 2) return c.give(moved_to(sb, 1));
         return c.refuse(detail::needs_groups);
     }
+    // Two matrices, whose rows are summed over within each group: every chunk has a term of each group's sum.
     chunk_state together = sa;
     if (sa.what == chunk_kind::permuted && sb.what == chunk_kind::permuted && sa.dim == 1 && sb.dim == 0 && in_groups) {
         if (!detail::join_rows(c, together, moved_to(sb, 1))) return c.refuse(detail::no_such_rows);

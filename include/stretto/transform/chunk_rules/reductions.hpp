@@ -1,4 +1,6 @@
 // Rule kinds of operations that combine elements along dimensions: sums, maxima, running sums, softmax, histograms.
+// Along a dimension that is not cut each works on rows by themselves. Along the cut dimension, parts have a known
+// relation to the whole only for what is a sum over rows.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
 
@@ -68,7 +70,7 @@ inline chunk_verdict reduction::verdict(const chunk_call& c) const {
     if (is_addend(s)) return how == by::other ? c.refuse(detail::not_linear) : c.give(s);
     if (!is_cut(s)) return c.refuse(detail::reads_unknown);
     const std::size_t rank = c.shape(x).size();
-    std::uint64_t gone = 0;
+    std::uint64_t gone = 0;  // a bit for each dimension; laid_out_call refuses ranks above 60
     for (std::size_t k = 0; k < dims.size(); ++k) {
         const std::int64_t d = wrapped(dims[k], rank);
         if (d < 0) return c.refuse("names a dimension that its operand does not have");

@@ -1,5 +1,9 @@
 // What rules remember from one question to the next: the orders in which rows of values can be, and the reasons that
 // were given.
+//
+// Two values that are cut may be read side by side only if their rows are in the same order, and no rule sees the rows
+// themselves. So an order is known by how it came about, and a state carries its number (chunk_state::order). The same
+// history gives the same number, whichever operation asks, and that is how rows that took the same way meet again.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 
@@ -38,7 +42,9 @@ public:
         std::int64_t groups = -1;       ///< the value that says how many rows are in each group; -1: not known
     };
 
-    /// The number of an order, from 1. O(orders made directly from `before`).
+    /// The number of an order, from 1: that of the same origin, predecessor and key if there is one, or a new one.
+    /// `rows`: the order that all orders of the same rows share; 0 if these are rows that no other order has, in which
+    /// case the order itself stands for them. O(orders made directly from `before`).
     std::uint32_t name(origin how, std::uint32_t before, std::uint32_t rows, std::vector<std::int64_t> key) {
         for (std::uint32_t child : made_from(before))
             if (orders_[child].how == how && orders_[child].key == key && (rows == 0 || orders_[child].rows == rows))
@@ -49,12 +55,17 @@ public:
         return id;
     }
 
+    /// The order of the tokens, with that many rows for each.
     std::uint32_t natural(std::int64_t rows_per_token) { return name(origin::natural, 0, 0, {rows_per_token}); }
+    /// The order of rows that are all equal and as many as `rows`, an order that stands for its rows.
     std::uint32_t alike(std::uint32_t rows) { return name(origin::alike, rows, rows, {}); }
 
+    /// Whether that is the number of an order. The members below that do not ask for it require it.
     [[nodiscard]] bool knows(std::uint32_t id) const noexcept { return id != 0 && id < orders_.size(); }
     [[nodiscard]] const order& operator[](std::uint32_t id) const { return orders_[id]; }
     order& operator[](std::uint32_t id) { return orders_[id]; }
+    /// The order that stands for the rows of an order; 0 if there is no order of that number. Two orders with the same
+    /// answer have the same rows, so the same number of them in every chunk.
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
 
@@ -97,7 +108,7 @@ private:
         return children_[before];
     }
 
-    std::vector<order> orders_ = std::vector<order>(1);
+    std::vector<order> orders_ = std::vector<order>(1);  // number 0 is no order
     std::vector<std::vector<std::uint32_t>> children_;
     std::vector<std::vector<char>> said_;  // the letters of each stay where they are when others are added
 };

@@ -1,5 +1,9 @@
-// The chunk model of any graph whose author says for each operation which kind of rule it is.
-// docs/algorithms/chunk-states.md has the rules, and says why they hold.
+// The chunk model of any graph whose author says for each operation which kind of rule it is: the way from an IR to
+// plan_chunks and verify_chunks. docs/algorithms/chunk-states.md has the rules, and says why they hold.
+//
+// Rules are compiled once and see flat arrays, the graph is a template parameter: laid_out_call stands between the two.
+// It is made anew for every question, which costs a few allocations, and keeps no state that could grow stale when the
+// graph is rewritten.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 
@@ -73,6 +77,7 @@ public:
     }
 
 private:
+    /// The name of v, if the dialect gives one. A member `name` of another type is an error, and not taken for none.
     [[nodiscard]] static std::string_view name([[maybe_unused]] const D& dialect, [[maybe_unused]] vertex_type v) {
         if constexpr (requires { dialect.name(v); }) {
             static_assert(std::convertible_to<decltype(dialect.name(v)), std::string_view>,
@@ -82,12 +87,14 @@ private:
             return {};
         }
     }
+    /// Appends the types of a value. A number has no component but one state, so that it gets an empty type.
     static void add(std::vector<tensor_type>& to, std::span<const tensor_type> own) {
         if (own.empty()) to.push_back({});
         else to.insert(to.end(), own.begin(), own.end());
     }
 
-    /// Dimensions are kept in bits. A cut dimension must exist and have rows of all tokens.
+    /// Whether ranks and states fit: a rule keeps dimensions in the bits of one integer, a cut dimension must exist and
+    /// have rows of all tokens, and a permuted value must be in an order that the orders know.
     [[nodiscard]] bool ranks() const {
         for (const tensor_type& t : result_types_)
             if (t.shape.size() > 60) return false;
@@ -104,6 +111,7 @@ private:
         return true;
     }
 
+    // The answers to call_history. `self` is the laid_out_call; its graph's type is not known to rules.
     static const laid_out_call& of(const void* self) { return *static_cast<const laid_out_call*>(self); }
     static bool all_zero(const void* self, std::size_t k) { return of(self).history_.is_zero(of(self).values_[k]); }
     static bool read_here_only(const void* self, std::size_t k) {
@@ -147,6 +155,7 @@ public:
 
     rule_chunk_model(G view, D dialect, row_orders& orders) : view_(view), dialect_(dialect), orders_(&orders) {}
 
+    // The members of the chunk_model concept.
     [[nodiscard]] std::size_t components_of(value_type x) const { return components(x).size(); }
     [[nodiscard]] std::size_t rank(value_type x, std::size_t component) const {
         return components(x)[component].shape.size();

@@ -31,6 +31,7 @@ struct rule_number {
 /// have; a rule then says so.
 class dim_list {
 public:
+    /// The most dimensions in a list. A list is 32 bytes without an allocation, so that kinds with several fit a rule.
     static constexpr std::size_t capacity = 31;
 
     constexpr dim_list() = default;
@@ -38,7 +39,8 @@ public:
         for (std::int64_t d : dims) push_back(d);
     }
 
-    /// Requires that there are fewer than `capacity`.
+    /// Appends a dimension. Requires that there are fewer than `capacity`. A dimension beyond those that tensors have
+    /// here is kept as 63, which no tensor has either.
     constexpr void push_back(std::int64_t dim) {
         STRETTO_ASSERT(count_ < capacity, "a list of dimensions is full");
         dims_[count_++] = static_cast<std::int8_t>(dim < -64 || dim > 63 ? 63 : dim);

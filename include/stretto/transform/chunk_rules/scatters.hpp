@@ -1,4 +1,6 @@
-// Rule kinds of writing where indices say: as looking up (lookups.hpp), with something that is written into.
+// Rule kinds of writing where indices say. The cases are those of looking up (lookups.hpp), with one question more: do
+// chunks write into the same place? If indices are values, they may: then only sums into zeros, or into a sum, are the
+// same in parts. If indices are numbers of the chunk's rows, chunks write into rows of their own.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
 

@@ -1,4 +1,6 @@
-// The rule kind of sorting.
+// The rule kind of sorting. Programs sort row numbers, or the experts that rows go to, to bring rows into groups, and
+// sort once more to bring them back; sorting a chunk by itself is right because of how the result is used: everything
+// that is gathered by the sorted numbers is in one order, which the rule names.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
 
@@ -17,8 +19,8 @@ struct sort {
     std::size_t x = 0;
     std::int64_t dim = -1;
     bool descending = false;
-    bool stable =
-        false;  ///< equal values stay in the order they have: sorting the same value again gives the same order
+    /// Equal values stay in the order they have: sorting the same value again gives the same order.
+    bool stable = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
@@ -34,6 +36,8 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
         return c.give(s);
     }
     if (rank != 1) return c.refuse("sorts each column of the chunk's rows by itself");
+    // A permutation of the rows of order `s.into` is sorted: its values are those rows' numbers in their own order, and
+    // the numbers it gives are the inverse permutation, back into the order that the rows have now.
     const std::uint32_t from = detail::order_of(c, s, c.shape(x));
     row_orders& orders = *c.orders;
     const std::int64_t share = s.what == chunk_kind::sliced ? c.extent(x, 0) / c.tokens : 0;
@@ -48,6 +52,8 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
         return {};
     }
     if (s.into != 0) return c.refuse(detail::reads_row_numbers);
+    // What is not stable may break ties differently the next time: such an order is known by the operation that made
+    // it.
     const std::uint32_t to = orders.name(row_orders::origin::sorted, from, orders.rows_of(from),
                                          {stable ? c.operands[x].key : -1 - c.key, descending});
     chunk_state rows{chunk_kind::permuted, 0, s.positions, to, 0};

@@ -1,6 +1,10 @@
 // What a program says about where a value comes from, beyond the operands of one operation: the answers to the
 // questions of chunk_call. The walk over the graph follows the rules of producers, so no names of operators are known
 // here.
+//
+// Some rules hold only for operands of a certain origin: zeros may be added to a sum in every chunk, a count is that of
+// an exchange if both were read from one value. Such facts are asked for only where they decide, and so they are found
+// by walking back from there and not by a pass over all operations.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 
@@ -52,7 +56,7 @@ public:
         return static_cast<std::int64_t>(view_.index(p)) * (std::int64_t{1} << 32) + place(p, x);
     }
 
-    /// Whether x was made of zeros, and nothing writes into it in place.
+    /// Whether x was made of zeros, and nothing writes into it, or into what it is a view of, in place.
     [[nodiscard]] bool is_zero(value_type x) const {
         value_type from = x;
         chunk_rules::any_rule r = made_by(from);
@@ -87,7 +91,7 @@ public:
         return r.as<chunk_rules::iota>() != nullptr && r.as<chunk_rules::iota>()->from_0_by_1;
     }
 
-    /// Whether x, and whatever it is a view of, has one reader.
+    /// Whether x, and whatever it is a view of, has at most one reader each.
     [[nodiscard]] bool has_one_reader(value_type x) const {
         do {
             std::size_t readers = 0;
@@ -143,6 +147,7 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
     [[nodiscard]] chunk_rules::any_rule made_by(value_type x) const { return dialect_.rule(view_.producer(x)); }
 
+    /// The place of x among the results of p, from 0.
     [[nodiscard]] std::int64_t place(vertex_type p, value_type x) const {
         std::int64_t k = 0;
         for (value_type y : view_.results(p)) {
@@ -168,6 +173,7 @@ private:
         return false;
     }
 
+    /// Member `x` of the rule if it is of one of these kinds; otherwise no_operand.
     template <class... Kinds>
     [[nodiscard]] static std::size_t operand_of(const chunk_rules::any_rule& r) {
         std::size_t k = chunk_rules::no_operand;
@@ -179,7 +185,7 @@ private:
         return r.writes_in_place() ? chunk_rules::no_operand
                                    : operand_of<chunk_rules::copy, chunk_rules::cast, chunk_rules::reshape>(r);
     }
-    /// The operand that has all elements of the result, which may be its storage.
+    /// The operand that has all elements of the result, in whatever order and number, and may share its storage.
     [[nodiscard]] static std::size_t arranges(const chunk_rules::any_rule& r) {
         using namespace chunk_rules;
         return r.writes_in_place() ? no_operand

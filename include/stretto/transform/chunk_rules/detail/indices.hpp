@@ -1,4 +1,5 @@
-// How numbers of rows find rows: what looking up and writing by indices have in common.
+// How numbers of rows find rows: what looking up and writing by indices have in common. An index that numbers rows of
+// the chunk is right only beside the rows that it numbers; the notes on states (`positions`, `into`, `order`) decide.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_INDICES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_INDICES_HPP
 
@@ -61,7 +62,9 @@ struct index_rows {
     std::size_t numbering = SIZE_MAX;   ///< the one that has numbers of rows of the chunk,
     std::int64_t dim = -1;              ///< and its dimension
 };
-/// False: `v` says why not.
+/// Describes the given indices in `r`, which is as it was made. They must be tensors, no masks, of consecutive
+/// dimensions up to the end of the list. Those that are cut must be cut alike, those that are whole must be broadcast
+/// there, and at most one may number rows of the chunk. False: `v` says why not.
 inline bool several_indices(const chunk_call& c, const std::vector<std::size_t>& list, index_rows& r,
                             chunk_verdict& v) {
     static constexpr std::string_view apart = "has indices that are not side by side, or a mask: no rule for that";

@@ -25,6 +25,7 @@ inline constexpr std::string_view mixes_rows =
 inline constexpr std::string_view counts_nothing =
     "makes as many rows as a number says that counts the rows of nothing known";
 
+/// The product of extents [from, to): how many elements lie in these dimensions.
 constexpr std::int64_t product(std::span<const std::int64_t> shape, std::size_t from, std::size_t to) {
     std::int64_t p = 1;
     for (std::size_t d = from; d < to; ++d) p *= shape[d];
@@ -44,7 +45,10 @@ inline chunk_state rows_in(const chunk_call& c, std::uint32_t order) {
     return {chunk_kind::permuted, 0, 0, order, 0};
 }
 
-/// Two cut values side by side along the same dimension: how their rows go together. False if they do not.
+/// Two cut values side by side along the same dimension: `so_far` becomes the state of rows that go together with both.
+/// False if there is none. Sliced rows go together with sliced rows only. Others must be in one order, or in orders of
+/// the same rows of which one may be taken for the other (row_orders::may_be_taken_for). If one is opaque, the result
+/// is, and its rows are told apart from then on.
 inline bool join_rows(const chunk_call& c, chunk_state& so_far, const chunk_state& next) {
     if (so_far.dim != next.dim) return false;
     if (so_far.what == chunk_kind::sliced && next.what == chunk_kind::sliced) return true;
@@ -63,7 +67,7 @@ inline bool join_rows(const chunk_call& c, chunk_state& so_far, const chunk_stat
     return true;
 }
 
-/// A refusal if an operand is anything but values: numbers of rows, or parts of no known relation.
+/// Whether all operands are plain values, and none numbers of rows or parts of no known relation. False: `v` refuses.
 inline bool only_values(const chunk_call& c, chunk_verdict& v) {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         for (std::size_t i = 0; i < (c.operands[k].tensors == 0 ? 1 : c.operands[k].tensors); ++i) {
@@ -75,7 +79,8 @@ inline bool only_values(const chunk_call& c, chunk_verdict& v) {
 }
 
 /// The rows of all cut operands side by side, aligned at the last dimension of a result of that rank. False: `v` says
-/// why not. `rows` stays whole if none is cut.
+/// why not. `rows` stays as it is if none is cut. `broadcasts`: a whole operand of extent 1 along the cut dimension
+/// will do; one that lacks the dimension always will.
 inline bool rows_side_by_side(const chunk_call& c, std::size_t rank, chunk_state& rows, chunk_verdict& v,
                               bool broadcasts = true) {
     bool any = false;
@@ -111,7 +116,7 @@ inline std::size_t operand_at(const std::vector<std::size_t>& sizes, std::size_t
     return at < sizes.size() ? sizes[at] : no_operand;
 }
 
-/// Whether all numbers among extents, but that of dimension `but`, are the same in every chunk.
+/// Whether all numbers among extents, except that of dimension `but`, are the same in every chunk.
 inline bool sizes_shared(const chunk_call& c, const std::vector<std::size_t>& sizes, std::int64_t but) {
     for (std::size_t j = 0; j < sizes.size(); ++j) {
         const std::size_t k = sizes[j];
@@ -120,7 +125,8 @@ inline bool sizes_shared(const chunk_call& c, const std::vector<std::size_t>& si
     return true;
 }
 
-/// As above, and the number of dimension `at`, if it is one of the chunk, is how many rows `rows` has there.
+/// Whether all numbers among extents are the same in every chunk, except that of dimension `at`, which must be the
+/// number of rows that `rows` has there if it is the chunk's.
 inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes, const chunk_state& rows,
                       std::size_t at) {
     if (!sizes_shared(c, sizes, static_cast<std::int64_t>(at))) return false;
@@ -132,8 +138,8 @@ inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes
     return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
 }
 
-/// The rows that a value of the result's shape would have if the number of the chunk among `sizes` says how many: all
-/// alike. False if no number there is the chunk's.
+/// The rows, all alike, that a value of the result's shape has if a number of the chunk among `sizes` says how many.
+/// False if no number there is the chunk's. True: `rows` is their state, or `v` refuses.
 inline bool rows_by_number(const chunk_call& c, const std::vector<std::size_t>& sizes, chunk_state& rows,
                            chunk_verdict& v) {
     const std::span<const std::int64_t> made = c.result_types[0].shape;

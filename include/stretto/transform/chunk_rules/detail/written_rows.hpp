@@ -1,4 +1,4 @@
-// Rows and elements written where indices say.
+// Rows and elements written where indices say: the verdicts that the kinds of scatters.hpp share.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
 
@@ -27,8 +27,8 @@ inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, st
            orders.rows_of(order_of(c, into, c.shape(base))) == rows && c.ascending(values);
 }
 
-/// The rows of `values`, cut along `at`, written or added into operand `base` along `dim` where `by` says. `adds`: to
-/// what is there. `values` == no_operand: one value for all.
+/// The verdict on writing the rows of operand `values` along its dimension `at` into operand `base` along `dim`, where
+/// operand `index` says. `adds`: they are added to what is there. `values` == no_operand: one value is written to all.
 inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::size_t index, std::int64_t dim,
                                   std::size_t values, std::int64_t at, bool adds) {
     const chunk_state &by = c.state(index), &into = c.state(base);
@@ -69,7 +69,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
     return c.give(moved_to(made, dim));
 }
 
-/// Elements of operand `base`, written or added to where several indices say.
+/// The verdict on elements of operand `base`, written or added to where several indices say.
 inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, const std::vector<std::size_t>& list,
                                       std::size_t values, bool adds) {
     chunk_verdict v;
