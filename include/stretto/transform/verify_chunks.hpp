@@ -61,7 +61,6 @@ private:
 /// The result is deterministic. It takes O(V + E) time and one question to the chunk model for each chunked operation,
 /// and O(n log n) in the states that name orders of rows; a memory that several regions write is looked at once for
 /// each of them.
-/// name orders of rows; a memory that several regions write is looked at once for each of them.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_chunks, std::vector<chunk_violation<vertex_t<G>>>> verify_chunks(

@@ -1,4 +1,6 @@
-// Finds out which call of which verb every operation of a rewritten program has come from.
+// Finds out which call of which verb every operation of a rewritten program has come from, so that verify_applied can
+// follow a program that a foreign rewriter has made. What a verb returns is all that is known of what it did: an IR may
+// need several operations for one verb (an address, a view, a copy), and those are found by what they are connected to.
 #ifndef STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 #define STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 
@@ -30,7 +32,8 @@ struct recorded_clone {
 };
 
 /// The origins of all operations. A verb may make several operations. Those whose results it has returned are known at
-/// once; the others read, or are read by, what is known, and nothing else.
+/// once; the others read, or are read by, what is known, and nothing else. None of this is believed: verify_replay
+/// checks that every operation reads what its origin demands.
 template <class G>
 class applied_origins {
 public:
@@ -66,6 +69,7 @@ public:
     }
 
 private:
+    /// Whether v has an origin by now. The passes go from certain to likely, and the first one to find an origin wins.
     [[nodiscard]] bool is_known(const V& v) const { return known_[after_.index(v)]; }
     void set(const V& v, const recorded_origin& from) {
         const std::size_t i = after_.index(v);
@@ -116,7 +120,7 @@ private:
     }
 
     /// Goes backwards: whatever makes up the result of a verb is part of that verb, unless it is known to be something
-    /// else.
+    /// else. Readers come after what they read, so that one pass from the last operation meets every reader first.
     void take_helpers() {
         std::vector<V> order;
         for (V v : after_.vertices()) order.push_back(v);

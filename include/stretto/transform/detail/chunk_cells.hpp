@@ -1,4 +1,6 @@
-// What every clone of a chunk plan reads, found before the first clone is made.
+// What every clone of a chunk plan reads, found before the first clone is made. apply_chunks must not ask an IR while
+// it changes it, since the answers then change too; so the view is read here, once, and applying only moves handles
+// between the cells of an array.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 
@@ -34,8 +36,8 @@ public:
         std::uint32_t first_operand, last_operand, first_result, clones;
     };
     struct split {
-        std::uint32_t operation;  // the operation before which it is made
-        std::uint32_t whole, first_part;
+        std::uint32_t operation;          // the operation before which it is made
+        std::uint32_t whole, first_part;  // the cell of the value, and that of its first part
     };
 
     std::vector<X> cells;
@@ -43,6 +45,8 @@ public:
     std::vector<operation> operations;  // in the order of the plan
     std::vector<split> splits;          // in the order of the plan
 
+    /// Requires a plan for this graph (verify_chunks). Cells of whole values hold them; cells of parts hold nothing
+    /// yet.
     chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), numbers_(g) {
         operations.resize(plan.operations.size());
         splits.resize(plan.splits.size());
@@ -94,6 +98,7 @@ private:
         std::uint32_t region = none, first = 0, step = 0;
     };
 
+    /// The positions of what is listed, by region, each in the order of the list.
     template <class Listed>
     static index_lists by_region(const std::vector<Listed>& all, std::size_t regions) {
         index_lists lists;

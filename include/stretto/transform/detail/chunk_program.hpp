@@ -1,4 +1,6 @@
-// A program in the form in which the search of plan_chunks needs it: on numbers.
+// A program in the form in which the search of plan_chunks needs it: on numbers. The search sweeps over the program
+// until nothing changes; it must not ask the view and the models the same questions in every round, and as a function
+// of numbers most of it depends on no type of the caller.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 

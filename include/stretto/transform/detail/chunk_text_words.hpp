@@ -1,4 +1,6 @@
-// The words of the text form of a chunk plan, written and read.
+// The words of the text form of a chunk plan, written and read. chunk_plan_text.hpp has the grammar above words. The
+// reader is almost as strict as the writer (one blank between words, none at the end), since a text that is not what
+// was written is more likely damaged than meant, and every failure has its line and a cause.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
 
@@ -18,7 +20,8 @@ namespace stretto::detail {
 inline constexpr std::array<std::string_view, 5> chunk_state_words = {"whole", "sliced", "permuted", "addend",
                                                                       "opaque"};
 
-/// Appends a blank and a quoted name.
+/// Appends a blank and a quoted name. Quotes and backslashes are escaped by a backslash, and control characters are
+/// written as \x and two digits, so that a name is one line whatever it contains.
 inline void append_chunk_name(std::string& text, std::string_view name) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += " \"";
@@ -31,7 +34,7 @@ inline void append_chunk_name(std::string& text, std::string_view name) {
     text += '"';
 }
 
-/// Appends a blank and a state.
+/// Appends a blank and a state: its kind, then those of its notes that say something. state() reads it.
 inline void append_chunk_state(std::string& text, const chunk_state& s) {
     text += ' ';
     text += chunk_state_words[static_cast<std::size_t>(s.what)];
@@ -42,13 +45,15 @@ inline void append_chunk_state(std::string& text, const chunk_state& s) {
 }
 
 /// Takes a text apart, line by line and word by word, until something is not as demanded. From then on `good()` is
-/// false, and nothing more is taken.
+/// false, and nothing more is taken: a reader can ask for all that it wants and look at the outcome once. The text must
+/// outlive this object, which keeps views of it.
 class chunk_text_words {
 public:
     explicit chunk_text_words(std::string_view text) : rest_(text) {}
 
+    /// Whether everything was as demanded so far; if not, line() and cause() say where and why.
     [[nodiscard]] bool good() const { return cause_.empty(); }
-    [[nodiscard]] std::size_t line() const { return line_; }
+    [[nodiscard]] std::size_t line() const { return line_; }  // from 1; 0 before the first
     [[nodiscard]] const std::string& cause() const { return cause_; }
     /// Records a failure; only the first counts.
     void fail(std::string cause) {
@@ -101,12 +106,12 @@ public:
     void expect(std::string_view wanted) {
         if (!skip(wanted)) fail("\"" + std::string(wanted) + "\" is expected");
     }
-    /// A number from `least` to `most`.
+    /// The next word, which must be a decimal number from `least` to `most`; `least` if it is none.
     std::int64_t number(std::int64_t least, std::int64_t most) {
         const std::string_view digits = word();
         return good() ? number_of(digits, least, most) : least;
     }
-    /// A quoted name, with its escapes resolved.
+    /// The next word, which must be a quoted name, with its escapes resolved. A name may contain blanks.
     std::string name() {
         std::string taken;
         std::size_t k = 1;
@@ -132,7 +137,7 @@ public:
         drop_blank();
         return taken;
     }
-    /// A state.
+    /// The next word, which must be a state as append_chunk_state writes it. Notes may come in any order.
     chunk_state state() {
         chunk_state s;
         std::string_view text = word();

@@ -1,5 +1,6 @@
 // A dataflow program copied into numbers, so that it can be asked about when the IR that it comes from has become
-// something else.
+// something else. verify_applied compares a program with what a rewriter has made of it in place: there is no second IR
+// to look at, so the first state is recorded. O(V + E) time and memory.
 #ifndef STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 
@@ -77,9 +78,11 @@ public:
         p_.successors = p_.predecessors.inverse(vertices_.size());
     }
 
+    /// The copy as a dataflow graph of numbers. It points into this object.
     [[nodiscard]] numbered_program_view view() const { return {&p_}; }
     [[nodiscard]] const numbered_program& numbers() const { return p_; }
     [[nodiscard]] const std::vector<V>& vertices() const { return vertices_; }
+    /// Whether erase() was called for that vertex. The copy keeps it: only its handle is of no use any more.
     [[nodiscard]] bool is_erased(std::uint32_t v) const { return erased_[v]; }
 
     /// The number of a vertex; not_recorded if it is not of this program.
@@ -97,6 +100,7 @@ public:
             if (values_[k] == x) return k;
         return not_recorded;
     }
+    /// Notes that the IR has erased a vertex. Nothing happens if it is not_recorded.
     void erase(std::uint32_t v) {
         if (v != not_recorded) erased_[v] = true;
     }

@@ -1,4 +1,5 @@
-// Maps keyed by text in which a string_view is looked up without a copy.
+// The order of maps keyed by text in which a string_view is looked up without a copy. std::less<> would do as well, and
+// would include <functional>, which this layer keeps out.
 #ifndef STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 #define STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 
@@ -8,6 +9,7 @@
 
 namespace stretto::detail {
 
+/// Compares texts byte by byte. The member type tells std::map that keys may be compared with views of texts.
 struct text_order {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }

@@ -1,4 +1,5 @@
-// Where the operations of a chunked program come from, and the rules that such a program must keep.
+// Where the operations of a chunked program come from, and the rules that such a program must keep: the vocabulary of
+// verify_applied, which includes this header. docs/algorithms/verify-chunks.md says how they are checked.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
 

@@ -1,4 +1,7 @@
-// Checks what leaves the regions of a chunk plan, and what happens to the memory that it lives in.
+// Checks what leaves the regions of a chunk plan, and what happens to the memory that it lives in. States say what
+// parts are when they are made; three things can make that untrue later, and are checked here: somebody outside writes
+// the memory of parts, somebody reads it between two writes, or the parts have not arrived yet when they are
+// recombined.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 
@@ -11,7 +14,8 @@
 
 namespace stretto::detail {
 
-/// One of the passes of verify_chunks; it needs matched structure and checked states.
+/// One of the passes of verify_chunks; it needs matched structure and checked states, and reports to the structure.
+/// O(V + E + uses), times the regions that write one memory.
 template <class G, class C>
 class verify_memory {
 public:
@@ -40,6 +44,8 @@ private:
         return s_.place(v) == verify_none ? verify_none : s_.plan().operations[s_.place(v)].region;
     }
 
+    /// Finds for each memory the last write by each region. Writes are visited in program order, and entries of one
+    /// memory are linked: memory is rarely written by more than one region.
     void note_writers() {
         first_write_.assign(f_.values.size(), verify_none);
         for (std::uint32_t v = 0; v < f_.size(); ++v)
@@ -172,6 +178,7 @@ private:
         }
     }
 
+    /// The first reader of x outside that region, before which a late join is made; verify_none if there is none.
     [[nodiscard]] std::uint32_t first_reader(std::uint32_t x, std::uint32_t region) const {
         for (std::uint32_t u : f_.readers[x])
             if (!s_.chunked_in(region, u)) return u;

@@ -1,4 +1,6 @@
-// Which slices have been written of the values that a chunk plan has in slices.
+// Which slices have been written of the values that a chunk plan has in slices. Such a value has no operation that
+// recombines it: it is complete when each part has been written to its place in memory, once, and the replay keeps
+// count of that here.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
 
@@ -37,11 +39,13 @@ public:
         }
         return verify_none;
     }
+    /// The value of a join that find() has returned. The members below require such a join.
     [[nodiscard]] std::uint32_t value(std::uint32_t join) const { return of_[join].value; }
     /// The number of slices that the value of a join has.
     [[nodiscard]] std::uint32_t count(std::uint32_t join) const {
         return static_cast<std::uint32_t>(of_[join].written.size());
     }
+    /// Whether every slice has been written.
     [[nodiscard]] bool complete(std::uint32_t join) const { return of_[join].missing == 0; }
 
     /// Records that the memory of a value is made. Returns whether it had not been made before.

@@ -1,5 +1,6 @@
 // Checks the states in a chunk plan: every operation of the plan is put to the chunk model again, with the states that
-// its operands really have, and the plan must say the same.
+// its operands really have, and the plan must say the same. The operands of an operation come before it, so that one
+// pass in program order finds all states: no search is needed to check what a search has found.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
 
@@ -15,7 +16,9 @@
 
 namespace stretto::detail {
 
-/// One of the passes of verify_chunks; it needs a matched structure.
+/// One of the passes of verify_chunks; it needs a matched structure, and reports to it. After a violation it goes on
+/// with what the plan says, so that one mistake is reported once. O(operations of the plan + their operands) and a
+/// question to the model for each; names of orders are sorted.
 template <class G, class C>
 class verify_states {
 public:
@@ -34,6 +37,7 @@ public:
     [[nodiscard]] const chunk_state& state(std::uint32_t component) const { return state_[component]; }
 
 private:
+    /// Checks operation k: its operands, what the model says of it, its results, and what it writes.
     void check_operation(std::size_t k) {
         const auto& plan = s_.plan();
         const auto& o = plan.operations[k];

@@ -1,5 +1,6 @@
 // Does a chunk plan hang together? Its operations, splits and joins are matched with the program. The plan's own
-// handles are compared and never followed, so a plan for another program is found out and not believed.
+// handles are compared and never followed, so a plan for another program is found out and not believed. Operations,
+// splits and joins are listed in program order, so that one walk along the program matches a list.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 
@@ -48,7 +49,9 @@ public:
 
     /// The operation of the plan that a vertex is; verify_none if it is not chunked.
     [[nodiscard]] std::uint32_t place(std::uint32_t v) const { return place_[v]; }
+    /// The vertex that an operation of the plan is.
     [[nodiscard]] std::uint32_t vertex(std::size_t operation) const { return vertex_[operation]; }
+    /// Whether a vertex is an operation of the plan in that region.
     [[nodiscard]] bool chunked_in(std::uint32_t region, std::uint32_t v) const {
         return place_[v] != verify_none && plan_.operations[place_[v]].region == region;
     }
@@ -63,6 +66,7 @@ public:
     /// The join of a value; verify_none if there is none.
     [[nodiscard]] std::uint32_t join_of(std::uint32_t x) const { return join_[x]; }
 
+    /// Records a violation of a rule. `position` is that of the region, operation, split or join in the plan.
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
         found_.push_back({rule, position, vertex, other, std::string(detail)});
     }
@@ -71,6 +75,7 @@ public:
     }
 
 private:
+    /// Checks that the sizes of each region are positive and add up to its tokens.
     void check_regions() {
         for (std::size_t r = 0; r < plan_.regions.size(); ++r) {
             std::int64_t sum = 0;
@@ -83,6 +88,7 @@ private:
         }
     }
 
+    /// Finds the vertices of all operations, and checks those that the plan has refused.
     void match_operations() {
         place_.assign(f_.size(), verify_none);
         std::uint32_t at = 0;
@@ -124,6 +130,7 @@ private:
             report(chunk_rule::states_misplaced, k, o.vertex);
     }
 
+    /// Goes on to vertex v, from `at`. False if it does not come any more.
     bool advance_to(const V& v, std::uint32_t& at) const {
         while (at < f_.size() && !(f_.vertices[at] == v)) ++at;
         return at < f_.size();
