@@ -40,6 +40,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
+    include/stretto/analysis/value_numbers.hpp
     include/stretto/core/chunk_model.hpp
     include/stretto/core/collective_call.hpp
     include/stretto/core/concepts.hpp
@@ -57,6 +58,7 @@ set(STRETTO_HEADERS
     include/stretto/core/part_cost_model.hpp
     include/stretto/core/process_group.hpp
     include/stretto/core/process_groups.hpp
+    include/stretto/core/pure_call_model.hpp
     include/stretto/core/rewriter_concepts.hpp
     include/stretto/core/tensor_model.hpp
     include/stretto/core/units.hpp
@@ -123,6 +125,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_part_costs.hpp
     include/stretto/testing/check_rewriter.hpp
     include/stretto/testing/check_module_model.hpp
+    include/stretto/testing/check_pure_call_model.hpp
     include/stretto/testing/check_tensor_model.hpp
     include/stretto/testing/chunk_relation.hpp
     include/stretto/testing/detail/accepted_cuts.hpp
@@ -169,6 +172,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp
     include/stretto/transform/apply_chunks.hpp
+    include/stretto/aten/aten_calls.hpp
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/aten/aten_dialect.hpp
     include/stretto/transform/chunk_plan.hpp

@@ -25,6 +25,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/process_group.hpp"
+#include "stretto/core/pure_call_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/core/units.hpp"
@@ -318,6 +319,15 @@ public:
     }
 };
 
+/// pure_call_model, and no more: every operation is pure, and the same call as those with as many operands.
+class pure_calls : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr bool is_pure(vertex) const { return true; }
+    constexpr bool same_call(vertex u, vertex v) const { return hash_of_call(u) == hash_of_call(v); }
+    constexpr std::uint64_t hash_of_call(vertex v) const { return detail::graph[detail::position(v)].operands; }
+};
+
 /// tensor_model, and no more: every value is a tensor of four numbers.
 class tensors : detail::unassignable {
 public:
@@ -386,6 +396,7 @@ static_assert(group_model<groups>);
 static_assert(tensor_model<tensors, dataflow> && tensor_model<symbolic_tensors, dataflow>);
 static_assert(chunk_model<chunks, dataflow> && part_cost_model<part_costs, dataflow>);
 static_assert(module_model<modules, graph> && !module_model<kinds, program>);
+static_assert(pure_call_model<pure_calls, graph> && !pure_call_model<kinds, program>);
 
 }  // namespace stretto::archetypes
 

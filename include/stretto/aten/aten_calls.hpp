@@ -1,0 +1,120 @@
+// Which calls of PyTorch's operators are functions of their operands, and which are the same function.
+#ifndef STRETTO_ATEN_ATEN_CALLS_HPP
+#define STRETTO_ATEN_ATEN_CALLS_HPP
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "stretto/aten/aten_dialect.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/pure_call_model.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_rules/blocks.hpp"
+
+namespace stretto {
+
+/// A pure_call_model of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims
+/// operators. Pure are the operators that aten_dialect has a rule for, collectives among them, but for those that
+/// leave memory unwritten (empty), drop out at random (attention, unless its probability is 0), or call something that
+/// the program does not show (kernels by number, subgraphs). Calls are the same if their operators, arguments and
+/// recorded results are. Each question takes O(arguments).
+template <dataflow_graph G, tensor_model<G> T>
+class aten_calls {
+public:
+    aten_calls(G view, T tensors) : view_(view), tensors_(tensors) {}
+
+    [[nodiscard]] bool is_pure(vertex_t<G> v) const {
+        const std::string_view called = tensors_.operation(v);
+        for (std::string_view name : unwritten)
+            if (called == name) return false;
+        const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
+        if (const auto* attends = rule.as<chunk_rules::attention>()) return !attends->drops;
+        return rule.as<chunk_rules::unknown>() == nullptr && rule.as<chunk_rules::refused>() == nullptr;
+    }
+
+    [[nodiscard]] std::uint64_t hash_of_call(vertex_t<G> v) const {
+        fingerprint f;
+        f.add(tensors_.operation(v));
+        for (const tensor_argument& a : arguments(v)) f.add(a);
+        for (const named_tensor_argument& a : named(v)) {
+            f.add(a.name);
+            f.add(a.value);
+        }
+        return f.hash;
+    }
+
+    [[nodiscard]] bool same_call(vertex_t<G> u, vertex_t<G> v) const {
+        if (std::string_view(tensors_.operation(u)) != std::string_view(tensors_.operation(v))) return false;
+        if (!same(arguments(u), arguments(v)) || !same(named(u), named(v))) return false;
+        auto&& of_u = view_.results(u);
+        auto&& of_v = view_.results(v);
+        auto x = of_u.begin();
+        for (value_t<G> y : of_v) {
+            if (x == of_u.end() || !same(components(*x), components(y))) return false;
+            ++x;
+        }
+        return x == of_u.end();
+    }
+
+private:
+    static constexpr std::string_view unwritten[] = {"aten.empty.memory_format", "aten.empty_like.default",
+                                                     "aten.new_empty.default"};
+
+    /// The FNV-1a hash.
+    struct fingerprint {
+        std::uint64_t hash = 0xcbf29ce484222325u;
+
+        void add(std::uint64_t word) {
+            for (int shift = 0; shift < 64; shift += 8) hash = (hash ^ ((word >> shift) & 0xffu)) * 0x100000001b3u;
+        }
+        void add(std::string_view text) {
+            for (char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+            add(text.size());
+        }
+        void add(const tensor_argument& a) {
+            add(static_cast<std::uint64_t>(a.what));
+            add(static_cast<std::uint64_t>(a.integer));
+            add(a.text);
+            add(a.items.size());
+            for (const tensor_argument& item : a.items) add(item);
+        }
+    };
+
+    [[nodiscard]] static bool same(const tensor_argument& a, const tensor_argument& b) {
+        using form = tensor_argument::form;
+        return a.what == b.what && a.what != form::other && a.integer == b.integer &&
+               std::bit_cast<std::uint64_t>(a.real) == std::bit_cast<std::uint64_t>(b.real) && a.text == b.text &&
+               same(a.items, b.items);
+    }
+    [[nodiscard]] static bool same(const named_tensor_argument& a, const named_tensor_argument& b) {
+        return a.name == b.name && same(a.value, b.value);
+    }
+    [[nodiscard]] static bool same(const tensor_type& a, const tensor_type& b) {
+        return a.element == b.element && same(a.shape, b.shape);
+    }
+    [[nodiscard]] static bool same(std::int64_t a, std::int64_t b) { return a == b; }
+    template <class T1>
+    [[nodiscard]] static bool same(std::span<const T1> a, std::span<const T1> b) {
+        if (a.size() != b.size()) return false;
+        for (std::size_t k = 0; k < a.size(); ++k)
+            if (!same(a[k], b[k])) return false;
+        return true;
+    }
+
+    [[nodiscard]] std::span<const tensor_argument> arguments(vertex_t<G> v) const { return tensors_.arguments(v); }
+    [[nodiscard]] std::span<const named_tensor_argument> named(vertex_t<G> v) const {
+        return tensors_.named_arguments(v);
+    }
+    [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors_.components(x); }
+
+    G view_;
+    T tensors_;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,211 @@
+#include "stretto/aten/aten_calls.hpp"
+
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/value_numbers.hpp"
+#include "stretto/aten/interpretation.hpp"
+#include "stretto/testing/check_pure_call_model.hpp"
+#include "support/prop.hpp"
+#include "support/run_tensor_program.hpp"
+#include "support/tensor_steps.hpp"
+
+using namespace stretto;
+using aten::interpreted_value;
+using aten::tensor;
+using support::step_operation;
+using support::tensor_program;
+
+namespace {
+
+using toy_calls = aten_calls<support::program_view, support::program_model>;
+
+toy_calls calls_of(const tensor_program& p) { return {support::program_view{&p}, support::program_model{&p}}; }
+
+bool is_pure(const std::string& operation, const std::string& arguments) {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const std::uint32_t v = p.add("node", operation, {x, x, x}, arguments);
+    return calls_of(p).is_pure(v);
+}
+
+}  // namespace
+
+TEST_CASE("operators with a rule are pure, but for unwritten memory, drop-out and what the program does not show") {
+    CHECK(is_pure("aten.mm.default", ""));
+    CHECK(is_pure("aten.add_.Tensor", ""));
+    CHECK(is_pure("_c10d_functional.all_gather_into_tensor.default", "%0 8 g"));
+    CHECK_FALSE(is_pure("aten.native_dropout.default", "%0 0.5 true"));
+    CHECK_FALSE(is_pure("aten.rand_like.default", "%0"));
+    CHECK_FALSE(is_pure("aten.new_empty.default", "%0 [2]"));
+    CHECK_FALSE(is_pure("placeholder", ""));
+    CHECK_FALSE(is_pure("triton_kernel_wrapper_functional", ""));
+    const std::string attention = "aten._scaled_dot_product_flash_attention.default";
+    CHECK(is_pure(attention, "%0 %1 %2"));
+    CHECK(is_pure(attention, "%0 %1 %2 0.0 true"));
+    CHECK_FALSE(is_pure(attention, "%0 %1 %2 0.1 true"));
+}
+
+TEST_CASE("calls are the same if operator, arguments and recorded results are") {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const auto add = [&](const char* operation, const char* arguments) {
+        return p.add("node " + std::to_string(p.nodes.size()), operation, {x}, arguments);
+    };
+    const std::uint32_t sum = add("aten.sum.dim_IntList", "%0 [0, 1]");
+    const std::uint32_t again = add("aten.sum.dim_IntList", "%0 [0, 1]");
+    const std::uint32_t others[] = {add("aten.sum.dim_IntList", "%0 [0]"), add("aten.sum.dim_IntList", "%0 [0, 2]"),
+                                    add("aten.sum.dim_IntList", "%0 [0, 1] keepdim=true"),
+                                    add("aten.amax.default", "%0 [0, 1]")};
+    const toy_calls calls = calls_of(p);
+    CHECK(calls.same_call(sum, again));
+    CHECK(calls.hash_of_call(sum) == calls.hash_of_call(again));
+    for (std::uint32_t other : others) CHECK_FALSE(calls.same_call(sum, other));
+    p.record(sum, element_type::f32, {3});
+    p.record(again, element_type::bf16, {3});
+    CHECK_FALSE(calls.same_call(sum, again));
+    p.record(again, element_type::f32, {3});
+    CHECK(calls.same_call(sum, again));
+    const std::uint32_t scaled = add("aten.mul.Scalar", "%0 0.5"), other = add("aten.mul.Scalar", "%0 0.25");
+    CHECK_FALSE(calls.same_call(scaled, other));
+    const auto found = check_pure_call_model(support::program_view{&p}, calls);
+    if (!found) FAIL(found.error().message());
+    CHECK(found->pure == 8);
+    CHECK(found->calls == 7);
+}
+
+TEST_CASE("an argument that no operator reads makes a call unlike any other") {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const std::uint32_t a = p.add("a", "aten.relu.default", {x}), b = p.add("b", "aten.relu.default", {x});
+    CHECK(calls_of(p).same_call(a, b));
+    for (std::uint32_t v : {a, b}) p.nodes[v].positional[0].what = tensor_argument::form::other;
+    CHECK_FALSE(calls_of(p).same_call(a, b));
+}
+
+namespace {
+
+constexpr std::size_t ranks = 2;
+
+/// A random step of which some windows are computed again, and with it copies of values as they are at that time.
+class step_with_recomputation {
+public:
+    explicit step_with_recomputation(const std::vector<std::uint8_t>& bytes)
+        : bytes_(bytes), plain_(support::step_maker(bytes, true).take()) {
+        for (std::uint32_t v = 0; v < plain_.size(); ++v) {
+            if (plain_[v].kind == op_kind::output) break;
+            place_.push_back(add(plain_[v], v));
+            if (plain_[v].kind == op_kind::input) continue;
+            if (pick(3) == 0) again(v - static_cast<std::uint32_t>(pick(5)), v);
+            for (std::size_t copies = pick(3); copies > 0; --copies)
+                look_at(static_cast<std::uint32_t>(pick(made.size())));
+        }
+        for (std::uint32_t v = 0, end = static_cast<std::uint32_t>(made.size()); v < end; ++v) look_at(v);
+        made.push_back(plain_.back());
+        for (std::uint32_t& x : made.back().reads) x = place_[x];
+    }
+
+    std::vector<step_operation> made;
+    std::vector<std::uint32_t> looks;  // copies that nobody writes into, and numbers
+
+private:
+    std::size_t pick(std::size_t below) { return bytes_.empty() ? 0 : (bytes_[next_++ % bytes_.size()] / 3u) % below; }
+
+    std::uint32_t add(step_operation o, [[maybe_unused]] std::uint32_t like) {
+        for (std::uint32_t& x : o.reads) x = place_[x];
+        made.push_back(std::move(o));
+        if (made.back().shapes.empty()) looks.push_back(static_cast<std::uint32_t>(made.size() - 1));
+        return static_cast<std::uint32_t>(made.size() - 1);
+    }
+    /// Computes the operations from `first` to `last` once more; whoever comes later reads the one or the other.
+    void again(std::uint32_t first, std::uint32_t last) {
+        const std::vector<std::uint32_t> before = place_;
+        for (std::uint32_t v = first; v <= last && v < plain_.size(); ++v)
+            if (plain_[v].kind != op_kind::input) place_[v] = add(plain_[v], v);
+        if (pick(2)) place_ = before;
+    }
+    void look_at(std::uint32_t v) {
+        const step_operation& o = made[v];
+        if (o.shapes.size() != 1 || o.kind == op_kind::start || o.kind == op_kind::output) return;
+        looks.push_back(static_cast<std::uint32_t>(made.size()));
+        made.push_back({"aten.clone.default", "", op_kind::compute, {v}, o.shapes, o.elements});
+    }
+
+    const std::vector<std::uint8_t>& bytes_;
+    std::size_t next_ = 0;
+    std::vector<step_operation> plain_;
+    std::vector<std::uint32_t> place_;  // of an operation of the plain step: the one that stands for it now
+};
+
+bool is_bitwise_equal(const interpreted_value& a, const interpreted_value& b) {
+    if (a.is_number != b.is_number || a.tensors.size() != b.tensors.size()) return false;
+    if (a.is_number && !(a.scalar == b.scalar)) return false;
+    for (std::size_t k = 0; k < a.tensors.size(); ++k) {
+        if (a.tensors[k].shape() != b.tensors[k].shape() || a.tensors[k].element() != b.tensors[k].element())
+            return false;
+        const std::vector<double> x = a.tensors[k].values<double>(), y = b.tensors[k].values<double>();
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (std::bit_cast<std::uint64_t>(x[i]) != std::bit_cast<std::uint64_t>(y[i])) return false;
+    }
+    return true;
+}
+
+interpreted_value random_input(const step_operation& o, const std::vector<std::int64_t>& shape, std::uint32_t& noise) {
+    std::int64_t elements = 1;
+    for (std::int64_t e : shape) elements *= e;
+    std::vector<double> all;
+    for (std::int64_t k = 0; k < elements; ++k) {
+        noise = noise * 1664525u + 1013904223u;
+        all.push_back(o.elements[0] == element_type::i64 ? static_cast<double>((noise >> 16) % 3)
+                                                         : static_cast<double>((noise >> 16) % 97) - 48);
+    }
+    interpreted_value v;
+    v.tensors.push_back(tensor::of(o.elements[0], shape, std::move(all)));
+    return v;
+}
+
+}  // namespace
+
+TEST_CASE("what has one number is one value, bit for bit, when the program runs") {
+    std::size_t programs = 0, ran = 0, same = 0, different = 0;
+    stretto_check("value numbers of tensor programs", 2000, [&](const std::vector<std::uint8_t>& bytes) {
+        const step_with_recomputation step(bytes);
+        tensor_program p = support::program_for(step.made, 3);
+        std::uint32_t noise = static_cast<std::uint32_t>(bytes.size());
+        for (std::uint32_t v = 0; v < step.made.size(); ++v)
+            for (std::size_t rank = 0; rank < ranks && step.made[v].kind == op_kind::input; ++rank)
+                p.inputs[v].push_back(random_input(step.made[v], p.nodes[v].shapes[0], noise));
+        ++programs;
+        const auto done = support::run_tensor_program(p, {.ranks = ranks, .keep_everything = true});
+        if (!done) return;  // something is written while a collective still reads it
+        ++ran;
+        const support::step_view view{{&p}};
+        const support::step_model model{{&p}, &step.made};
+        const value_numbers<support::step_view> numbers(
+            view, model, aten_calls<support::step_view, support::step_model>(view, model));
+        for (std::size_t a = 0; a < step.looks.size(); ++a)
+            for (std::size_t b = 0; b < a; ++b) {
+                const std::uint32_t u = step.looks[b], v = step.looks[a];
+                bool equal = true;
+                for (std::size_t rank = 0; rank < ranks; ++rank)
+                    equal = equal && is_bitwise_equal(done->values[u][0][rank], done->values[v][0][rank]);
+                const bool one_number = numbers.number(u) == numbers.number(v);
+                if (one_number && !equal) RC_FAIL(p.nodes[u].name + " and " + p.nodes[v].name + " are two values");
+                same += one_number && step.made[u].reads != step.made[v].reads;
+                different += !equal && step.made[u].reads == step.made[v].reads;  // written in between
+            }
+    });
+    MESSAGE(ran << " of " << programs << " programs ran; " << same << " pairs are one value, " << different
+                << " were written in between");
+    if (!support::runs_all_cases()) return;
+    CHECK(2 * ran > programs);
+    CHECK(same > 10000);
+    CHECK(different > 100);
+}
