@@ -182,13 +182,13 @@ struct chunkable_step {
     stretto::capture_tensors tensors;
     stretto::capture_modules modules = stretto::modules_of(whole->capture);
     stretto::capture_part_costs costs = stretto::part_costs_of(whole->capture, tensors);
+    stretto::capture_chunks chunks{whole->capture, tensors};
     std::optional<stretto::capture_token_symbol> tokens =
-        stretto::choose_tokens(view(), ops(), chunks(), stretto::token_symbols(whole->capture, tensors),
+        stretto::choose_tokens(view(), ops(), chunks, stretto::token_symbols(whole->capture, tensors),
                                stretto::token_exchanges(whole->capture, tensors));
 
     [[nodiscard]] stretto::capture_view view() const { return {&whole->capture}; }
     [[nodiscard]] stretto::capture_op_model ops() const { return {&whole->capture}; }
-    [[nodiscard]] stretto::capture_chunks chunks() const { return {&whole->capture, &tensors}; }
     [[nodiscard]] stretto::token_rows<std::uint32_t> rows() const { return {tokens->value, tokens->dimensions}; }
 };
 
@@ -203,7 +203,7 @@ expected<step_form, failure> named_form(const chunkable_step& step, const std::s
                        "chunks are cut along the tokens: capture with a symbolic batch or number of tokens");
     auto settings = in_rows(wanted.settings, *step.tokens);
     if (!settings) return unexpected(about_arguments(file, settings.error()));
-    auto form = stretto::form_in_chunks(step.view(), step.ops(), step.chunks(), step.costs, step.modules,
+    auto form = stretto::form_in_chunks(step.view(), step.ops(), step.chunks, step.costs, step.modules,
                                         *std::move(settings), step.rows(), options);
     if (form) return *std::move(form);
     const auto& paths = step.modules.paths();
@@ -254,7 +254,7 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
         if (form->is_whole()) return as_it_is(schedule(whole, file, limit), "whole, as is asked for");
         return carry_out(step, file, limit, *form);
     }
-    auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks(), step.costs, step.modules,
+    auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks, step.costs, step.modules,
                                       step.tokens ? std::optional(step.rows()) : std::nullopt, options);
     if (!best.form.is_whole()) return carry_out(step, file, limit, best.form);
     return as_it_is(certify(whole, file, std::move(best.whole)), best.why == stretto::whole_reason::no_tokens

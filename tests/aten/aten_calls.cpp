@@ -14,6 +14,7 @@
 #include "stretto/aten/interpretation.hpp"
 #include "stretto/testing/check_pure_call_model.hpp"
 #include "support/prop.hpp"
+#include "support/recomputed_steps.hpp"
 #include "support/run_tensor_program.hpp"
 #include "support/tensor_steps.hpp"
 
@@ -94,56 +95,6 @@ namespace {
 
 constexpr std::size_t ranks = 2;
 
-/// A random step of which some windows are computed again, and with it copies of values as they are at that time.
-class step_with_recomputation {
-public:
-    explicit step_with_recomputation(const std::vector<std::uint8_t>& bytes)
-        : bytes_(bytes), plain_(support::step_maker(bytes, true).take()) {
-        for (std::uint32_t v = 0; v < plain_.size(); ++v) {
-            if (plain_[v].kind == op_kind::output) break;
-            place_.push_back(add(plain_[v], v));
-            if (plain_[v].kind == op_kind::input) continue;
-            if (pick(3) == 0) again(v - static_cast<std::uint32_t>(pick(5)), v);
-            for (std::size_t copies = pick(3); copies > 0; --copies)
-                look_at(static_cast<std::uint32_t>(pick(made.size())));
-        }
-        for (std::uint32_t v = 0, end = static_cast<std::uint32_t>(made.size()); v < end; ++v) look_at(v);
-        made.push_back(plain_.back());
-        for (std::uint32_t& x : made.back().reads) x = place_[x];
-    }
-
-    std::vector<step_operation> made;
-    std::vector<std::uint32_t> looks;  // copies that nobody writes into, and numbers
-
-private:
-    std::size_t pick(std::size_t below) { return bytes_.empty() ? 0 : (bytes_[next_++ % bytes_.size()] / 3u) % below; }
-
-    std::uint32_t add(step_operation o, [[maybe_unused]] std::uint32_t like) {
-        for (std::uint32_t& x : o.reads) x = place_[x];
-        made.push_back(std::move(o));
-        if (made.back().shapes.empty()) looks.push_back(static_cast<std::uint32_t>(made.size() - 1));
-        return static_cast<std::uint32_t>(made.size() - 1);
-    }
-    /// Computes the operations from `first` to `last` once more; whoever comes later reads the one or the other.
-    void again(std::uint32_t first, std::uint32_t last) {
-        const std::vector<std::uint32_t> before = place_;
-        for (std::uint32_t v = first; v <= last && v < plain_.size(); ++v)
-            if (plain_[v].kind != op_kind::input) place_[v] = add(plain_[v], v);
-        if (pick(2)) place_ = before;
-    }
-    void look_at(std::uint32_t v) {
-        const step_operation& o = made[v];
-        if (o.shapes.size() != 1 || o.kind == op_kind::start || o.kind == op_kind::output) return;
-        looks.push_back(static_cast<std::uint32_t>(made.size()));
-        made.push_back({"aten.clone.default", "", op_kind::compute, {v}, o.shapes, o.elements});
-    }
-
-    const std::vector<std::uint8_t>& bytes_;
-    std::size_t next_ = 0;
-    std::vector<step_operation> plain_;
-    std::vector<std::uint32_t> place_;  // of an operation of the plain step: the one that stands for it now
-};
-
 bool is_bitwise_equal(const interpreted_value& a, const interpreted_value& b) {
     if (a.is_number != b.is_number || a.tensors.size() != b.tensors.size()) return false;
     if (a.is_number && !(a.scalar == b.scalar)) return false;
@@ -176,7 +127,7 @@ interpreted_value random_input(const step_operation& o, const std::vector<std::i
 TEST_CASE("what has one number is one value, bit for bit, when the program runs") {
     std::size_t programs = 0, ran = 0, same = 0, different = 0;
     stretto_check("value numbers of tensor programs", 2000, [&](const std::vector<std::uint8_t>& bytes) {
-        const step_with_recomputation step(bytes);
+        const support::recomputed_steps step(bytes, true, true);
         tensor_program p = support::program_for(step.made, 3);
         std::uint32_t noise = static_cast<std::uint32_t>(bytes.size());
         for (std::uint32_t v = 0; v < step.made.size(); ++v)

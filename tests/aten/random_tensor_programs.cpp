@@ -11,17 +11,21 @@
 #include <deque>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/value_numbers.hpp"
+#include "stretto/aten/aten_calls.hpp"
 #include "stretto/aten/aten_chunk_model.hpp"
 #include "stretto/aten/interpretation.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 #include "support/prop.hpp"
+#include "support/recomputed_steps.hpp"
 #include "support/run_tensor_program.hpp"
 #include "support/tensor_steps.hpp"
 
@@ -218,10 +222,12 @@ struct random_case {
     std::vector<chunk_region<node_id>> regions;
     std::vector<token_dimension<node_id>> entries;
     row_orders ledger;
+    std::optional<value_numbers<support::step_view>> numbers;
 
     random_case(const std::vector<std::uint8_t>& bytes, bool whole_numbers) {
         const std::uint8_t how = bytes.empty() ? std::uint8_t{0} : bytes[0];
-        step = support::step_maker(bytes, whole_numbers).take();
+        if (bytes.size() % 2 == 0) step = support::step_maker(bytes, whole_numbers).take();
+        else step = support::recomputed_steps(bytes, whole_numbers, false).made;
         // Where the program is also run for the tokens of a chunk, no fixed extent may look like their number.
         const std::int64_t least = whole_numbers ? 0 : 7;
         sizes = {least + 1 + how % 4};
@@ -244,6 +250,7 @@ struct random_case {
         for (node_id v = 0; v < step.size(); ++v)
             if (step[v].kind != op_kind::input && step[v].kind != op_kind::output && (kept % 4 != 0 || v % 7 != 6))
                 regions[v > step.size() / 2 ? regions.size() - 1 : 0].candidates.push_back(v);
+        numbers.emplace(view(), model(), aten_calls<support::step_view, support::step_model>(view(), model()));
     }
     tensor content(node_id v, std::uint32_t& noise, bool whole_numbers) const {
         const std::vector<std::int64_t>& shape = whole.nodes[v].shapes[0];
@@ -261,7 +268,7 @@ struct random_case {
     }
     support::step_view view() const { return {{&whole}}; }
     support::step_model model() const { return {{&whole}, &step}; }
-    chunk_model_type chunks() { return {view(), model(), ledger}; }
+    chunk_model_type chunks() { return {view(), model(), ledger, &*numbers}; }
 };
 
 interpretation run(const tensor_program& p) {

@@ -29,7 +29,7 @@ TEST_CASE("what is searched on a captured step is what is written of it") {
     const auto tokens = token_symbols(*step, *tensors)[0];
     const capture_view view{&*step};
     const capture_op_model ops{&*step};
-    const auto best = search_chunks(view, ops, capture_chunks{&*step, &*tensors}, part_costs_of(*step, *tensors),
+    const auto best = search_chunks(view, ops, capture_chunks(*step, *tensors), part_costs_of(*step, *tensors),
                                     units_by_module(view, ops, modules_of(*step)),
                                     token_rows<std::uint32_t>{tokens.value, tokens.dimensions},
                                     {.most = 3, .task_budget = 2000, .whole = nanoseconds{INT64_MAX}});

@@ -137,6 +137,13 @@ struct routed_model {
     }
 };
 
+/// All operations are functions of what they read.
+struct routed_calls {
+    bool is_pure(routed_op*) const { return true; }
+    bool same_call(routed_op* u, routed_op* v) const { return u->what == v->what && u->position == v->position; }
+    std::uint64_t hash_of_call(routed_op* v) const { return static_cast<std::uint64_t>(v->what); }
+};
+
 // [chunk-dialect]
 struct routed_dialect {
     stretto::chunk_rules::any_rule rule(routed_op* o) const {

@@ -21,6 +21,8 @@ namespace stretto {
 /// A chunk_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. It is the
 /// rule_chunk_model of aten_dialect, which says what is taken on trust, and it computes the arguments of clones. The
 /// orders must outlive the model and every reason that it returns; models that share them may exchange states.
+/// `numbers` say what is computed twice (aten_calls.hpp tells value_numbers what it must know); they must outlive the
+/// model, too.
 template <dataflow_graph G, tensor_model<G> T>
     requires indexed_graph<G>
 class aten_chunk_model : public rule_chunk_model<G, aten_dialect<G, T>> {
@@ -28,11 +30,12 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    aten_chunk_model(G view, T tensors, row_orders& orders)
-        : rule_chunk_model<G, aten_dialect<G, T>>(view, aten_dialect<G, T>(tensors), orders),
+    aten_chunk_model(G view, T tensors, row_orders& orders, const value_numbers<G>* numbers = nullptr)
+        : rule_chunk_model<G, aten_dialect<G, T>>(view, aten_dialect<G, T>(tensors), orders, numbers),
           view_(view),
           dialect_(tensors),
-          orders_(&orders) {}
+          orders_(&orders),
+          numbers_(numbers) {}
 
     /// The arguments of v, as its clone for one chunk must spell them. Extents along the chunked dimension that are
     /// integers, or numbers that all chunks share, become those of the chunk; all else stays as it is. `operands` and
@@ -42,7 +45,7 @@ public:
                                                   std::span<const chunk_state> results, argument_store& store) const {
         const detail::aten::aten_operator* known = detail::aten::find_aten_operator(dialect_.name(v));
         std::vector<chunk_state> given(results.begin(), results.end());
-        const laid_out_call<G, aten_dialect<G, T>> q(view_, dialect_, *orders_, v, tokens, operands, given);
+        const laid_out_call<G, aten_dialect<G, T>> q(view_, dialect_, *orders_, numbers_, v, tokens, operands, given);
         STRETTO_ASSERT(known != nullptr && q.is_sound(), "combine_rule has refused this operation");
         const detail::aten::aten_arguments arguments = dialect_.arguments(v);
         return detail::aten::argument_speller(arguments, q.call(), chunk, store).spell(known->extents);
@@ -52,6 +55,7 @@ private:
     G view_;
     aten_dialect<G, T> dialect_;
     row_orders* orders_;
+    const value_numbers<G>* numbers_;
 };
 
 }  // namespace stretto

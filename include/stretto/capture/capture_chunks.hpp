@@ -2,6 +2,8 @@
 #ifndef STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 #define STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 
+#include "stretto/analysis/value_numbers.hpp"
+#include "stretto/aten/aten_calls.hpp"
 #include "stretto/aten/aten_chunk_model.hpp"
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_tensors.hpp"
@@ -22,22 +24,38 @@ struct owned_orders {
 /// How the operators of a capture pass chunks on.
 using capture_chunk_model = aten_chunk_model<capture_view, capture_tensor_model>;
 
+/// Which nodes of a capture make the same value.
+using capture_value_numbers = value_numbers<capture_view>;
+
+[[nodiscard]] inline capture_value_numbers value_numbers_of(const capture& step, const capture_tensors& tensors) {
+    const capture_view view{&step};
+    const aten_calls<capture_view, capture_tensor_model> calls(view, {&step, &tensors});
+    return {view, capture_op_model{&step}, calls};
+}
+
 /// The same with orders of its own, none of which has a name yet.
 class fresh_capture_chunk_model : private detail::owned_orders, public capture_chunk_model {
 public:
-    /// Both must outlive the model.
-    fresh_capture_chunk_model(const capture& step, const capture_tensors& tensors)
-        : capture_chunk_model(capture_view{&step}, {&step, &tensors}, own) {}
+    /// All must outlive the model.
+    fresh_capture_chunk_model(const capture& step, const capture_tensors& tensors, const capture_value_numbers& numbers)
+        : capture_chunk_model(capture_view{&step}, {&step, &tensors}, own, &numbers) {}
     fresh_capture_chunk_model(const fresh_capture_chunk_model&) = delete;
     fresh_capture_chunk_model& operator=(const fresh_capture_chunk_model&) = delete;
 };
 
-/// Gives a fresh model for every trial. Both must outlive it.
-struct capture_chunks {
-    const capture* step;
-    const capture_tensors* tensors;
+/// Gives a fresh model for every trial; it must outlive them.
+class capture_chunks {
+public:
+    /// Both must outlive the models.
+    capture_chunks(const capture& step, const capture_tensors& tensors)
+        : step_(&step), tensors_(&tensors), numbers_(value_numbers_of(step, tensors)) {}
 
-    [[nodiscard]] fresh_capture_chunk_model operator()() const { return {*step, *tensors}; }
+    [[nodiscard]] fresh_capture_chunk_model operator()() const { return {*step_, *tensors_, numbers_}; }
+
+private:
+    const capture* step_;
+    const capture_tensors* tensors_;
+    capture_value_numbers numbers_;
 };
 static_assert(chunk_model_source<capture_chunks, capture_view>);
 

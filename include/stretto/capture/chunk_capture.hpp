@@ -61,12 +61,14 @@ struct chunked_capture {
     const detail::chunk_reasons reasons(step, tensors, regions, tokens);
     if (auto fault = reasons.of_regions()) return unexpected(*std::move(fault));
 
+    const capture_value_numbers numbers = value_numbers_of(step, tensors);
     row_orders ledger;
-    const capture_chunk_model model(view, {&step, &tensors}, ledger);
+    const capture_chunk_model model(view, {&step, &tensors}, ledger, &numbers);
     auto plan = plan_chunks(view, ops, model, regions, tokens, options);
     if (!plan) return unexpected(reasons.of(plan.error()));
     row_orders second_ledger;
-    const auto verified = verify_chunks(*plan, view, ops, capture_chunk_model(view, {&step, &tensors}, second_ledger));
+    const capture_chunk_model second_model(view, {&step, &tensors}, second_ledger, &numbers);
+    const auto verified = verify_chunks(*plan, view, ops, second_model);
     if (!verified) return unexpected(reasons.of(verified.error()[0]));
     capture_chunker chunker(step, tensors, model);
     if (!symbol.empty())

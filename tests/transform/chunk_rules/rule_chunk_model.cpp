@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/analysis/value_numbers.hpp"
 #include "stretto/testing/check_chunk_model.hpp"
 #include "stretto/testing/check_graph.hpp"
 #include "stretto/transform/plan_chunks.hpp"
@@ -20,6 +21,7 @@ using support::routed_evaluate;
 using support::routed_layer;
 using support::routed_model;
 using support::routed_op;
+using support::routed_program;
 using support::routed_value;
 using support::routed_view;
 using kind = chunk_state::kind;
@@ -95,4 +97,91 @@ TEST_CASE("an operation that no rule knows is refused, and so are states that do
     const std::array<chunk_state, 1> uneven = {chunk_state{kind::sliced, 0}};
     CHECK_FALSE(model.combine_rule(layer.first_sort, 3, uneven, out).possible);
     CHECK(model.combine_rule(layer.first_sort, 8, uneven, out).possible);
+}
+
+namespace {
+
+/// Rows are sorted by keys, and put back by the numbers of another sort of the same keys, computed again.
+struct sorted_twice {
+    routed_program p;
+    routed_value *x, *keys, *back;
+
+    explicit sorted_twice(bool written_in_between) {
+        using does = routed_op::does;
+        using element = stretto::element_type;
+        x = p.tensor(p.add(does::input, {}), {8, 3});
+        keys = p.tensor(p.add(does::input, {}), {8}, element::i64);
+        const auto sort_of = [&](routed_value* by) {
+            routed_op* sort = p.add(does::rank_rows, {by});
+            p.tensor(sort, {8}, element::i64);
+            return p.tensor(sort, {8}, element::i64);
+        };
+        routed_value* once = p.tensor(p.add(does::ramp, {keys}), {8}, element::i64);
+        routed_value* there = sort_of(once);
+        routed_value* rows = p.tensor(p.add(does::fetch, {x, there}), {8, 3});
+        routed_value* again = p.tensor(p.add(does::ramp, {keys}), {8}, element::i64);
+        if (written_in_between) p.tensor(p.add(does::accumulate, {again, keys}), {8}, element::i64);
+        routed_value* blank = p.tensor(p.add(does::blank_like, {x}), {8, 3});
+        back = p.tensor(p.add(does::deposit, {blank, sort_of(again), rows}), {8, 3});
+        p.add(does::output, {back});
+    }
+
+    /// Whether the rows are put back per chunk.
+    [[nodiscard]] bool is_chunked(bool with_numbers) {
+        const routed_view view{&p};
+        const value_numbers<routed_view> numbers(view, routed_model{}, support::routed_calls{});
+        row_orders orders, other_orders;
+        const auto* known = with_numbers ? &numbers : nullptr;
+        const routed_chunks model(view, routed_dialect{}, orders, known),
+            other(view, routed_dialect{}, other_orders, known);
+        chunk_region<routed_op*> region{{}, {3, 5}};
+        for (routed_op& o : p.ops)
+            if (o.what != routed_op::does::input && o.what != routed_op::does::output) region.candidates.push_back(&o);
+        const std::array<token_dimension<routed_value*>, 2> tokens = {{{x, 0}, {keys, 0}}};
+        const auto plan =
+            plan_chunks(view, routed_model{}, model, std::span<const chunk_region<routed_op*>>(&region, 1),
+                        std::span<const token_dimension<routed_value*>>(tokens), {.skip_refused = true});
+        REQUIRE(plan);
+        CHECK(verify_chunks(*plan, view, routed_model{}, other).has_value());
+        bool found = false;
+        for (const auto& o : plan->operations) found = found || o.vertex == back->by;
+        return found;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("rows that are sorted again are in the same order, if their keys are known to be the same") {
+    CHECK(sorted_twice(false).is_chunked(true));
+    CHECK_FALSE(sorted_twice(false).is_chunked(false));
+    CHECK_FALSE(sorted_twice(true).is_chunked(true));
+}
+
+TEST_CASE("rows sorted by keys that are written in between are in another order") {
+    using does = routed_op::does;
+    routed_program p;
+    routed_value* keys = p.tensor(p.add(does::input, {}), {8}, element_type::i64);
+    routed_value* own = p.tensor(p.add(does::ramp, {keys}), {8}, element_type::i64);
+    routed_op* first = p.add(does::rank_rows, {own});
+    routed_op* second = p.add(does::rank_rows, {own});
+    for (routed_op* sort : {first, second})
+        for (int k = 0; k < 2; ++k) p.tensor(sort, {8}, element_type::i64);
+    const auto same = [&](bool with_numbers) {
+        const routed_view view{&p};
+        const value_numbers<routed_view> numbers(view, routed_model{}, support::routed_calls{});
+        row_orders orders;
+        const routed_chunks model(view, routed_dialect{}, orders, with_numbers ? &numbers : nullptr);
+        const std::array<chunk_state, 1> rows = {chunk_state{kind::sliced, 0}};
+        std::array<chunk_state, 2> once, again;
+        REQUIRE(model.combine_rule(first, 8, rows, once).possible);
+        REQUIRE(model.combine_rule(&p.ops.back(), 8, rows, again).possible);
+        return once[0].order == again[0].order;
+    };
+    CHECK(same(true));
+    CHECK(same(false));
+    p.tensor(p.add(does::accumulate, {own, keys}), {8}, element_type::i64);
+    routed_op* third = p.add(does::rank_rows, {own});
+    for (int k = 0; k < 2; ++k) p.tensor(third, {8}, element_type::i64);
+    CHECK_FALSE(same(true));
+    CHECK_FALSE(same(false));
 }

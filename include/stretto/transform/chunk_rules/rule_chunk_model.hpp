@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/analysis/value_numbers.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
@@ -34,18 +35,18 @@ public:
     using value_type = value_t<G>;
 
     /// `operands` and `results` are those of combine_rule; they and the orders must outlive this object.
-    laid_out_call(G view, D dialect, row_orders& orders, vertex_type v, std::int64_t tokens,
-                  std::span<const chunk_state> operands, std::span<chunk_state> results)
-        : history_(view, dialect) {
+    laid_out_call(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers, vertex_type v,
+                  std::int64_t tokens, std::span<const chunk_state> operands, std::span<chunk_state> results)
+        : history_(view, dialect, numbers) {
         for (value_type x : view.operands(v)) {
             const std::span<const tensor_type> own = dialect.components(x);
-            operands_.push_back({types_.size(), own.size(), history_.key(x)});
+            operands_.push_back({types_.size(), own.size(), history_.key_read(v, values_.size(), x)});
             values_.push_back(x);
             add(types_, own);
         }
         for (value_type x : view.results(v)) add(result_types_, dialect.components(x));
         call_.name = name(dialect, v);
-        call_.key = static_cast<std::int64_t>(view.index(v));
+        call_.key = key(view, numbers, v);
         call_.tokens = tokens;
         call_.operands = operands_;
         call_.types = types_;
@@ -87,6 +88,12 @@ private:
             return {};
         }
     }
+    /// Equal for operations that do the same with the same.
+    [[nodiscard]] static std::int64_t key(const G& view, const value_numbers<G>* numbers, vertex_type v) {
+        if (numbers != nullptr)
+            for (value_type x : view.results(v)) return numbers->number(x);
+        return static_cast<std::int64_t>(view.index(v));
+    }
     /// Appends the types of a value. A number has no component but one state, so that it gets an empty type.
     static void add(std::vector<tensor_type>& to, std::span<const tensor_type> own) {
         if (own.empty()) to.push_back({});
@@ -118,7 +125,10 @@ private:
         return of(self).history_.has_one_reader(of(self).values_[k]);
     }
     static std::int64_t counts(const void* self, std::size_t k, std::int64_t& place) {
-        return of(self).history_.counted(of(self).values_[k], place);
+        const laid_out_call& own = of(self);
+        place = -1;
+        const std::int64_t held = own.operands_[k].key;
+        return held == own.history_.key(own.values_[k]) ? own.history_.counted(own.values_[k], place) : held;
     }
     static bool integers(const void* self, std::size_t k) {
         return of(self).history_.holds_integers(of(self).values_[k]);
@@ -142,6 +152,9 @@ private:
 /// names. The orders must outlive the model and every reason that it returns; models that share them may exchange
 /// states.
 ///
+/// `numbers`, of the same view, say which values are computed twice: rows that are sorted again by keys that are
+/// computed again are in the same order. They must outlive the model. Without them a value is only the same as itself.
+///
 /// Two things are taken on the program's word, and are not proved. First, numbers that are sums over chunks and are
 /// used as split sizes, offsets or counts of rows do count those rows, in each chunk as in the whole. Second, row
 /// numbers that the program computes from such counts name each row once. Both are true if the program works for any
@@ -153,7 +166,8 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    rule_chunk_model(G view, D dialect, row_orders& orders) : view_(view), dialect_(dialect), orders_(&orders) {}
+    rule_chunk_model(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers = nullptr)
+        : view_(view), dialect_(dialect), orders_(&orders), numbers_(numbers) {}
 
     // The members of the chunk_model concept.
     [[nodiscard]] std::size_t components_of(value_type x) const { return components(x).size(); }
@@ -168,7 +182,7 @@ public:
     [[nodiscard]] chunk_verdict combine_rule(vertex_type v, std::int64_t tokens, std::span<const chunk_state> operands,
                                              std::span<chunk_state> results) const {
         const chunk_rules::any_rule rule = dialect_.rule(v);
-        const laid_out_call<G, D> q(view_, dialect_, *orders_, v, tokens, operands, results);
+        const laid_out_call<G, D> q(view_, dialect_, *orders_, numbers_, v, tokens, operands, results);
         if (rule.as<chunk_rules::unknown>() != nullptr) return chunk_rules::unknown{}.verdict(q.call());
         if (!q.is_sound()) return q.call().refuse("has operands that its arguments and shapes do not describe");
         chunk_verdict verdict = rule.verdict(q.call());
@@ -182,6 +196,7 @@ private:
     G view_;
     [[no_unique_address]] D dialect_;  // often empty
     row_orders* orders_;
+    const value_numbers<G>* numbers_;
 };
 
 }  // namespace stretto

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <span>
 
+#include "stretto/analysis/value_numbers.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
@@ -47,13 +48,22 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    value_history(G view, D dialect) : view_(view), dialect_(dialect) {}
+    /// `numbers` say which values are the same; nullptr: each is the same as itself alone, unless something writes into
+    /// it in place.
+    value_history(G view, D dialect, const value_numbers<G>* numbers = nullptr)
+        : view_(view), dialect_(dialect), numbers_(numbers) {}
 
-    /// A number of the value that no other value has: the number of its producer, and its place among the results of
-    /// that.
+    /// A number of what x holds when its producer has made it, which only equal contents have.
     [[nodiscard]] std::int64_t key(value_type x) const {
+        if (numbers_ != nullptr) return numbers_->number(x);
         const vertex_type p = view_.producer(x);
-        return static_cast<std::int64_t>(view_.index(p)) * (std::int64_t{1} << 32) + place(p, x);
+        return key_of_place(p, place(p, x));
+    }
+    /// The same of operand k of v, which is x, when v reads it.
+    [[nodiscard]] std::int64_t key_read(vertex_type v, std::size_t k, value_type x) const {
+        if (numbers_ != nullptr) return numbers_->number_read(v, k);
+        if (!is_written(x)) return key(x);
+        return (std::int64_t{1} << 62) + key_of_place(v, static_cast<std::int64_t>(k));  // unlike any other
     }
 
     /// Whether x was made of zeros, and nothing writes into it, or into what it is a view of, in place.
@@ -123,8 +133,11 @@ public:
             } else if (const auto* sum = r.as<chunk_rules::reduction>()) {
                 if (sum->how == chunk_rules::reduction::by::sum && is_inner(p, *sum)) next = sum->x;
             }
-            if ((read >= 0 && from_place >= 0) || !step(x, next)) return key(x);
+            const value_type counts = x;
+            if ((read >= 0 && from_place >= 0) || !step(x, next)) return key(counts);
             if (read >= 0) from_place = read;
+            const std::int64_t held = key_read(p, next, x);
+            if (held != key(x)) return held;  // somebody has written into it
         }
     }
 
@@ -147,6 +160,9 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
     [[nodiscard]] chunk_rules::any_rule made_by(value_type x) const { return dialect_.rule(view_.producer(x)); }
 
+    [[nodiscard]] std::int64_t key_of_place(vertex_type v, std::int64_t k) const {
+        return static_cast<std::int64_t>(view_.index(v)) * (std::int64_t{1} << 32) + k;
+    }
     /// The place of x among the results of p, from 0.
     [[nodiscard]] std::int64_t place(vertex_type p, value_type x) const {
         std::int64_t k = 0;
@@ -260,6 +276,7 @@ private:
 
     G view_;
     [[no_unique_address]] D dialect_;  // often empty
+    const value_numbers<G>* numbers_;
 };
 
 }  // namespace stretto
