@@ -302,6 +302,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
     include/stretto/capture/gzip.hpp
+    include/stretto/capture/isolate_capture.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.
