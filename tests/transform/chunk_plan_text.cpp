@@ -53,6 +53,7 @@ template <class P>
 bool same(const P& a, const P& b) {
     bool equal = a.regions.size() == b.regions.size() && a.operations.size() == b.operations.size() &&
                  a.splits.size() == b.splits.size() && a.joins.size() == b.joins.size() && a.states == b.states &&
+                 a.unreached == b.unreached &&
                  std::equal(a.refused.begin(), a.refused.end(), b.refused.begin(), b.refused.end(),
                             [](const auto& x, const auto& y) { return x.vertex == y.vertex; });
     for (std::size_t k = 0; equal && k < a.regions.size(); ++k)
@@ -101,6 +102,18 @@ TEST_CASE("a plan as text, and back") {
     REQUIRE(plan->refused.size() == 1);
     CHECK(plan->refused[0].vertex == 6);
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == example);
+}
+
+TEST_CASE("regions that no token reaches as text, and back") {
+    const std::string head = "stretto-chunk-plan 1\nregion 2 1 1\nregion 3 1 2\nregion 3 2 1\n";
+    const std::string text = head + "unreached 0\nunreached 2\nend\n";
+    const auto plan = read(text);
+    REQUIRE(plan);
+    CHECK(plan->unreached == std::vector<std::uint32_t>{0, 2});
+    CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
+    const auto fault = [&](const char* lines) { return read(head + lines + "end\n").error(); };
+    CHECK(fault("unreached 3\n") == chunk_text_error{5, "this region has not been described"});
+    CHECK(fault("unreached 1\nunreached 1\n") == chunk_text_error{6, "these regions are named in order"});
 }
 
 TEST_CASE("slices as text, and back") {

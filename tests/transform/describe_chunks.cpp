@@ -80,6 +80,29 @@ TEST_CASE("the difference that a plan makes, line by line") {
           "+ x4 = output(x2', x1')\n");
 }
 
+TEST_CASE("a region that no token reaches is named") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 6);
+    row_op* other = p.append(does::input, {}, 6);
+    row_op* y = p.append(does::scale, {x}, 6);
+    row_op* z = p.append(does::scale, {other}, 6);
+    p.append(does::output, {z}, 1);
+    const std::vector<chunk_region<row_op*>> regions = {{{y}, {4, 2}}, {{z}, {3, 2, 1}}};
+    const std::vector<token_dimension<row_op*>> tokens = {{x, 0}};
+    const auto plan = plan_chunks(support::row_view{&p}, support::row_model{}, support::row_chunk_model{},
+                                  std::span<const chunk_region<row_op*>>(regions),
+                                  std::span<const token_dimension<row_op*>>(tokens), {.skip_refused = true});
+    REQUIRE(plan);
+    CHECK(describe(*plan, p) ==
+          "  ... 2 operations\n"
+          "- x2 = scale(x0)\n"
+          "+ x0[0:4], x0[4:6] = split along 0 of (x0)\n"
+          "+ x2[0:4] = scale(x0[0:4])\n"
+          "+ x2[4:6] = scale(x0[4:6])\n"
+          "  ... 2 operations\n"
+          "! no token reaches region 1 of 2, in 3 chunks: it stays whole\n");
+}
+
 TEST_CASE("there are as many lines as the plan counts operations") {
     stretto_check("plans of random programs", 1000, [] {
         support::row_case c = support::make_row_case(support::arbitrary_recipe());

@@ -2,19 +2,22 @@
 //
 //     stretto-chunk-plan 1
 //     region 6 4 2
+//     region 6 3 3
 //     operation "y" 0 reads sliced@0 whole makes sliced@0
 //     operation "t" 0 reads sliced@0 makes addend
 //     split "x" 0 0
 //     join "y" 0 concat 0 readers "out"
 //     join "t" 0 sum readers "s" "out"
 //     refused "r"
+//     unreached 1
 //     end
 //
 // There is one item on a line, and words are separated by blanks. The items are `region TOKENS ROWS...`, in the order
 // in which the other lines number regions; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes
 // STATE...`; `split VALUE REGION DIM`; `join VALUE REGION concat DIM | slices DIM | sum | first [late] readers
-// VERTEX...`; and `refused VERTEX`, without the reason. A state is its kind, `@DIM` where it has one, and whatever else
-// is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with \" \\ and \xHH.
+// VERTEX...`; `refused VERTEX`, without the reason; and `unreached REGION`, in which no token reaches anything. A state
+// is its kind, `@DIM` where it has one, and whatever else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are
+// quoted, with \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -86,6 +89,7 @@ template <handle V, handle X, class VertexName, class ValueName>
         name(vertex_name(r.vertex));
         text += '\n';
     }
+    for (std::uint32_t r : plan.unreached) text += "unreached " + std::to_string(r) + '\n';
     return text + "end\n";
 }
 
@@ -187,6 +191,10 @@ template <handle V, handle X, class FindVertex, class FindValue>
         } else if (item == "refused") {
             const V v = vertex();
             plan.refused.push_back({v, {chunk_reason::refused, 0, v, v}});
+        } else if (item == "unreached") {
+            const std::uint32_t r = region();
+            if (!plan.unreached.empty() && r <= plan.unreached.back()) in.fail("these regions are named in order");
+            plan.unreached.push_back(r);
         } else if (item == "end") {
             in.end_text();
             break;

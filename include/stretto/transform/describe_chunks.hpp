@@ -1,4 +1,5 @@
-// Shows a chunk plan to people: what it removes from the program (-) and what it adds (+).
+// Shows a chunk plan to people: what it removes from the program (-), what it adds (+), and what it does not do
+// although it was asked to (!).
 #ifndef STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 
@@ -175,6 +176,11 @@ private:
 ///     + y[4:6] = scale(x[4:6])
 ///     + y'[4:6] = written along 0 with (y[4:6])
 ///
+/// A region that the caller has asked for and that no token reaches changes nothing; it is named at the end, counted
+/// from 0:
+///
+///     ! no token reaches region 1 of 2, in 3 chunks: it stays whole
+///
 /// `operator_name(v)` and `value_name(x)` return texts. The lines are written while apply_chunks runs, so they are what
 /// it does. `g` must be the view from which the plan was made. O(V + E).
 template <vertex_list_graph G, class OperatorName, class ValueName>
@@ -224,7 +230,11 @@ template <vertex_list_graph G, class OperatorName, class ValueName>
     }
     detail::chunk_lines lines(p, std::move(operators), std::move(names));
     apply_chunks(numbered, detail::numbered_dataflow_view{&p}, lines);
-    return lines.text();
+    std::string text = lines.text();
+    for (std::uint32_t r : plan.unreached)
+        text += "! no token reaches region " + std::to_string(r) + " of " + std::to_string(plan.regions.size()) +
+                ", in " + std::to_string(plan.regions[r].sizes.size()) + " chunks: it stays whole\n";
+    return text;
 }
 
 }  // namespace stretto
