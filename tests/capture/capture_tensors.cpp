@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/capture/capture_builder.hpp"
 #include "support/read_step.hpp"
 
 using namespace stretto;
@@ -125,4 +126,33 @@ TEST_CASE("every extent has its place among the symbolic ones") {
     REQUIRE(!read);
     CHECK(read.error().node_name == "b");
     CHECK(read.error().cause == "has a tensor of 2 extents, and symbolic ones for 1");
+}
+
+TEST_CASE("outputs are read of every node by itself, whatever is wrong with others") {
+    capture_builder b("step");
+    const char* const outputs[] = {R"([{"shape":[2,3],"dtype":"f32"}])",
+                                   R"([{"shape":[2],"dtype":"f32"},7])",
+                                   R"([{"shape":[-1],"dtype":"f32"}])",
+                                   R"([{"shape":[4],"dtype":"u64"},{"shape":[],"dtype":"bf16"}])"};
+    for (std::size_t k = 0; k < 4; ++k) {
+        capture_node n;
+        const std::string name = "n" + std::to_string(k);
+        n.name = name;
+        n.outputs = outputs[k];
+        b.append(n);
+    }
+    const auto c = std::move(b).build();
+    REQUIRE(c);
+    const capture_tensors t = capture_tensors::read_outputs(*c);
+    for (std::uint32_t v : {1u, 2u}) {
+        CHECK(!t.is_read(v));
+        CHECK(t.components(v).empty());
+    }
+    CHECK((t.is_read(0) && t.is_read(3)));
+    REQUIRE(t.components(0).size() == 1);
+    CHECK(t.components(0)[0].shape[1] == 3);
+    REQUIRE(t.components(3).size() == 2);
+    CHECK(t.element_name(3, 0) == "u64");
+    CHECK(t.element_name(3, 1) == "bf16");
+    CHECK(!capture_tensors::read(*c));
 }

@@ -296,6 +296,13 @@ const std::vector<damage>& damages() {
          writes_changed, "scatter"},
         {"a clone writes what its original does not", chunked_plan, [](draft& d) { d["up_chunk0"].writes = {"x"}; },
          writes_changed, "up_chunk0"},
+        {"the recombination hides how large it is", chunked_plan,
+         [](draft& d) {
+             d["down_whole"].outputs = tensor("-100", "f32");
+             d["down_whole"].ns = 100;
+             d["down_whole"].allocation = 4;
+         },
+         memory_unaccounted, "down_whole"},
         {"the recombination is nowhere", chunked_plan, [](draft& d) { d["down_whole"].allocation = 0; },
          memory_unaccounted, "down_whole"},
     };

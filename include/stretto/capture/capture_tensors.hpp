@@ -29,13 +29,21 @@ public:
     /// symbolic extents than extents, "%7" of a node that reads six; and on nodes with more than 2^57 elements, so that
     /// no size in bytes overflows.
     [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
-        capture_tensors all;
-        all.nodes_.resize(step.size());
+        capture_tensors all(step.size());
         reader r{all, step, {}, {}};
         for (std::uint32_t v = 0; v < step.size(); ++v)
             if (!r.read(v)) return unexpected(std::move(r.json.failure));
         return all;
     }
+    /// Reads shapes and element types alone, of every node by itself: for whoever judges a file in which some may be
+    /// wrong. What is not what the format says is not there, and `is_read` says so.
+    [[nodiscard]] static capture_tensors read_outputs(const capture& step) {
+        capture_tensors all(step.size());
+        reader r{all, step, {}, {}};
+        for (std::uint32_t v = 0; v < step.size(); ++v) all.nodes_[v].is_read = r.read_outputs(v);
+        return all;
+    }
+    [[nodiscard]] bool is_read(std::uint32_t v) const { return nodes_[v].is_read; }
 
     [[nodiscard]] std::span<const tensor_argument> arguments(std::uint32_t v) const { return nodes_[v].positional; }
     [[nodiscard]] std::span<const named_tensor_argument> named_arguments(std::uint32_t v) const {
@@ -58,7 +66,7 @@ public:
     }
 
 private:
-    capture_tensors() = default;
+    explicit capture_tensors(std::size_t nodes) : nodes_(nodes) {}
 
     using expressions = std::span<const std::string_view>;  // by dimension, empty for a number; none: all are numbers
 
@@ -66,9 +74,9 @@ private:
         std::span<const tensor_argument> positional;
         std::span<const named_tensor_argument> named;
         std::span<const tensor_type> outputs;
-        std::span<const expressions> symbolic;  // by component; none if all extents are numbers
-        std::span<const std::string_view>
-            unknown;  // by component: what an element type is called; none if all are known
+        std::span<const expressions> symbolic;      // by component; none if all extents are numbers
+        std::span<const std::string_view> unknown;  // by component: its element type; none if all are known
+        bool is_read = true;
     };
 
     struct reader {
@@ -84,9 +92,8 @@ private:
         std::vector<std::int64_t> shape = {};  // of the tensor at hand
         std::vector<std::string_view> extents = {};
 
-        bool read(std::uint32_t v) {
+        bool read_outputs(std::uint32_t v) {
             node& n = all.nodes_[v];
-            operands = step.inputs(v).size();
             json.node = v;
             json.node_name = step.name(v);
             outputs.clear();
@@ -106,7 +113,13 @@ private:
             if (!unknown.empty()) unknown.resize(outputs.size());
             n.symbolic = keep(all.symbolic_, symbolic);
             n.unknown = keep(all.names_, unknown);
+            return true;
+        }
 
+        bool read(std::uint32_t v) {
+            if (!read_outputs(v)) return false;
+            node& n = all.nodes_[v];
+            operands = step.inputs(v).size();
             json.field = "args";
             if (const auto text = step.field(v, "args"); text && *text != "null") {
                 if (!open(*text, [&](detail::od::value x) { return read_list(x, n.positional); })) return false;
@@ -122,15 +135,14 @@ private:
             const auto text = step.field(v, "kwargs");
             if (!text || *text == "null") return true;
             std::vector<named_tensor_argument> named;
-            if (!open(*text, [&](detail::od::value x) {
-                    return json.object(x, [&](std::string_view key, detail::od::value member) {
-                        named.push_back({copy(key), {}});
-                        return read_argument(member, named.back().value);
-                    });
-                }))
-                return false;
+            const bool whole = open(*text, [&](detail::od::value x) {
+                return json.object(x, [&](std::string_view key, detail::od::value member) {
+                    named.push_back({copy(key), {}});
+                    return read_argument(member, named.back().value);
+                });
+            });
             n.named = keep(all.named_, named);
-            return true;
+            return whole;
         }
 
         template <class F>
@@ -141,15 +153,14 @@ private:
             return json.open(buffer, length) && json.root_array(each);
         }
 
-        template <class T>
-        std::span<const T> keep(detail::stable_arrays<T>& where, const std::vector<T>& what) {
+        template <class T, class Items>
+        std::span<const T> keep(detail::stable_arrays<T>& where, const Items& what) {
             const std::span<T> kept = where.make(what.size());
             for (std::size_t k = 0; k < what.size(); ++k) kept[k] = what[k];
             return kept;
         }
         std::string_view copy(std::string_view text) {
-            const std::span<char> kept = all.texts_.make(text.size());
-            for (std::size_t k = 0; k < text.size(); ++k) kept[k] = text[k];
+            const std::span<const char> kept = keep(all.texts_, text);
             return {kept.data(), kept.size()};
         }
 
@@ -203,13 +214,12 @@ private:
 
         bool read_list(detail::od::value v, std::span<const tensor_argument>& items) {
             std::vector<tensor_argument> own;
-            if (!json.array(v, [&](detail::od::value item) {
-                    own.emplace_back();
-                    return read_argument(item, own.back());
-                }))
-                return false;
+            const bool whole = json.array(v, [&](detail::od::value item) {
+                own.emplace_back();
+                return read_argument(item, own.back());
+            });
             items = keep(all.arguments_, own);
-            return true;
+            return whole;
         }
 
         bool read_argument(detail::od::value v, tensor_argument& a) {

@@ -143,14 +143,17 @@ private:
                   !same_json(step.field(m, "kwargs"), step.field(first, "kwargs"))))
             differ("which reduces in another way" + others);
     }
-    std::vector<std::string> types_of(old_id m) {
+    [[nodiscard]] std::vector<std::string> types_of(old_id m) const {
         std::vector<std::string> types;
-        for (const capture_tensor& tensor : m_.step_fields.outputs(m)) types.push_back(tensor.dtype);
+        for (std::size_t k = 0; k < m_.step_tensors.components(m).size(); ++k)
+            types.emplace_back(m_.step_tensors.element_name(m, k));
         std::sort(types.begin(), types.end());
         types.erase(std::unique(types.begin(), types.end()), types.end());
         return types;
     }
-    bytes result_size(old_id m) { return std::max(m_.step.allocation(m), size_of_results(m_.step_fields, m)); }
+    [[nodiscard]] bytes result_size(old_id m) const {
+        return std::max(m_.step.allocation(m), size_of_results(m_.step_tensors, m));
+    }
 
     /// The storage that the results of a bucket may fill: what it allocates, or what its pack has allocated.
     [[nodiscard]] bytes own_storage(const plan_bucket& b) const {

@@ -15,6 +15,7 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/plan_report.hpp"
 #include "stretto/core/index_lists.hpp"
 
@@ -77,7 +78,8 @@ public:
     plan_match(const capture& before, const capture& after, plan_findings& findings)
         : step(before),
           plan(after),
-          step_fields(before),
+          step_tensors(capture_tensors::read_outputs(before)),
+          plan_tensors(capture_tensors::read_outputs(after)),
           plan_fields(after),
           step_storages(storages_of(before)),
           plan_storages(storages_of(after)),
@@ -114,7 +116,8 @@ public:
 
     const capture& step;
     const capture& plan;
-    capture_fields step_fields;
+    capture_tensors step_tensors;
+    capture_tensors plan_tensors;
     capture_fields plan_fields;
     index_lists step_storages;
     index_lists plan_storages;

@@ -118,10 +118,11 @@ private:
 
     void check_results(old_id u, new_id v) {
         if (same_json(m_.step.outputs(u), m_.plan.outputs(v))) return;
-        const auto was = m_.step_fields.outputs(u), is = m_.plan_fields.outputs(v);
-        const bool same = std::equal(was.begin(), was.end(), is.begin(), is.end(), [](const auto& a, const auto& b) {
-            return a.shape == b.shape && a.dtype == b.dtype;  // a symbolic extent may have become a number
-        });
+        const capture_tensors &a = m_.step_tensors, &b = m_.plan_tensors;
+        bool same = a.is_read(u) && b.is_read(v) && a.components(u).size() == b.components(v).size();
+        for (std::size_t k = 0; same && k < a.components(u).size(); ++k)  // a symbolic extent may have become a number
+            same = std::ranges::equal(a.components(u)[k].shape, b.components(v)[k].shape) &&
+                   a.element_name(u, k) == b.element_name(v, k);
         if (!same)
             add(plan_rule::operation_changed, m_.plan.name(v), "",
                 "shape or type of its results differ from the step's", "operations keep their results");
@@ -152,12 +153,12 @@ private:
             if (best == plan_stand_ins::answer::partly)
                 add(plan_rule::recombination_partial, name, m_.step.name(was[k]), "reads only some chunks of " + there,
                     "what is outside of the chunked region reads the whole, recombined");
-            else if (!clone || !m_.step_fields.outputs(was[k]).empty())
+            else if (!clone || !m_.step_tensors.components(was[k]).empty())
                 add(plan_rule::inputs_changed, name, m_.step.name(was[k]), "does not read " + there, hint);
         }
         if (!free_places) return;
         for (new_id x : is) {
-            const bool extent = clone && m_.plan_fields.outputs(x).empty();
+            const bool extent = clone && m_.plan_tensors.components(x).empty();
             const auto fitting = [&](old_id y) { return fits(v, y, x) != plan_stand_ins::answer::no; };
             if (!extent && std::ranges::none_of(was, fitting))
                 add(plan_rule::inputs_changed, name, m_.plan.name(x),
@@ -284,7 +285,10 @@ private:
 
     void check_recombination(new_id v) {
         const std::string_view name = m_.plan.name(v);
-        const bytes held = std::max(size_of_results(m_.plan_fields, v), m_.plan.allocation(v));
+        if (!m_.plan_tensors.is_read(v))
+            add(plan_rule::memory_unaccounted, name, "", "has results whose size cannot be read",
+                "outputs are a list of tensors, each with a shape and a type");
+        const bytes held = std::max(size_of_results(m_.plan_tensors, v), m_.plan.allocation(v));
         const bool only_allocates = m_.plan.op(v).find("empty") != std::string_view::npos && m_.plan.inputs(v).empty();
         const bytes written = only_allocates ? bytes{} : held;
         if (m_.plan.kind(v) == op_kind::compute &&

@@ -86,8 +86,8 @@ private:
         check_reads(b, v);
         bytes moved = m_.plan.payload(b.start) * 2;
         for (old_id c : absorbed_by(v)) {
-            moved -= size_of_results(m_.step_fields, c);
-            for (old_id x : step.inputs(c)) moved += size_of_results(m_.step_fields, x);
+            moved -= size_of_results(m_.step_tensors, c);
+            for (old_id x : step.inputs(c)) moved += size_of_results(m_.step_tensors, x);
         }
         if (underpaid(m_.plan.duration(v), price_of_moving(step.costs(), moved)))
             add(plan_rule::pack_underpaid, v, m_.plan.name(b.start),

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "stretto/capture/capture.hpp"
-#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/element_names.hpp"
 #include "stretto/core/element_type.hpp"
 
@@ -24,12 +24,12 @@ inline std::int64_t width_of(std::string_view dtype) noexcept {
     return dtype == "u64" ? 8 : dtype == "u32" ? 4 : dtype == "u16" ? 2 : 1;
 }
 
-/// The size of all tensors that v produces in bytes, by shape and type; it saturates.
-inline bytes size_of_results(capture_fields& fields, std::uint32_t v) {
+/// The size of all tensors that v produces in bytes, by shape and type; it saturates. Of what cannot be read, nothing.
+inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
     double total = 0;
-    for (const capture_tensor& tensor : fields.outputs(v)) {
-        double size = static_cast<double>(width_of(tensor.dtype));
-        for (std::int64_t extent : tensor.shape) size *= static_cast<double>(extent);
+    for (std::size_t k = 0; k < tensors.components(v).size(); ++k) {
+        double size = static_cast<double>(width_of(tensors.element_name(v, k)));
+        for (std::int64_t extent : tensors.components(v)[k].shape) size *= static_cast<double>(extent);
         total += size;
     }
     return total < 4e18 ? bytes{static_cast<std::int64_t>(total)} : bytes{INT64_MAX / 2};
