@@ -2,6 +2,7 @@ import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeToolchain, cmake_layout
 from conan.tools.files import copy, load
 from conan.tools.layout import basic_layout
 
@@ -13,11 +14,20 @@ class StrettoConan(ConanFile):
     description = "Generic dataflow-graph transforms that hide communication under computation"
     license = "Apache-2.0 WITH LLVM-exception"
     topics = ("dataflow", "graph", "scheduling", "distributed-training", "header-only")
-    package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"with_capture": [True, False], "with_boost_graph": [True, False], "with_range_v3": [True, False]}
-    default_options = {"with_capture": False, "with_boost_graph": False, "with_range_v3": False}
-    exports_sources = "include/*", "LICENSE"
+    options = {
+        "with_capture": [True, False],
+        "with_boost_graph": [True, False],
+        "with_range_v3": [True, False],
+        "with_compiled": [True, False],
+    }
+    default_options = {
+        "with_capture": False,
+        "with_boost_graph": False,
+        "with_range_v3": False,
+        "with_compiled": False,
+    }
+    exports_sources = "include/*", "packaging/compiled.cpp", "packaging/cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
     test_package_folder = "packaging/conan/test_package"
 
@@ -25,8 +35,14 @@ class StrettoConan(ConanFile):
         header = load(self, f"{self.recipe_folder}/include/stretto/version.hpp")
         self.version = re.search(r'STRETTO_VERSION "(.*)"', header).group(1)
 
+    def configure(self):
+        self.package_type = "static-library" if self.options.with_compiled else "header-library"
+
     def layout(self):
-        basic_layout(self)
+        if self.options.with_compiled:
+            cmake_layout(self)
+        else:
+            basic_layout(self)
 
     def requirements(self):
         if self.options.with_capture:
@@ -41,12 +57,37 @@ class StrettoConan(ConanFile):
         check_min_cppstd(self, 20)
 
     def package_id(self):
-        # All headers are always packaged; an option only adds a component and its requirements.
-        self.info.clear()
+        # All headers are always packaged; an option only adds a component and its requirements. The library alone
+        # depends on settings.
+        if not self.info.options.with_compiled:
+            self.info.clear()
+            return
+        self.info.requires.clear()
+        for name in ("with_capture", "with_boost_graph", "with_range_v3"):
+            self.info.options.rm_safe(name)
+
+    def generate(self):
+        if not self.options.with_compiled:
+            return
+        toolchain = CMakeToolchain(self)
+        toolchain.cache_variables["STRETTO_BUILD_COMPILED"] = True
+        for part in ("TESTS", "EXAMPLES", "BENCH"):
+            toolchain.cache_variables[f"STRETTO_BUILD_{part}"] = False
+        toolchain.user_presets_path = False
+        toolchain.generate()
+
+    def build(self):
+        if self.options.with_compiled:
+            cmake = CMake(self)
+            cmake.configure()
+            cmake.build(target="stretto_compiled")
 
     def package(self):
         copy(self, "LICENSE", self.source_folder, f"{self.package_folder}/licenses")
         copy(self, "*.hpp", f"{self.source_folder}/include", f"{self.package_folder}/include")
+        if self.options.with_compiled:
+            for pattern in ("*.a", "*.lib"):
+                copy(self, pattern, self.build_folder, f"{self.package_folder}/lib", keep_path=False)
 
     def package_info(self):
         self.cpp_info.set_property("cmake_file_name", "stretto")
@@ -74,3 +115,11 @@ class StrettoConan(ConanFile):
             range_v3.set_property("cmake_target_name", "stretto::range_v3")
             range_v3.requires = ["core", "range-v3::range-v3"]
             range_v3.bindirs = range_v3.libdirs = []
+
+        if self.options.with_compiled:
+            compiled = self.cpp_info.components["compiled"]
+            compiled.set_property("cmake_target_name", "stretto::compiled")
+            compiled.requires = ["core"]
+            compiled.libs = ["stretto_compiled"]
+            compiled.bindirs = []
+            compiled.libdirs = ["lib"]

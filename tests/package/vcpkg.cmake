@@ -1,7 +1,8 @@
 # cmake -DSOURCE=<tree> -DWORK=<folder> -DFEATURES=<list> -P tests/package/vcpkg.cmake
 #
 # Runs the vcpkg port without vcpkg: the helper functions a port may call are defined here, doing what the real ones do
-# as far as a header-only port can tell, and the installed tree is checked the way vcpkg checks it.
+# as far as this port can tell, and the installed tree is checked the way vcpkg checks it. Only the release half of a
+# library is built.
 cmake_minimum_required(VERSION 3.25)
 
 set(PORT stretto)
@@ -23,6 +24,21 @@ function(run)
     if(NOT status EQUAL 0 OR output MATCHES "Manually-specified variables were not used")
         message(FATAL_ERROR "${output}")
     endif()
+endfunction()
+
+# Pairs of a feature and the option that it turns on.
+function(vcpkg_check_features)
+    cmake_parse_arguments(PARSE_ARGV 0 arg "" "OUT_FEATURE_OPTIONS" "FEATURES")
+    set(options)
+    while(arg_FEATURES)
+        list(POP_FRONT arg_FEATURES feature option)
+        if(feature IN_LIST FEATURES)
+            list(APPEND options -D${option}=ON)
+        else()
+            list(APPEND options -D${option}=OFF)
+        endif()
+    endwhile()
+    set(${arg_OUT_FEATURE_OPTIONS} ${options} PARENT_SCOPE)
 endfunction()
 
 function(vcpkg_cmake_configure)
@@ -76,7 +92,15 @@ foreach(file IN ITEMS
         message(FATAL_ERROR "the port does not install ${file}")
     endif()
 endforeach()
-foreach(dir IN ITEMS lib bin debug share/doc share/cmake)
+set(refused bin debug share/doc share/cmake)
+if("compiled" IN_LIST FEATURES)
+    if(NOT EXISTS ${CURRENT_PACKAGES_DIR}/lib)
+        message(FATAL_ERROR "the port installs no library")
+    endif()
+else()
+    list(APPEND refused lib)
+endif()
+foreach(dir IN LISTS refused)
     if(EXISTS ${CURRENT_PACKAGES_DIR}/${dir})
         message(FATAL_ERROR "the port installs ${dir}, which vcpkg refuses")
     endif()
