@@ -133,9 +133,12 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/chunked_sample.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
+    include/stretto/testing/detail/made_values.hpp
     include/stretto/testing/detail/part_cost_checker.hpp
     include/stretto/testing/detail/program_copy.hpp
     include/stretto/testing/detail/rewriter_checker.hpp
+    include/stretto/testing/detail/rewriter_trial.hpp
+    include/stretto/testing/detail/row_clone_checker.hpp
     include/stretto/testing/detail/sample_source.hpp
     include/stretto/testing/detail/slicing_checker.hpp
     include/stretto/aten/detail/interpreted_value.hpp

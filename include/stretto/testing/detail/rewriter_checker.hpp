@@ -11,92 +11,21 @@
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
-#include "stretto/testing/check_graph.hpp"
 #include "stretto/testing/detail/program_copy.hpp"
-#include "stretto/testing/detail/sample_source.hpp"
+#include "stretto/testing/detail/rewriter_trial.hpp"
 #include "stretto/testing/finding.hpp"
 
 namespace stretto::detail {
 
-/// A fresh program that is about to be rewritten, and its description before.
-template <class Make>
-class rewriter_trial {
-public:
-    using IR = decltype(std::declval<Make&>()());
-    using G = std::remove_cvref_t<decltype(std::declval<IR&>().view())>;
-    using M = std::remove_cvref_t<decltype(std::declval<IR&>().model())>;
-    using R = std::remove_cvref_t<decltype(std::declval<IR&>().rewriter())>;
-    using V = vertex_t<G>;
-    using X = value_t<G>;
-
-    explicit rewriter_trial(Make& make)
-        : ir(make()), model(ir.model()), rewriter(ir.rewriter()), now(copy_program(ir.view(), model)) {}
-
-    IR ir;
-    M model;
-    R rewriter;
-    program_copy<G> now;   ///< the program as it was at the last look
-    program_copy<G> made;  ///< what the verb had made at the last look
-
-    [[nodiscard]] std::size_t position(const V& v) const {
-        for (std::size_t k = 0; k < now.size(); ++k)
-            if (now[k].vertex == v) return k;
-        return finding::none;
-    }
-    [[nodiscard]] std::size_t producer(const X& x) const {
-        for (std::size_t k = 0; k < now.size(); ++k)
-            for (const X& y : now[k].results)
-                if (x == y) return k;
-        return finding::none;
-    }
-
-    /// To be called after `verb`. The program must now be `expected`, with all new operations before the one at
-    /// position `at` of it.
-    [[nodiscard]] finding look(const char* verb, const program_copy<G>& expected, std::size_t at,
-                               bool topological = true) {
-        // An operation that a faulty verb has removed must not be asked for its number; match_rewritten misses it
-        // below.
-        std::vector<V> there;
-        for (const V& v : ir.view().vertices()) there.push_back(v);
-        for (std::size_t k = 0; k < expected.size(); ++k)
-            if (std::find(there.begin(), there.end(), expected[k].vertex) != there.end() &&
-                ir.view().index(expected[k].vertex) != expected[k].index)
-                return {.rule = "index-kept",
-                        .hint =
-                            "index(v) of an operation that was there has changed before changed(); plans find "
-                            "operations by it while they are applied",
-                        .vertex = k,
-                        .verb = verb};
-        if constexpr (requires { ir.changed(); }) ir.changed();
-        const G g = ir.view();
-        if (auto checked = check_graph(g, {.program_order_is_topological = topological}); !checked) {
-            finding f = std::move(checked).error();
-            f.verb = verb;
-            return f;
-        }
-        program_copy<G> after = copy_program(g, model);
-        finding f = match_rewritten(verb, now, expected, at, after, made);
-        now = std::move(after);
-        return f;
-    }
-    [[nodiscard]] finding look(const char* verb, std::size_t at) {
-        const program_copy<G> expected = now;
-        return look(verb, expected, at);
-    }
-};
-
 template <class Make, class Options, class Summary>
-class rewriter_checker {
-    using trial = rewriter_trial<Make>;
-    using G = typename trial::G;
-    using R = typename trial::R;
-    using V = typename trial::V;
-    using X = typename trial::X;
-    using operation = operation_copy<G>;
+class rewriter_checker : verb_checker<Make, Options, Summary> {
+    using base = verb_checker<Make, Options, Summary>;
+    using base::make_, base::most, base::options_, base::pick_, base::summary_;
+    using typename base::G, typename base::R, typename base::V, typename base::X, typename base::operation,
+        typename base::trial;
 
 public:
-    rewriter_checker(Make& make, const Options& options, Summary& summary)
-        : make_(make), options_(options), summary_(summary), pick_(options.seed) {}
+    using base::base;
 
     [[nodiscard]] finding check() {
         trial first(make_), second(make_);
@@ -105,7 +34,7 @@ public:
         std::vector<std::size_t> inner;
         for (std::size_t k = 0; k < first.now.size(); ++k)
             if (first.now[k].kind != op_kind::input && first.now[k].kind != op_kind::output) inner.push_back(k);
-        const std::size_t step = inner.size() / (options_.most == 0 ? 1 : options_.most) + 1;
+        const std::size_t step = inner.size() / most() + 1;
         for (std::size_t k = 0; k < inner.size(); k += step) {
             finding f;
             if constexpr (cloning_rewriter<R, G>) f = try_clone(inner[k]);
@@ -282,10 +211,6 @@ private:
         return t.look("move_before", expected, finding::none, false);
     }
 
-    Make& make_;
-    const Options& options_;
-    Summary& summary_;
-    sample_source pick_;
     std::vector<chunk_state> states_;
 };
 
