@@ -1,4 +1,7 @@
-// The arguments of an operation, as its clone for one chunk must spell them.
+// The arguments of an operation, as its clone for one chunk must spell them. Programs spell extents as integers (sizes
+// of a view, ends of a slice, rows of an exchange), and a clone that kept those would ask for rows that its chunk does
+// not have. Everything that is not an extent along the cut dimension stays as it is, so that the program's own
+// arithmetic on extents goes on to work.
 #ifndef STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 #define STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 
@@ -21,13 +24,15 @@ struct written_extent {
     std::int32_t dim = -1;  ///< of the result; -1: an amount that the original spells as an integer
 };
 
-/// Owns argument lists. Those that it has returned keep their addresses.
+/// Owns argument lists. Those that it has returned keep their addresses until it is destroyed, so that the spans of
+/// chunk_arguments and written_extent may point into them. It only grows.
 class argument_store {
 public:
     /// The extents written into the lists that it owns, in the order in which they were written.
     [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
     void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
 
+    /// A copy that may be changed. Items of lists in it are those of the original.
     [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
         return lists_.emplace_back(of.begin(), of.end());
     }
@@ -41,7 +46,7 @@ private:
     std::vector<written_extent> extents_;
 };
 
-/// The arguments with which an operation is called.
+/// The arguments with which an operation is called. They point into the program, or into a store where they differ.
 struct chunk_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
@@ -49,7 +54,7 @@ struct chunk_arguments {
 
 namespace detail::aten {
 
-/// Which arguments spell extents.
+/// Which arguments of an operator spell extents. The table of operators (detail/aten_rules.hpp) has one for each.
 enum class spelled : std::uint8_t {
     nothing,
     sizes_first,   ///< argument 0 has the sizes of the result
@@ -59,6 +64,8 @@ enum class spelled : std::uint8_t {
     output_size    ///< the argument of that name is the number of rows
 };
 
+/// Spells the arguments of one operation for one chunk. The states of the results in the call are those that the rule
+/// of the operation has given. All that it is made with must outlive it, and the store what it returns.
 class argument_speller {
 public:
     argument_speller(const aten_arguments& arguments, const chunk_rules::chunk_call& call, chunk_interval chunk,
@@ -106,11 +113,13 @@ private:
         }
         return nullptr;
     }
+    /// Copies the items of a list, which must itself be writable, so that they may be changed.
     std::span<tensor_argument> writable_items(tensor_argument& list) {
         const std::span<tensor_argument> items = store_.copy(list.items);
         list.items = items;
         return items;
     }
+    /// Whether an argument is a number that the program computes and that all chunks share.
     [[nodiscard]] bool shared_number(const tensor_argument& a) const {
         const std::size_t k = aten_arguments::operand(a);
         return k < c_.operands.size() && chunk_rules::is_whole(c_.state(k));
@@ -154,6 +163,8 @@ private:
             write_extent(*writable(3, "end"), extent, r.dim);
     }
 
+    /// The rows that each rank sends or gets, where they are integers: the chunk has its share of each. Rows that the
+    /// program computes are numbers of the chunk already.
     void amounts(std::size_t position) {
         const chunk_state& r = c_.results[0];
         if (!chunk_rules::is_cut(r) || r.dim != 0) return;

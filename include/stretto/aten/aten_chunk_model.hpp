@@ -1,5 +1,6 @@
 // The chunk model of programs in PyTorch's ATen and prims operators: how each operator behaves when it runs on some
-// rows of its operands at a time. docs/algorithms/chunk-states.md has the rules, and says why they hold.
+// rows of its operands at a time. docs/algorithms/chunk-states.md has the rules, and says why they hold. There are none
+// here: the dialect says what an operator is, and this class adds only how its clones spell their arguments.
 #ifndef STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 #define STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 
@@ -39,7 +40,9 @@ public:
 
     /// The arguments of v, as its clone for one chunk must spell them. Extents along the chunked dimension that are
     /// integers, or numbers that all chunks share, become those of the chunk; all else stays as it is. `operands` and
-    /// `results` are states that combine_rule took and returned. Lists that change are in `store`.
+    /// `results` are states that combine_rule took and returned; asking for an operation that it has refused is a
+    /// broken precondition. Lists that change are in `store`, which must outlive the result. O(operands and arguments
+    /// of v).
     [[nodiscard]] chunk_arguments local_arguments(vertex_type v, std::int64_t tokens, chunk_interval chunk,
                                                   std::span<const chunk_state> operands,
                                                   std::span<const chunk_state> results, argument_store& store) const {

@@ -1,5 +1,6 @@
 // The ATen dialect of chunk rules: it reads from the name of an operator and its arguments which kind of rule an
-// operation is.
+// operation is. A program in other operators needs a dialect like this one and nothing else from here; see
+// docs/adapt-your-ir.md.
 #ifndef STRETTO_ATEN_ATEN_DIALECT_HPP
 #define STRETTO_ATEN_ATEN_DIALECT_HPP
 
@@ -18,7 +19,8 @@ namespace stretto {
 /// A chunk_dialect of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims operators.
 /// Operators are known by name, and tensors by their recorded shapes; nothing depends on names of modules, nodes or
 /// symbols. An operator whose name ends in an underscore writes its first argument in place, whether or not it is
-/// known.
+/// known: what is known of a buffer must not survive an operator that may have changed it. Any other operator that is
+/// not known has no rule, and is refused by name.
 template <dataflow_graph G, tensor_model<G> T>
 class aten_dialect {
 public:

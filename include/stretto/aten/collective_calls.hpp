@@ -1,5 +1,6 @@
 // The collectives of a program in the ATen dialect as calls: kinds, reductions and split sizes are read from the names
-// and the arguments of `_c10d_functional` operators.
+// and the arguments of `_c10d_functional` operators. Whoever merges, isolates or replays collectives asks a
+// collective_call (core/collective_call.hpp) and never an operator's arguments.
 #ifndef STRETTO_ATEN_COLLECTIVE_CALLS_HPP
 #define STRETTO_ATEN_COLLECTIVE_CALLS_HPP
 
@@ -29,7 +30,9 @@ namespace stretto::aten {
     return reduction_kind::unknown;
 }
 
-/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that does not launch any.
+/// The collective that "_c10d_functional.NAME.OVERLOAD" launches; `other` for an operator that does not launch any. The
+/// variants of NAME that work in place, write into a given tensor or launch several at once (NAME_, NAME_out,
+/// NAME_coalesced) are the same collective.
 [[nodiscard]] constexpr collective_kind collective_of_operator(std::string_view operation) noexcept {
     constexpr std::string_view home = "_c10d_functional.";
     if (!operation.starts_with(home)) return collective_kind::other;
@@ -118,6 +121,7 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
+    /// The arguments of one operation. `find` returns null for one that is left out.
     struct arguments {
         std::span<const tensor_argument> positional;
         std::span<const named_tensor_argument> named;
@@ -129,6 +133,8 @@ private:
             return nullptr;
         }
     };
+    /// One start. Its split sizes are [first_output, first_input) and [first_input, last) of `sizes_`, because a vector
+    /// that grows would move what spans point to.
     struct row {
         collective_kind kind = collective_kind::other;
         reduction_kind reduction = reduction_kind::unknown;
@@ -138,6 +144,7 @@ private:
         std::size_t first_output = 0, first_input = 0, last = 0;
     };
 
+    /// Appends the split sizes that an argument spells; none if it is left out or no list.
     void add_sizes(const tensor_argument* list) {
         if (list == nullptr || list->what != tensor_argument::form::list) return;
         for (const tensor_argument& a : list->items) {

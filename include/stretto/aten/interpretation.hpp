@@ -1,4 +1,6 @@
-// What an interpreter is told and what it returns: options, results, failures, and the comparison of two results.
+// What an interpreter is told and what it returns: options, results, failures, and the comparison of two results. A
+// differential test interprets a program before and after a transform and compares: the first difference, or the
+// failure, names the place in the words of the program.
 #ifndef STRETTO_ATEN_INTERPRETATION_HPP
 #define STRETTO_ATEN_INTERPRETATION_HPP
 
@@ -98,12 +100,14 @@ struct interpretation_difference {
 
 namespace detail {
 
+/// Enough digits to tell any two doubles apart.
 template <class = void>
 std::string exact_text(double x) {
     char text[32];
     std::snprintf(text, sizeof text, "%.17g", x);
     return text;
 }
+/// The element at a position in row-major order.
 template <class = void>
 std::string element_text(const tensor& t, std::int64_t position) {
     const auto k = static_cast<std::size_t>(position);
@@ -111,6 +115,7 @@ std::string element_text(const tensor& t, std::int64_t position) {
     const complex_number x = t.values<complex_number>()[k];
     return exact_text(x.re) + (t.is_complex() ? " + " + exact_text(x.im) + "i" : "");
 }
+/// A number itself, or the types of the tensors.
 template <class = void>
 std::string type_text(const interpreted_value& v) {
     if (v.is_number)

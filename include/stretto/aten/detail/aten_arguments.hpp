@@ -1,4 +1,6 @@
-// The arguments of an operation as PyTorch calls it, positional and named, and what rules of chunking make of them.
+// The arguments of an operation as PyTorch calls it, positional and named, and what rules of chunking make of them. The
+// same argument may be positional in one program and named in the next, so that every reader takes both its position
+// and its name; a position beyond all others (SIZE_MAX) stands for arguments that can only be named.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 
@@ -15,6 +17,8 @@ namespace stretto::detail::aten {
 
 using argument_form = tensor_argument::form;
 
+/// The arguments of one operation. They point into the program. Readers never fail: an argument that is left out, or is
+/// not what is asked for, reads as the value that makes a rule refuse or that the operator has by default.
 struct aten_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
@@ -27,21 +31,24 @@ struct aten_arguments {
             if (a.name == name_of) return a.value;
         return left_out;
     }
+    /// An integer or a truth value; `otherwise` if the argument is anything else.
     [[nodiscard]] std::int64_t integer(std::size_t position, std::string_view name_of, std::int64_t otherwise) const {
         const tensor_argument& a = argument(position, name_of);
         return a.what == argument_form::integer || a.what == argument_form::truth ? a.integer : otherwise;
     }
+    /// Whether an argument is there and true.
     [[nodiscard]] bool truth(std::size_t position, std::string_view name_of) const {
         return integer(position, name_of, 0) != 0;
     }
 
-    /// The operand that an argument is.
+    /// The operand that an argument is; no_operand if it is none.
     [[nodiscard]] static std::size_t operand(const tensor_argument& a) {
         return a.what == argument_form::operand ? static_cast<std::size_t>(a.integer) : chunk_rules::no_operand;
     }
     [[nodiscard]] std::size_t operand(std::size_t position, std::string_view name_of) const {
         return operand(argument(position, name_of));
     }
+    /// A number that is an integer constant, an operand, or something that rules do not know.
     [[nodiscard]] static chunk_rules::rule_number number(const tensor_argument& a) {
         if (a.what == argument_form::integer) return chunk_rules::rule_number::constant(a.integer);
         return {operand(a), 0, false};
@@ -49,6 +56,7 @@ struct aten_arguments {
     [[nodiscard]] chunk_rules::rule_number number(std::size_t position, std::string_view name_of) const {
         return number(argument(position, name_of));
     }
+    /// The items of a list as numbers.
     [[nodiscard]] std::vector<chunk_rules::rule_number> numbers(std::size_t position, std::string_view name_of) const {
         std::vector<chunk_rules::rule_number> all;
         for (const tensor_argument& a : argument(position, name_of).items) all.push_back(number(a));

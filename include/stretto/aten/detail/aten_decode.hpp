@@ -1,5 +1,10 @@
 // What PyTorch's operators are: each function reads the arguments of a family and says which kind of rule it is. Here:
-// elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have the others.
+// elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have the others, and the
+// table of aten_rules.hpp says which operator is of which family.
+//
+// Positions and names of arguments are those of the schemas in PyTorch's native_functions.yaml. What a rule would have
+// to know and the program computes (the index of a select, the end of a slice) is decoded to a value with which the
+// rule assumes nothing.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
 
@@ -18,6 +23,7 @@
 namespace stretto::detail::aten {
 
 namespace rules = chunk_rules;
+/// Says which rule an operator has when it is called with these arguments.
 using aten_decoder = rules::any_rule (*)(const aten_arguments&);
 
 inline rules::any_rule too_many_dimensions() {
@@ -34,6 +40,8 @@ inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules:
 inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
+/// add(self, other, alpha) and its like. `alpha`, if it is there, multiplies `other`. A constant may be any positional
+/// argument that is spelt as a number.
 template <rules::arithmetic::op What>
 rules::any_rule arithmetic(const aten_arguments& a) {
     rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
@@ -105,10 +113,11 @@ inline rules::any_rule selected(const aten_arguments& a) {
 inline rules::any_rule unbound(const aten_arguments& a) {
     return rules::unbind{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
 }
-/// split, split_with_sizes, chunk.
+/// split, split_with_sizes and chunk(self, sizes, dim). How large the pieces are makes no difference to the rule.
 inline rules::any_rule split_along(const aten_arguments& a) {
     return rules::split{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0)};
 }
+/// slice(self, dim, start, end, step).
 inline rules::any_rule sliced(const aten_arguments& a) {
     rules::slice r{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
     const tensor_argument &start = a.argument(2, "start"), &end = a.argument(3, "end");
@@ -125,6 +134,7 @@ inline rules::any_rule flipped(const aten_arguments& a) {
 }
 /// view_as_complex folds the last dimension away; view_as_real adds one.
 inline rules::any_rule complex_view(const aten_arguments& a) { return rules::regroup_last{.x = a.operand(0, "self")}; }
+/// repeat(self, repeats). A number of times that the program computes stands as 0, which no rule takes for once.
 inline rules::any_rule repeated(const aten_arguments& a) {
     rules::repeat r{.x = a.operand(0, "self")};
     const tensor_argument& times = a.argument(1, "repeats");
@@ -132,6 +142,7 @@ inline rules::any_rule repeated(const aten_arguments& a) {
     for (const tensor_argument& n : times.items) r.times.push_back(n.what == argument_form::integer ? n.integer : 0);
     return r;
 }
+/// cat(tensors, dim).
 inline rules::any_rule concatenated(const aten_arguments& a) {
     rules::concat r{.dim = a.integer(1, "dim", 0)};
     const tensor_argument& all = a.argument(0, "tensors");

@@ -1,4 +1,5 @@
 // What operators are that combine rows or move them: products, reductions, sorting, looking up and writing by indices.
+// See aten_decode.hpp.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
 
@@ -19,17 +20,22 @@
 
 namespace stretto::detail::aten {
 
+/// mm(self, mat2).
 inline rules::any_rule multiplied(const aten_arguments& a) {
     return rules::matrix_product{.left = a.operand(0, "self"), .right = a.operand(1, "mat2")};
 }
+/// bmm(self, mat2): dimension 0 of both counts the matrices.
 inline rules::any_rule batch_multiplied(const aten_arguments& a) {
     return rules::matrix_product{
         .left = a.operand(0, "self"), .right = a.operand(1, "mat2"), .left_batch = {0}, .right_batch = {0}};
 }
+/// addmm(self, mat1, mat2): self + mat1 mat2. Its factors beta and alpha are not read: they multiply by constants,
+/// which changes no state.
 inline rules::any_rule multiplied_with_bias(const aten_arguments& a) {
     return rules::biased_product{.bias = a.operand(0, "self"),
                                  .product = {.left = a.operand(1, "mat1"), .right = a.operand(2, "mat2")}};
 }
+/// _grouped_mm(self, mat2, offs).
 inline rules::any_rule grouped_product(const aten_arguments& a) {
     return rules::grouped_product{
         .left = a.operand(0, "self"), .right = a.operand(1, "mat2"), .ends = a.operand(2, "offs")};
@@ -37,10 +43,12 @@ inline rules::any_rule grouped_product(const aten_arguments& a) {
 
 // Reductions, and what works along one dimension.
 
+/// sum(self) and its like, over all dimensions.
 template <rules::reduction::by How>
 rules::any_rule reduced_to_one(const aten_arguments& a) {
     return rules::reduction{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(0, "keepdim")};
 }
+/// sum(self, dim, keepdim) and its like. Without dimensions it is over all of them.
 template <rules::reduction::by How>
 rules::any_rule reduced(const aten_arguments& a) {
     rules::reduction r{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(2, "keepdim")};
@@ -54,16 +62,19 @@ rules::any_rule along_one(const aten_arguments& a) {
 inline rules::any_rule running_sum(const aten_arguments& a) {
     return rules::running_sum{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", -1)};
 }
+/// sort(self, dim, descending): PyTorch does not promise that it is stable.
 inline rules::any_rule sorted(const aten_arguments& a) {
     return rules::sort{
         .x = a.operand(0, "self"), .dim = a.integer(1, "dim", -1), .descending = a.truth(2, "descending")};
 }
+/// sort.stable(self, *, stable, dim, descending): everything but the tensor is named.
 inline rules::any_rule sorted_stably(const aten_arguments& a) {
     return rules::sort{.x = a.operand(0, "self"),
                        .dim = a.integer(SIZE_MAX, "dim", -1),
                        .descending = a.truth(SIZE_MAX, "descending"),
                        .stable = a.truth(SIZE_MAX, "stable")};
 }
+/// histc(self, bins, min, max). If min is not below max, PyTorch takes the bins from the elements.
 inline rules::any_rule histogram(const aten_arguments& a) {
     const auto fixed = [](const tensor_argument& n) {
         return n.what == argument_form::real ? n.real : static_cast<double>(n.integer);
@@ -80,27 +91,34 @@ rules::any_rule normalized(const aten_arguments& a) {
 
 // Looking up and writing by indices.
 
+/// index(self, indices): a list with an index, or nothing, for each leading dimension.
 inline rules::any_rule indexed(const aten_arguments& a) {
     return rules::look_up_elements{.x = a.operand(0, "self"), .indices = a.indices(1, "indices")};
 }
+/// index_select(self, dim, index).
 inline rules::any_rule index_selected(const aten_arguments& a) {
     return rules::look_up{.x = a.operand(0, "self"), .index = a.operand(2, "index"), .dim = a.integer(1, "dim", 0)};
 }
+/// embedding(weight, indices).
 inline rules::any_rule embedded(const aten_arguments& a) {
     return rules::look_up{.x = a.operand(0, "weight"), .index = a.operand(1, "indices")};
 }
+/// gather(self, dim, index).
 inline rules::any_rule gathered(const aten_arguments& a) {
     return rules::gather{.x = a.operand(0, "self"), .index = a.operand(2, "index"), .dim = a.integer(1, "dim", 0)};
 }
+/// repeat_interleave(repeats, *, output_size).
 inline rules::any_rule runs(const aten_arguments& a) {
     return rules::repeat_by_counts{.counts = a.operand(0, "repeats"), .total = a.operand(SIZE_MAX, "output_size")};
 }
+/// index_put(self, indices, values, accumulate).
 inline rules::any_rule index_put(const aten_arguments& a) {
     return rules::put_elements{.base = a.operand(0, "self"),
                                .indices = a.indices(1, "indices"),
                                .values = a.operand(2, "values"),
                                .adds = a.truth(3, "accumulate")};
 }
+/// scatter and scatter_add(self, dim, index, src). If a constant is written, `src` is no operand.
 template <bool Adds>
 rules::any_rule scattered(const aten_arguments& a) {
     return rules::scatter{.base = a.operand(0, "self"),

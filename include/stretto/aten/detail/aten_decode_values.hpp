@@ -1,4 +1,5 @@
-// What operators are that make tensors, compute with numbers, talk to other ranks, or are whole blocks.
+// What operators are that make tensors, compute with numbers, talk to other ranks, or are whole blocks. See
+// aten_decode.hpp.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 
@@ -17,6 +18,7 @@
 
 namespace stretto::detail::aten {
 
+/// Whether an argument is the constant zero.
 inline bool is_zero(const tensor_argument& a) {
     return (a.what == argument_form::integer && a.integer == 0) ||
            (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
@@ -38,6 +40,7 @@ inline rules::any_rule made_new_full(const aten_arguments& a) {
     return rules::fill_beside{
         .zero = is_zero(a.argument(2, "fill_value")), .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
 }
+/// zeros_like(self) and the like.
 template <bool Zero>
 rules::any_rule made_like(const aten_arguments& a) {
     return rules::fill_like{.zero = Zero, .like = a.operand(0, "self")};
@@ -65,6 +68,7 @@ rules::any_rule number_computed(const aten_arguments& a) {
     }
     return r;
 }
+/// ge(number, bound).
 inline rules::any_rule number_compared(const aten_arguments& a) {
     const tensor_argument& bound = a.argument(1, "other");
     return rules::compare_number{.with_zero = bound.what == argument_form::integer && bound.integer == 0};
@@ -81,7 +85,7 @@ inline rules::any_rule exchanged(const aten_arguments& a) {
                            .group = a.argument(3, "group_name").text};
 }
 inline rules::any_rule other_collective(const aten_arguments&) { return rules::other_collective{}; }
-/// `Dropout`: which argument that is.
+/// Attention with dropout at the probability of argument `Dropout`.
 template <std::size_t Dropout>
 rules::any_rule attended(const aten_arguments& a) {
     const tensor_argument& p = a.argument(Dropout, "dropout_p");
@@ -89,11 +93,13 @@ rules::any_rule attended(const aten_arguments& a) {
         p.what == argument_form::real ? p.real < 0 || p.real > 0 : p.what != argument_form::none && p.integer != 0;
     return rules::attention{.drops = drops};
 }
+/// flex_attention and its backward.
 inline rules::any_rule flexible_attention(const aten_arguments&) {
     return rules::refused{.why = "has a block mask whose tables name rows of the whole batch"};
 }
 inline rules::any_rule foreign_kernel(const aten_arguments&) { return rules::refused{}; }
 
+/// PyTorch's number for what is done with the losses of rows: 0 nothing, 1 their mean (the default), 2 their sum.
 inline rules::loss_of reduction_of(const aten_arguments& a, std::size_t position) {
     const std::int64_t how = a.integer(position, "reduction", 1);
     return how == 1 ? rules::loss_of::mean : how == 2 ? rules::loss_of::sum : rules::loss_of::each_row;
