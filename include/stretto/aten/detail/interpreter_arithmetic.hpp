@@ -1,4 +1,6 @@
-// Arithmetic on the elements of two or more tensors.
+// Arithmetic on the elements of two or more tensors. Types are promoted as in the framework (result_type), and elements
+// are computed in the widest type of their class: 64-bit integers that wrap, doubles, or pairs of doubles. Where the
+// framework would trap, as in a division of integers by zero, the call fails.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ARITHMETIC_HPP
 
@@ -42,6 +44,7 @@ T as(number n) noexcept {
     else if constexpr (std::is_same_v<T, double>) return n.real;
     else return {n.real, 0};
 }
+/// Whether an element is not a number. An integer always is one.
 template <class = void>
 bool is_nan(double x) noexcept {
     return x != x;
@@ -59,6 +62,7 @@ template <class T>
 T smaller(T a, T b) noexcept {
     return is_nan(a) || a <= b ? a : b;
 }
+/// The quotient rounded towards minus infinity.
 template <class = void>
 double floored(double a, double b) noexcept {
     return std::floor(a / b);
@@ -108,6 +112,7 @@ void on_operands(operator_call& c, F f) {
     on_pairs(c, operands[0], operands[1], e, e, f);
 }
 
+/// add, sub and rsub(self, other, alpha): `alpha` multiplies the second term, which for rsub is self.
 template <class = void>
 void add(operator_call& c) {
     const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
@@ -183,6 +188,7 @@ template <class = void>
 void floor_divide(operator_call& c) {
     divided(c, "floor");
 }
+/// remainder(self, other): what is left has the sign of the divisor.
 template <class = void>
 void remainder(operator_call& c) {
     const mixed_operand by = c.input_or_number(1, "other");
@@ -200,6 +206,7 @@ void remainder(operator_call& c) {
                     }
                 });
 }
+/// pow(self, exponent). A square is a product, so that it is exact where a product is.
 template <class = void>
 void power(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "exponent")};

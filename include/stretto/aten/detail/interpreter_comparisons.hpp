@@ -1,4 +1,5 @@
-// Operators that compare elements, and operators that choose between them.
+// Operators that compare elements, and operators that choose between them. Operands are promoted to a common type
+// first, as for arithmetic; complex numbers can be compared for equality only.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMPARISONS_HPP
 
@@ -113,12 +114,14 @@ void where(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(1, "self"), c.input_or_number(2, "other")};
     if (!c.failed()) choose(c, condition, operands[0], operands[1], result_type(operands));
 }
+/// masked_fill(self, mask, value): the type is that of self, whatever that of the value is.
 template <class = void>
 void masked_fill(operator_call& c) {
     const tensor self = c.input(0, "self"), mask = c.input(1, "mask");
     const mixed_operand value = c.input_or_number(2, "value");
     if (!c.failed()) choose(c, mask, value, {self, false}, self.element());
 }
+/// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max). Integers become floats if a bound is one.
 template <class = void>
 void clamp(operator_call& c) {
     const bool only_max = c.operation.starts_with("aten.clamp_max");

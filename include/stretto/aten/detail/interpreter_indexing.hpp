@@ -1,4 +1,5 @@
-// Operators that read or write rows at computed positions.
+// Operators that read or write rows at computed positions. A position outside of its dimension lets the call fail, so
+// that a transform that mixes up row numbers is found out and does not read some other row.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_INDEXING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_INDEXING_HPP
 
@@ -26,6 +27,7 @@ struct index_list {
     extents shape;       ///< what the shapes of the positions broadcast to
     std::size_t at = 0;  ///< where that shape goes among the dimensions that stay
 };
+/// Reads argument 1, the list of indices into `self`.
 template <class = void>
 index_list indices_of(operator_call& c, const tensor& self) {
     index_list list;

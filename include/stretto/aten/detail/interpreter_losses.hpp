@@ -1,4 +1,5 @@
-// Attention and the negative log-likelihood, forward and backward.
+// Attention and the negative log-likelihood, forward and backward. Both are computed from their definitions on doubles,
+// without the blocking of kernels. Dropout is random and lets the call fail, unless its probability is zero.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 
@@ -80,10 +81,12 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
             }
     return s;
 }
+/// Whether the name of the operator contains that text.
 template <class = void>
 bool is_named(operator_call& c, std::string_view what) {
     return c.operation.find(what) != std::string_view::npos;
 }
+/// The factor of the scores: an argument, or one over the root of the width of a query.
 template <class = void>
 double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
     return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
@@ -172,6 +175,7 @@ struct nll_terms {
     double total = 0;            ///< the sum of the weights
     std::int64_t reduction = 1;  ///< 0 is none, 1 mean, 2 sum
 };
+/// Reads arguments `first` to `first + 3`: target, weight, reduction and ignore_index.
 template <class = void>
 nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     nll_terms t;
@@ -198,6 +202,8 @@ nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     }
     return t;
 }
+/// nll_loss_forward(self, target, weight, reduction, ignore_index) returns the loss and the sum of the weights, which
+/// is 0 if the losses of rows are returned.
 template <class = void>
 void nll_loss(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -216,6 +222,7 @@ void nll_loss(operator_call& c) {
     else c.give(tensor::of(self.element(), {}, {t.reduction == 1 ? sum / t.total : sum}));
     c.give(tensor::of(self.element(), {}, {t.reduction == 0 ? 0 : t.total}));
 }
+/// nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight) returns the gradient of self.
 template <class = void>
 void nll_loss_backward(operator_call& c) {
     const tensor grad = c.input(0, "grad_output"), self = c.input(1, "self");

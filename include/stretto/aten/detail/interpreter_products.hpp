@@ -65,6 +65,7 @@ tensor as_batch(const tensor& t) {
     strides.insert(strides.begin(), 0);
     return t.view(shape, strides, t.offset());
 }
+/// The product of two matrices. The call fails if they do not fit.
 template <class = void>
 tensor product_of(operator_call& c, const tensor& a, const tensor& b) {
     const tensor made = batched_product(c, as_batch(a), as_batch(b));

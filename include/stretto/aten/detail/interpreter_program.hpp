@@ -1,5 +1,9 @@
 // The interpreter itself, over a program of flat numbers; interpreter.hpp makes such a program of any graph. Every node
-// runs on all ranks before the next one does.
+// runs on all ranks before the next one does, so a collective finds what all of its ranks send.
+//
+// A collective moves its data when it is launched. Its result is in flight until a wait: reading it fails, and so does
+// a wait if what the collective read has been written meanwhile. Real transports would deliver either, so these are
+// errors of the program and not of the interpreter.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 
@@ -86,6 +90,7 @@ public:
 private:
     interpreted_value& value(std::size_t rank, std::uint32_t x) { return values_[rank][x]; }
 
+    /// Records why the program cannot go on, with what the node reads. Only the first failure counts.
     void fail(std::size_t rank, std::string cause, std::string hint = {}) {
         if (failed_) return;
         failed_ = true;
@@ -106,6 +111,7 @@ private:
         }
     }
 
+    /// Copies the input, so that the caller's tensors stay as they are when the program writes in place.
     void take_input(const program_node& node, std::span<const interpreted_value> by_rank) {
         if (by_rank.size() != options_.ranks) return fail(0, "has no value for every rank");
         interpreted_entry entry{.vertex = node.vertex, .name = std::string(node.name), .written = false, .by_rank = {}};
@@ -175,6 +181,7 @@ private:
         c.result.tensors[0] = self;
     }
 
+    /// Runs a collective in every group of ranks.
     void launch(const program_node& node) {
         const std::string_view name = collective_name(node.operation);
         if (name.empty()) return fail(0, "the interpreter does not know this collective");
@@ -194,6 +201,7 @@ private:
             if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);
     }
+    /// Notes what the collective reads, and how often each storage had been written by then.
     void fly(const program_node& node, std::size_t rank, operator_call& c) {
         interpreted_value v = std::move(c.result);
         v.in_flight = true;
@@ -234,6 +242,7 @@ private:
         }
     }
 
+    /// Compares what a node has made with what the program records, as far as the options ask for it.
     void check_results(const program_node& node, std::size_t rank) {
         for (std::uint32_t k = 0; k < node.recorded.size() && !failed_; ++k) {
             const std::span<const tensor_type> recorded = node.recorded[k];
@@ -259,6 +268,7 @@ private:
         }
     }
 
+    /// Keeps the results of a node if all are wanted, and drops what nobody reads after it.
     void keep_or_drop(const program_node& node) {
         for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
             for (std::uint32_t k = 0; options_.keep_everything && k < node.recorded.size(); ++k) {

@@ -207,12 +207,14 @@ void logsumexp(operator_call& c) {
         []<class T>(T a, std::int64_t) { return a; });
 }
 
+/// The largest element; minus infinity if there is none.
 template <class = void>
 double largest_of(const std::vector<double>& row) {
     double top = -std::numeric_limits<double>::infinity();
     for (const double x : row) top = larger(top, x);
     return top;
 }
+/// Softmax and its logarithm. The largest element is subtracted first, so that no power overflows.
 template <class = void>
 void softmax(operator_call& c) {
     const bool logarithmic = c.operation.find("log_softmax") != std::string_view::npos;
@@ -231,6 +233,7 @@ void softmax(operator_call& c) {
         for (double& x : row) x = logarithmic ? x - top - shift : std::exp(x - top) / total;
     });
 }
+/// _softmax_backward_data(grad, output, dim, input_dtype), and the same for the logarithm.
 template <class = void>
 void softmax_backward(operator_call& c) {
     const bool logarithmic = c.operation.starts_with("aten._log_softmax");

@@ -1,4 +1,6 @@
-// Operators that read or write single elements at computed positions of one dimension.
+// Operators that read or write single elements at computed positions of one dimension. Elements are taken in row-major
+// order of the index, so that of several that are written to one place the last one stays. A position outside of the
+// dimension lets the call fail.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 
@@ -23,6 +25,7 @@ void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, st
     });
 }
 
+/// Why a position cannot be used.
 template <class = void>
 std::string no_such_position(std::int64_t at, std::int64_t extent) {
     return "position " + text_of(at) + " of a dimension with " + text_of(extent);

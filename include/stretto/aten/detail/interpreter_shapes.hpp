@@ -1,4 +1,5 @@
-// What operators share: broadcasting, the element type of a result, and rounding.
+// What operators share: broadcasting, the element type of a result, and rounding. These are the framework's rules,
+// because a captured program records the types that they give, and the interpreter checks each result against them.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 
@@ -42,7 +43,8 @@ tensor expanded(const tensor& t, extents shape) {
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
 
-/// The element type that arithmetic on two element types has.
+/// The element type that arithmetic on two element types has: one of the higher class; within a class the wider one,
+/// and a type that holds both if two types of one width differ.
 template <class = void>
 element_type promoted(element_type a, element_type b) noexcept {
     if (a == b) return a;

@@ -1,4 +1,5 @@
-// Operators that sort, and histograms.
+// Operators that sort, and histograms. Every sort is stable here, also where the framework does not promise it: of the
+// results that it allows, the interpreter always gives the same.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 
@@ -74,6 +75,7 @@ void sort(operator_call& c) {
     if (!c.failed()) sorted(c, self, dim, descending, -1);
     if (c.operation.starts_with("aten.argsort") && !c.failed()) c.result.tensors.erase(c.result.tensors.begin());
 }
+/// topk(self, k, dim, largest): the k largest or smallest elements of each row, in order, and where they were.
 template <class = void>
 void topk(operator_call& c) {
     const tensor self = c.input(0, "self");
