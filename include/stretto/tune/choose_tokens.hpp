@@ -1,4 +1,6 @@
-// Along which tokens to cut a step: those of a symbol in the shapes of its inputs, or those that it exchanges.
+// Along which tokens to cut a step: those of a symbol in the shapes of its inputs, or those that it exchanges. A search
+// over chunk counts needs tokens to begin with, and whoever has only a captured step does not know them; what is chosen
+// here is right if chunks of it can hide exchanges, which is tried by planning.
 #ifndef STRETTO_TUNE_CHOOSE_TOKENS_HPP
 #define STRETTO_TUNE_CHOOSE_TOKENS_HPP
 
@@ -20,8 +22,9 @@
 
 namespace stretto {
 
-/// Whether at least one of these vertices runs per chunk, if all that can is cut in two along these tokens. False if
-/// the view is no task graph. One plan.
+/// Whether at least one of these vertices runs per chunk, if all that can is cut in two along these tokens. Something
+/// that runs once for all chunks does not count. False if the view is no task graph, or if there is no such plan. Takes
+/// one plan (plan_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] bool any_in_chunks(G g, const M& ops, const C& chunks, token_rows<value_t<G>> tokens,
@@ -42,12 +45,15 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
                        [&](const chunked_operation<std::uint32_t>& o) { return wanted[o.vertex] && !o.once; });
 }
 
-/// Of the symbols of a step the first one, which most shapes have. If there is none, or if no exchange runs per chunk
-/// when that is cut, such as the length of the sequences of a batch: the tokens that the step exchanges, by the fewest
-/// rows, named "tokens". If those do not cut an exchange either, the first symbol after all. Nothing if there are
-/// neither symbols nor exchanges. `symbols`: most frequent first, each with `name`, `value` (its rows) and
-/// `dimensions` (token_dimensions of the view). `exchanges`: each with `dispatch` (a vertex), `tokens` (a
-/// token_dimension) and `rows`. Two plans at most.
+/// The tokens to cut a step along; nothing if it has neither symbols nor exchanges. It is the first that fits:
+///   - the first symbol, which most shapes have, if the step has no exchanges or one of them then runs per chunk. The
+///     length of the sequences of a batch, for example, is a symbol that cuts no exchange;
+///   - the tokens that the step exchanges, named "tokens", if an exchange then runs per chunk or there are no symbols.
+///     Their number is the fewest rows of an exchange; exchanges of other numbers take part if theirs is a multiple;
+///   - the first symbol after all.
+/// `symbols` must be listed by frequency, each with `name`, `value` (its rows) and `dimensions` (token_dimensions of
+/// the view). `exchanges` each have `dispatch` (a vertex), `tokens` (a token_dimension) and `rows`, which is positive.
+/// Takes two plans at most.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, class Symbol, class Exchange>
     requires dataflow_graph<G>
 [[nodiscard]] std::optional<Symbol> choose_tokens(G g, const M& ops, const C& chunks, std::vector<Symbol> symbols,

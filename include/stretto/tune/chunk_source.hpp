@@ -19,11 +19,11 @@ template <class C, class G>
 concept chunk_model_source =
     chunk_model<C, G> || (std::is_invocable_v<const C&> && chunk_model<std::invoke_result_t<const C&>, G>);
 
-/// What is cut: values of so many rows, in all regions.
+/// What is cut: values of so many rows, in all regions. The extent of each dimension is a multiple of `rows`.
 template <handle X>
 struct token_rows {
     std::int64_t rows = 0;
-    std::span<const token_dimension<X>> dimensions;
+    std::span<const token_dimension<X>> dimensions;  ///< must outlive the search
 };
 
 }  // namespace stretto

@@ -44,8 +44,8 @@ struct chunk_units {
     [[nodiscard]] std::size_t size() const noexcept { return units.size(); }
 };
 
-/// The part of the model that a module lies in: of repeated modules one ("layers.3" of "layers.3.moe.router"), else the
-/// outermost one. The result is a piece of `path`. O(length).
+/// The part of the model that a module lies in: one of repeated modules, which have a number for a name ("layers.3" for
+/// "layers.3.moe.router"), or the outermost module if none is repeated. The result is a piece of `path`. O(length).
 [[nodiscard]] inline std::string_view part_of_model(std::string_view path) {
     for (std::size_t i = 0; i < path.size();) {
         const std::size_t end = std::min(path.find('.', i), path.size());
@@ -59,6 +59,7 @@ struct chunk_units {
 
 namespace detail {
 
+/// Whether the last component of a path is a number, as "layers.3" has it. A module without an outer one is not.
 [[nodiscard]] inline bool is_repeated_module(std::string_view module) {
     const std::size_t dot = module.rfind('.');
     return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
@@ -75,7 +76,7 @@ namespace detail {
     return static_cast<std::size_t>(std::count(below.begin(), below.end(), '.'));
 }
 
-/// Finds texts by views of others.
+/// The order of a set of texts in which views of other texts are looked up without a copy.
 struct module_order {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
@@ -126,7 +127,8 @@ template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
 
 namespace detail {
 
-/// Writes a choice of chunks for units as settings.
+/// Writes a choice of chunks for units as settings, in few lines that people can read: a later setting overrides an
+/// earlier one, so that what is frequent is said first and for many, and exceptions follow.
 class unit_settings {
 public:
     unit_settings(std::span<const chunk_unit> units, std::span<const std::size_t> chunks, std::int64_t rows)
@@ -170,6 +172,7 @@ public:
     }
 
 private:
+    /// Adds what a module needs if the settings so far give one of its units another number.
     void write_module(std::size_t m) {
         const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
         const auto differs = [&](std::size_t u) { return chunks_[u] != given(u); };
@@ -187,6 +190,7 @@ private:
     void add(const std::string& module, pass_direction way, std::size_t k) {
         all_.push_back({module, way, equal_chunks(rows_, k)});
     }
+    /// The units for which is(u) is true.
     template <class Is>
     [[nodiscard]] std::vector<std::size_t> units_that(Is is) const {
         std::vector<std::size_t> found;
@@ -224,8 +228,9 @@ private:
 }  // namespace detail
 
 /// A choice of chunks as settings for regions_in_chunks, in which the last one that names an operation counts: the most
-/// frequent number for everything, then what differs, inner modules behind outer ones. `chunks`: of each unit, from 1.
-/// `rows`: how many the chunks share. None if there are no units. O(units squared, times settings).
+/// frequent number for everything, then what differs, inner modules behind outer ones. `chunks` has the number of
+/// chunks of each unit, from 1, and `rows` is how many rows they share. The result is empty if there are no units.
+/// O(units squared, times settings).
 [[nodiscard]] inline std::vector<module_chunks> settings_of(const chunk_units& units,
                                                             std::span<const std::size_t> chunks, std::int64_t rows) {
     if (units.units.empty()) return {};

@@ -44,6 +44,8 @@ public:
         ready_.push_back(id);
         return id;
     }
+    /// Names the vertex of the step before which add_ready places what it makes. Without it, none of that is in the
+    /// order.
     void keep_ready_for(std::uint32_t v) { ready_for_ = v; }
     /// Adds a clone of vertex v of the step, with results like those of v. Clones must be made in the order of the
     /// chunks.
@@ -81,6 +83,7 @@ public:
     /// Readers of `from`, a result of an erased vertex, read `to` instead: apply_chunks replaces all uses outside the
     /// region.
     void replace_uses(std::uint32_t from, std::uint32_t to) { whole_[from] = to; }
+    /// Removes a vertex of the step; its number is not given to another.
     void erase(std::uint32_t v) { at_vertex_[v].erased = true; }
 
     /// The number of vertices so far, including erased ones.
@@ -91,6 +94,7 @@ public:
     [[nodiscard]] std::uint32_t original_value(std::uint32_t x) const {
         return x < step_->values() ? x : made_values_[x - step_->values()].like;
     }
+    /// The number of the first result of a vertex; those of the others follow.
     [[nodiscard]] std::uint32_t first_result(std::uint32_t id) const {
         return is_new(id) ? made(id).first_result : step_->first_result[id];
     }
@@ -116,6 +120,7 @@ public:
         }
         return order_;
     }
+    /// How many results a vertex has.
     [[nodiscard]] std::uint32_t results(std::uint32_t id) const {
         if (is_new(id)) return made(id).results;
         return step_->first_result[id + 1] - step_->first_result[id];
@@ -169,15 +174,18 @@ private:
         bool erased = false;
     };
 
+    /// Adds a vertex like one of the step, without results and without a place.
     std::uint32_t append(std::uint32_t like) {
         const std::uint32_t id = static_cast<std::uint32_t>(size());
         made_.push_back({like, static_cast<std::uint32_t>(step_->values() + made_values_.size())});
         return id;
     }
+    /// Gives the vertex that was added last another result.
     void own_value(std::uint32_t id, std::uint32_t like) {
         made_values_.push_back({id, like});
         ++made(id).results;
     }
+    /// Places a new vertex where insert_before has said, behind what is there already.
     void stand(std::uint32_t id) {
         slot& s = at_vertex_[at_];
         if (s.first == none) s.first = id;
@@ -185,6 +193,7 @@ private:
         s.last = id;
     }
     [[nodiscard]] bool is_erased(std::uint32_t v) const { return at_vertex_[v].erased; }
+    /// Adds the number that a value, or what has replaced it, has in the new program, unless it is there or is gone.
     void add_position(std::uint32_t x) {
         const bool old = x < step_->values();
         const std::uint32_t now = old && is_erased(step_->producer[x]) ? whole_[x] : x;

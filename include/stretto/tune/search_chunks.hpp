@@ -28,17 +28,18 @@
 
 namespace stretto {
 
-/// How slices become the value that they are slices of.
+/// How the slices of a value become the value again.
 enum class recombining : std::uint8_t {
     concat,  ///< concatenated, once all of them are there
     slices,  ///< each is copied to where it belongs as soon as it is there
     either   ///< all in one of these ways, whichever the step is faster with
 };
 
+/// What a search may spend, and what the result must keep.
 struct chunk_search_options {
-    bytes memory_limit = unlimited_bytes;  ///< of the schedules
-    std::size_t most = 8;                  ///< chunks of one region
-    std::size_t task_budget = 200'000;     ///< of refinement, in tasks scheduled: half a million a second or so
+    bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
+    std::size_t most = 8;                  ///< chunks of one region, at most
+    std::size_t task_budget = 200'000;     ///< for refinement, in tasks made; one that is begun is finished
     recombining recombine = recombining::either;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
 };
@@ -70,6 +71,8 @@ enum class whole_reason : std::uint8_t {
     return "no chunks that fit are faster";
 }
 
+/// What a search has found. Everything in it belongs together: `regions`, planned with trial_chunk_options(slices) and
+/// scheduled within the limit, have this makespan.
 template <handle V>
 struct chunk_search_result {
     whole_reason why = whole_reason::nothing_faster;
@@ -77,7 +80,7 @@ struct chunk_search_result {
     std::vector<module_chunks> settings;  ///< the same by module
     std::vector<chunk_region<V>> regions;  ///< the same for plan_chunks, with trial_chunk_options(slices)
     bool slices = false;                   ///< written slice by slice, where that may be
-    nanoseconds makespan;                  ///< of the best that was scheduled, the step whole among it
+    nanoseconds makespan;                  ///< that of the best that was scheduled, the step whole included
     std::size_t trials = 0;                ///< choices whose tasks were made
 
     [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
@@ -136,8 +139,9 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     return best;
 }
 
-/// Whether a step in these chunks is to be put together slice by slice: as is asked for, or else if its makespan is
-/// shorter than by concatenation, within the memory limit. Two trials at most.
+/// Whether the values of a step in these chunks should be written slice by slice: what the options ask for or, if they
+/// leave it open, whether the makespan within the memory limit is shorter than with concatenation. Takes two trials at
+/// most.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] bool slices_pay(G g, const M& ops, const C& chunks, const P& costs,

@@ -29,13 +29,14 @@ namespace stretto {
 struct step_table {
     static constexpr std::uint32_t none = UINT32_MAX;
 
+    /// What the op model says about a vertex.
     struct operation {
         op_kind kind = op_kind::compute;
-        collective_kind collective = collective_kind::other;  ///< of starts
-        group_id group = 0;                                   ///< of starts
-        std::uint32_t launch = none;                          ///< of waits: the start, or none
+        collective_kind collective = collective_kind::other;  ///< for starts only
+        group_id group = 0;                                   ///< for starts only
+        std::uint32_t launch = none;                          ///< for waits: the start, or none
         nanoseconds duration;
-        bytes payload;  ///< of starts
+        bytes payload;  ///< for starts only
     };
     std::vector<operation> operations;
     std::vector<std::uint32_t> first_result = {0};  ///< results of v: [first_result[v], first_result[v + 1])
@@ -141,6 +142,7 @@ public:
 private:
     explicit numbered_step(G g) : graph_(g), number_(g.index_bound(), step_table::none), values_(g) {}
 
+    /// Gives the next number to a vertex, and the next ones to its results.
     void list(vertex_type v) {
         const std::uint32_t id = static_cast<std::uint32_t>(vertices_.size());
         STRETTO_ASSERT(number_[graph_.index(v)] == step_table::none, "vertices() lists a vertex twice");
@@ -153,6 +155,8 @@ private:
 
     using fault = task_graph_error;
 
+    /// Reads the operands, dependences and costs of a vertex, or says why the program is none. All vertices are listed
+    /// before the first one is read, because aliases and effects may name any value.
     template <class M>
     [[nodiscard]] std::optional<fault> take(std::uint32_t id, const M& ops) {
         const vertex_type v = vertices_[id];

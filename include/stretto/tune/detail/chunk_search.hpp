@@ -1,4 +1,7 @@
-// The search behind search_chunks, over whatever can try regions.
+// The search behind search_chunks, over whatever can try regions. The space of choices is (most chunks)^units, and one
+// trial costs a plan, a task graph and a schedule; so a few uniform choices are tried first, and what is then refined
+// is where their best schedule still waits. A choice whose lower bound is no better than the best
+// schedule so far is not scheduled at all. docs/algorithms/search-chunks.md has the whole argument.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 
@@ -26,15 +29,16 @@ namespace stretto::detail {
 
 /// What a search may do, and what it must be better than.
 struct search_limits {
-    bytes memory;
-    nanoseconds whole;
-    std::size_t most;
-    std::size_t task_budget;
-    bool slices;  ///< of all trials
+    bytes memory;             ///< of every schedule
+    nanoseconds whole;        ///< the makespan of the step whole
+    std::size_t most;         ///< chunks of a unit
+    std::size_t task_budget;  ///< tasks made in refinement
+    bool slices;              ///< whether every trial writes slice by slice
 };
 
-/// `Trial`: called with regions in numbers and whether slices are written, it gives the tasks, or nothing if there is
-/// no such plan.
+/// A search. `Trial` is called with regions in numbers and whether slices are written, and gives the tasks, or nothing
+/// if there is no such plan. The same arguments must give the same tasks. The search makes no random choice and looks
+/// at no clock: its result depends on its arguments alone.
 template <class Trial>
 class chunk_search {
 public:
@@ -64,12 +68,14 @@ public:
 
     /// Empty if nothing is faster than the step whole.
     [[nodiscard]] const choice& chosen() const noexcept { return chosen_; }
+    /// The makespan of what is chosen, or of the step whole.
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
+    /// The number of choices whose tasks were made.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_; }
-    [[nodiscard]] bool any_cut() const noexcept { return any_cut_; }  ///< of all trials: something ran per chunk
-    [[nodiscard]] bool any_fit() const noexcept {
-        return any_fit_;
-    }  ///< and memory was not what kept it from being best
+    /// Whether something ran per chunk in any trial.
+    [[nodiscard]] bool any_cut() const noexcept { return any_cut_; }
+    /// Whether there was a trial that memory did not keep from being the best.
+    [[nodiscard]] bool any_fit() const noexcept { return any_fit_; }
 
     /// One region for every number of chunks beyond one, in program order of their first operations.
     [[nodiscard]] std::vector<region> regions_of(const choice& chunks) const {
@@ -94,10 +100,11 @@ private:
     struct outcome {
         bool scheduled = false;
         bool hopeless = false;              ///< no order of it is better than the best so far
-        std::uint32_t too_large_in = none;  ///< that is in chunks, where the input order exceeds the limit
+        std::uint32_t too_large_in = none;  ///< the unit, if it is in chunks, in which the memory limit is exceeded
         nanoseconds makespan;
     };
 
+    /// Makes the tasks of a choice and, unless that is hopeless, schedules them. Remembers it if it is the best so far.
     outcome try_out(const choice& chunks) {
         outcome o;
         const std::vector<region> regions = regions_of(chunks);
@@ -129,7 +136,8 @@ private:
         return o;
     }
 
-    /// Where it needs too much memory, that part may do better whole.
+    /// Tries a choice and, as long as it needs too much memory, the same with the part whole in which it does: three
+    /// times more at most.
     outcome try_until_it_fits(choice chunks) {
         outcome o = try_out(chunks);
         for (int retries = 0; retries < 3 && o.too_large_in != none; ++retries) {
@@ -140,8 +148,8 @@ private:
         return o;
     }
 
-    /// Where all in chunks costs more than it hides, less of it may not. Returns numbers of chunks with the makespan of
-    /// the best that has so many.
+    /// Tries modules around exchanges alone: if everything in chunks costs more than it hides, less of it may not.
+    /// Returns numbers of chunks with the makespan of the best choice that has so many.
     std::vector<std::pair<nanoseconds, std::size_t>> try_around_exchanges() {
         std::vector<std::pair<nanoseconds, std::size_t>> times;
         std::size_t deepest = 0;
@@ -160,7 +168,7 @@ private:
         return times;
     }
 
-    /// Where the best schedule so far waits, and what runs per chunk there.
+    /// Notes by unit for how long the best schedule so far waits, and how many exchanges run per chunk.
     void note_exposure(const chunked_tasks& made, const std::vector<collective_exposure>& exposures) {
         exposed_.assign(units_.size(), 0);
         exchanges_.assign(units_.size(), 0);
@@ -174,7 +182,8 @@ private:
         }
     }
 
-    /// Whether it is better with other chunks for some units.
+    /// Tries the best choice with another number of chunks for some units, and returns whether that is better. Nothing
+    /// is tried twice, or once the budget is spent.
     bool improves(const std::vector<std::size_t>& units, std::size_t chunks) {
         if (budget_ == 0) return false;
         choice c = chosen_;
@@ -193,6 +202,8 @@ private:
         return found;
     }
 
+    /// Makes the best choice better: what hides nothing becomes whole, and runs of parts get other numbers of chunks,
+    /// the best ones of the uniform choices. Each step starts from the best so far.
     void refine(const std::vector<std::pair<nanoseconds, std::size_t>>& uniform) {
         std::vector<std::size_t> in_part(units_.parts, 0);
         for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += exchanges_[u];

@@ -1,4 +1,5 @@
-// What it takes to try many regions on one step: the step in numbers, its models, and its tokens.
+// What it takes to try many regions on one step: the step in numbers, its models, and its tokens. All of that is read
+// once; a trial then costs a plan, a task graph and, for its makespan, a schedule.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_TRIALS_HPP
 
@@ -61,7 +62,7 @@ public:
         }
     }
 
-    /// What cannot run per chunk stays whole.
+    /// The plan of these regions, in which what cannot run per chunk stays whole; nothing if plan_chunks makes none.
     [[nodiscard]] std::optional<chunk_plan<id, id>> plan(std::span<const region> regions, bool slices) const {
         if constexpr (chunk_model<Chunks, G>) {
             return plan_with(*chunks_, regions, slices);
@@ -100,7 +101,7 @@ public:
                  std::span<const token_dimension<value_t<G>>> tokens)
         : base(step, chunks, tokens), costs_(step, costs) {}
 
-    /// Nothing if there is no plan.
+    /// The tasks of the step with these regions in chunks; nothing if there is no plan, or if times or bytes overflow.
     [[nodiscard]] std::optional<chunked_tasks> operator()(std::span<const region> regions, bool slices) const {
         const auto planned = base::plan(regions, slices);
         if (!planned) return std::nullopt;
@@ -108,7 +109,8 @@ public:
         if (!made) return std::nullopt;
         return *std::move(made);
     }
-    /// Nothing if there is no plan, or if it does not fit.
+    /// The makespan of these regions in chunks; nothing if there are no such tasks, or if none of their orders that
+    /// were tried fits into the memory.
     [[nodiscard]] std::optional<nanoseconds> makespan(std::span<const region> regions, bool slices,
                                                       bytes memory) const {
         const auto made = (*this)(regions, slices);
@@ -122,6 +124,7 @@ public:
         if (!graph) return std::nullopt;
         return makespan_of(*graph, memory);
     }
+    /// Regions of the view as regions of its table.
     [[nodiscard]] std::vector<region> in_numbers(std::span<const chunk_region<vertex_t<G>>> regions) const {
         std::vector<region> all;
         for (const chunk_region<vertex_t<G>>& r : regions) {
