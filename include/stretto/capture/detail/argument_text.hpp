@@ -1,4 +1,5 @@
-// Arguments and shapes in the notation of stretto-graph.
+// Arguments and shapes in the notation of stretto-graph, written for nodes that a transform adds. What the program had
+// is kept as the text that it was; only what is new is spelt here.
 #ifndef STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 #define STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 
@@ -15,6 +16,8 @@
 
 namespace stretto::detail {
 
+/// Appends a double in its shortest form that reads back as the same, always with a point or an exponent: without one
+/// it would read as an integer.
 inline void append_real(std::string& to, double x) {
     char digits[32];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, x);
@@ -35,6 +38,7 @@ inline void append_arguments(std::string& to, std::span<const tensor_argument> a
     to += ']';
 }
 
+/// Appends one argument. What has no notation ("other") becomes null.
 inline void append_argument(std::string& to, const tensor_argument& a) {
     using form = tensor_argument::form;
     switch (a.what) {
@@ -63,6 +67,7 @@ inline void append_argument(std::string& to, const tensor_argument& a) {
     }
 }
 
+/// Appends named arguments as an object.
 inline void append_arguments(std::string& to, std::span<const named_tensor_argument> all) {
     to += '{';
     for (std::size_t k = 0; k < all.size(); ++k) {

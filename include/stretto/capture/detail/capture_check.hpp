@@ -1,4 +1,8 @@
-// What makes a captured step well-formed, beyond being JSON that has the right fields.
+// What makes a captured step well-formed, beyond being JSON that has the right fields. The reader and the builder ask
+// for the same, so that code that gets a capture need check nothing: every reference is to a node or a group that is
+// there, and sums of times and bytes do not overflow.
+//
+// Each function returns the first fault that it finds, with its place, its cause and a hint; nothing if all is well.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 
@@ -22,6 +26,7 @@ namespace stretto::detail {
 
 inline constexpr const char* known_collectives = "all_gather, reduce_scatter, all_reduce, all_to_all";
 
+/// A fault of the step as a whole.
 inline diagnostic fault_of_step(const char* field, std::string cause, std::string hint) {
     diagnostic d;
     d.field = field;
@@ -30,6 +35,7 @@ inline diagnostic fault_of_step(const char* field, std::string cause, std::strin
     return d;
 }
 
+/// A fault in a field of node v.
 inline diagnostic fault_of_node(const capture& c, std::uint32_t v, const char* field, std::string cause,
                                 std::string hint) {
     diagnostic d = fault_of_step(field, std::move(cause), std::move(hint));
@@ -62,6 +68,8 @@ inline std::optional<diagnostic> fault_of_list(const capture& c, std::uint32_t v
     return fault_of_node(c, v, field, named + " twice", "name every node once");
 }
 
+/// What a node has must fit its kind: amounts are not negative, a start has a collective, its payload and a group that
+/// there is, and nothing else has them; a wait reads one start, as the first of its inputs.
 inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v) {
     if (c.name(v).empty()) return fault_of_node(c, v, "name", "is empty", "every node needs a name");
     if (c.duration(v).count < 0)
@@ -88,6 +96,7 @@ inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v
     return {};
 }
 
+/// The nodes, in program order.
 inline std::optional<diagnostic> fault_of_nodes(const capture& c) {
     std::vector<bool> seen(c.size(), false);
     for (std::size_t i = 0; i < c.size(); ++i) {
@@ -127,6 +136,7 @@ inline std::optional<std::string_view> repeated_name(std::vector<std::string_vie
     return *twice;
 }
 
+/// The process groups: the faults of core/process_groups.hpp in words.
 inline std::optional<diagnostic> fault_of_groups(const capture& c) {
     using why = group_fault::reason;
     const std::optional<group_fault> fault = first_fault(c);
@@ -161,6 +171,7 @@ inline std::optional<diagnostic> fault_of_groups(const capture& c) {
     return {};
 }
 
+/// Names of groups, and of symbols, must differ.
 inline std::optional<diagnostic> fault_of_names(const capture& c) {
     std::vector<std::string_view> names;
     for (const capture_group& g : c.groups()) names.push_back(g.name);
@@ -175,6 +186,7 @@ inline std::optional<diagnostic> fault_of_names(const capture& c) {
     return {};
 }
 
+/// The cost tables: bandwidth and times are possible, and the points of a table ascend.
 inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
     if (!std::isfinite(costs.memory_bytes_per_second) || costs.memory_bytes_per_second <= 0)
         return fault_of_step("costs.memory_bytes_per_second", "is not positive", "give the bandwidth of the memory");

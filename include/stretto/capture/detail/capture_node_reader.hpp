@@ -1,4 +1,6 @@
-// Reads one node of a stretto-graph.
+// Reads one node of a stretto-graph. Nodes are most of a file, and so one node is filled again and again, keys are
+// looked for first behind the key before, and texts are views of the file. Members that the library does not interpret
+// are kept as the text that they are.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 
@@ -137,6 +139,8 @@ private:
         return true;
     }
 
+    // Readers of members. Each returns false if the member is malformed; the failure is in the walk. Numbers that are
+    // too large for an index are clamped to one that no step has, which the check of references then finds.
     bool read_kind(value v) {
         std::string_view s;
         if (!json_.text(v, s)) return false;

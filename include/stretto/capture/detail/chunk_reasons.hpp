@@ -1,4 +1,5 @@
-// Why a captured step cannot be chunked as asked, as a diagnostic. The words are transform/explain_chunks.hpp's.
+// Why a captured step cannot be chunked as asked, as a diagnostic. The words are transform/explain_chunks.hpp's; this
+// header only says where in the file that is, and keeps what stands in the file from breaking a message.
 #ifndef STRETTO_CAPTURE_DETAIL_CHUNK_REASONS_HPP
 #define STRETTO_CAPTURE_DETAIL_CHUNK_REASONS_HPP
 
@@ -37,6 +38,7 @@ struct printable_capture {
     }
 };
 
+/// Diagnostics for one request. All that it is made with must outlive it; what it returns owns its texts.
 class chunk_reasons {
 public:
     using node_id = std::uint32_t;

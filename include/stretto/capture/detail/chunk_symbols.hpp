@@ -19,6 +19,8 @@
 
 namespace stretto::detail {
 
+/// The symbols of the clones that have been made so far. A symbol u3 that a chunk binds is u3_0, u3_1, ... in the
+/// chunks, and its values there are the shares of the recorded one, with which shapes of parts are computed.
 class chunk_symbols {
 public:
     explicit chunk_symbols(const capture& step) : step_(&step), fields_(step) {}
@@ -31,6 +33,7 @@ public:
         if (step_->field(v, "binds")) bound_ = fields_.texts(v, "binds").value_or(std::vector<std::string>());
         return bound_;
     }
+    /// The name that a symbol has in a chunk.
     [[nodiscard]] static std::string name_in(const std::string& symbol, std::uint32_t chunk) {
         return symbol + "_" + std::to_string(chunk);
     }

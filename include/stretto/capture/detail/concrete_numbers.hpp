@@ -17,6 +17,7 @@
 
 namespace stretto::detail {
 
+/// A number that is known.
 struct concrete_number {
     std::int64_t value = 0;
     bool truth = false;  // the result of a comparison: 0 or 1
@@ -31,6 +32,7 @@ public:
     concrete_numbers(const capture& step, const capture_tensors& tensors)
         : step_(step), tensors_(tensors), numbers_(step.size()), extents_(step.size()) {}
 
+    /// Notes what is known of node v: the extents of its only tensor, or the number that it is.
     void set_extents(std::uint32_t v, extents of_only_tensor) { extents_[v] = std::move(of_only_tensor); }
     void set(std::uint32_t v, std::int64_t value) { numbers_[v] = {value, false}; }
     [[nodiscard]] const std::optional<concrete_number>& operator[](std::uint32_t v) const { return numbers_[v]; }
@@ -41,6 +43,7 @@ public:
         return is_size(op) || op == "sym_sum" || op == "sym_ite" || op == "sym_not" || op == "sym_min" ||
                op == "sym_max" || !arithmetic(op).empty() || is_comparison(op) || is_guard(v);
     }
+    /// Whether v only checks numbers, and makes nothing.
     [[nodiscard]] bool is_guard(std::uint32_t v) const {
         return step_.op(v).starts_with("aten._assert_scalar.") || step_.op(v).starts_with("aten.sym_constrain_range");
     }

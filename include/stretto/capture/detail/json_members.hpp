@@ -1,4 +1,5 @@
-// The members of JSON objects whose keys are known in advance: each occurs at most once, and some always.
+// The members of JSON objects whose keys are known in advance: each occurs at most once, and some always. A JSON reader
+// would silently take the last of two members with one key; here that is a fault of the file.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 
@@ -34,6 +35,7 @@ public:
         seen_ |= bit;
         return true;
     }
+    /// Whether a key was added.
     [[nodiscard]] bool has(unsigned key) const noexcept { return (seen_ >> key & 1u) != 0; }
     /// Fails if a key is not there.
     bool require(json_walk& json, unsigned key, std::string_view name) const {
@@ -42,6 +44,7 @@ public:
         return json.fail("is missing", "every such object has one");
     }
 
+    /// Fails because a member occurs twice, or because there are too many unknown ones. Always false.
     static bool repeated(json_walk& json) { return json.fail("occurs twice", "give every member of an object once"); }
     static bool too_many(json_walk& json, std::size_t limit) {
         return json.fail("is one of more than " + std::to_string(limit) + " unknown members",

@@ -29,13 +29,15 @@
 
 namespace stretto::detail {
 
-/// If a part has some of the rows of an extent that does not follow the symbol, that extent is right for the recorded
-/// value only: it stays a number, and a guard checks that the symbol has this value.
+/// What the parts of one plan say. If a part has some of the rows of an extent that does not follow the symbol, that
+/// extent is right for the recorded value only: it stays a number, and a guard checks that the symbol has this value.
 class open_parts {
 public:
     using node_id = std::uint32_t;
     using maker = open_tokens::maker;
 
+    /// Fails if the step does not have the symbol, if no input has an extent that is a multiple of it, or if the rows
+    /// per chunk of a region do not add up to its value. Step and tensors must outlive the result.
     [[nodiscard]] static expected<open_parts, diagnostic> of(const capture& step, const capture_tensors& tensors,
                                                              std::string_view symbol,
                                                              const chunk_plan<node_id, node_id>& plan) {

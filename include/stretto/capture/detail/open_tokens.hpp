@@ -32,11 +32,14 @@ public:
         for (std::size_t c = 0; c < sizes_.size(); ++c) equal_ = equal_ && sizes_[c] == (tokens_ + plus(c)) / chunks();
     }
 
+    /// The number of tokens to which the sizes add up.
     [[nodiscard]] std::int64_t tokens() const noexcept { return tokens_; }
     [[nodiscard]] std::int64_t chunks() const noexcept { return static_cast<std::int64_t>(sizes_.size()); }
+    /// Whether the sizes are those of equal_chunks.
     [[nodiscard]] bool equal() const noexcept { return equal_; }
     /// What is added to s before the division by chunks().
     [[nodiscard]] std::int64_t plus(std::size_t c) const { return chunks() - 1 - static_cast<std::int64_t>(c); }
+    /// Whether chunk c has what is left after chunks of fixed sizes.
     [[nodiscard]] bool is_rest(std::size_t c) const { return !equal_ && c + 1 == sizes_.size(); }
     [[nodiscard]] std::int64_t size(std::size_t c) const { return sizes_[c]; }
     /// The smallest number of tokens for which no chunk is empty.
@@ -77,6 +80,7 @@ public:
         std::size_t dim;
         std::int64_t times;
     };
+    /// The first such dimension; nothing if no input has one.
     [[nodiscard]] static std::optional<source> source_of(const capture& step, const capture_tensors& tensors,
                                                          std::string_view symbol) {
         for (node_id v = 0; v < step.size(); ++v) {
@@ -100,6 +104,7 @@ public:
         return extent_expression::multiple(extent, symbol_);
     }
 
+    /// The number of tokens.
     [[nodiscard]] number tokens(const maker& make) {
         const number extent =
             made(from_.times * value_, "aten.sym_size.int", {from_.input}, "," + std::to_string(from_.dim), make);
@@ -124,6 +129,7 @@ public:
         }
         return all;
     }
+    /// A number, multiplied by a constant.
     [[nodiscard]] number product(number n, std::int64_t times, const maker& make) {
         if (!n.node || times == 1) return {n.value * times, n.node};
         return with(n.value * times, "mul", n, times, make);
@@ -148,6 +154,7 @@ public:
     }
 
 private:
+    /// Adds a guard: n compares so with `other`. `text` is the message if it does not.
     void require(std::string_view comparison, number n, std::int64_t other, const std::string& text,
                  const maker& make) {
         const number holds = with(1, comparison, n, other, make);
@@ -155,6 +162,7 @@ private:
         append_quoted(message, text);
         made(0, "aten._assert_scalar.default", {*holds.node}, message, make);
     }
+    /// The number that `op` makes of a, which is computed by a node, and the constant b; it is `value` in the step.
     number with(std::int64_t value, std::string_view op, number a, std::int64_t b, const maker& make) {
         return made(value, op, {*a.node}, "," + std::to_string(b), make);
     }

@@ -1,4 +1,5 @@
-// Arguments in which operands get other names.
+// Arguments in which operands get other names: used where arguments must stay the text that they were, but the places
+// of what a node reads have changed. Parsing them would lose how numbers were spelt.
 #ifndef STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 #define STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 

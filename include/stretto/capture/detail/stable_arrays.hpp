@@ -11,10 +11,12 @@
 
 namespace stretto::detail {
 
-/// Allocates arrays that keep their addresses.
+/// Allocates arrays that keep their addresses. The elements are value-initialised. A new block is begun when the last
+/// one has no room for an array, so that small arrays cost one allocation for many of them.
 template <class T>
 class stable_arrays {
 public:
+    /// An array of that many elements.
     [[nodiscard]] std::span<T> make(std::size_t count) {
         if (count > room_) {
             room_ = count > block ? count : block;

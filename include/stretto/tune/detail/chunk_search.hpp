@@ -1,7 +1,7 @@
 // The search behind search_chunks, over whatever can try regions. The space of choices is (most chunks)^units, and one
 // trial costs a plan, a task graph and a schedule; so a few uniform choices are tried first, and what is then refined
-// is where their best schedule still waits. A choice whose lower bound is no better than the best
-// schedule so far is not scheduled at all. docs/algorithms/search-chunks.md has the whole argument.
+// is where their best schedule still waits. A choice whose lower bound is no better than the best schedule so far is
+// not scheduled at all. docs/algorithms/search-chunks.md has the whole argument.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 
