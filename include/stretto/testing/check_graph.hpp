@@ -29,6 +29,7 @@ struct graph_summary {
     friend bool operator==(const graph_summary&, const graph_summary&) = default;
 };
 
+/// What an op model says of all vertices together: a test of an adapter compares these with what it knows.
 struct model_summary {
     std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
     std::size_t waits_on_nothing = 0;

@@ -67,6 +67,7 @@ struct tensor_rule {
     return {};
 }
 
+/// Whether a type is possible: its rank can be named, and its extents and their product are numbers of 64 bits.
 [[nodiscard]] inline tensor_rule check_type(const tensor_type& type) {
     if (type.element > element_type::other) return {"element", "an element type is none of the enumerators"};
     if (type.shape.size() > 127) return {"rank", "a tensor has more dimensions than a chunk_state can name"};

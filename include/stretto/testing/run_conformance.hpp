@@ -74,6 +74,7 @@ struct conformance {
     }
 };
 
+/// The options of the single checks.
 struct conformance_options {
     check_options graph = {};
     chunk_model_options chunk_model = {};
@@ -88,6 +89,7 @@ class conformance_run {
 public:
     conformance result;
 
+    /// Notes that a check cannot run, unless one has failed before.
     void skip(const char* name, const char* why) {
         if (result) result.checks.push_back({name, conformance_check::outcome::skipped, why});
     }
@@ -105,6 +107,7 @@ public:
     }
 };
 
+/// "3 vertices, 2 edges".
 [[nodiscard]] inline std::string counted(std::initializer_list<std::pair<std::size_t, const char*>> all) {
     std::string text;
     for (const auto& [n, what] : all) text += (text.empty() ? "" : ", ") + std::to_string(n) + " " + what;

@@ -1,5 +1,9 @@
 // The rules of check_chunk_model. A function returns a finding without a rule if nothing is wrong.
 //
+// There are two ways to ask. Operations are asked one by one with operands in random states, which reaches states that
+// no small program leads to; and chunks are carried through the program from one value, which alone shows whether
+// orders and numbers of rows that one operation has made are what the next one takes them for.
+//
 // Longer than 300 lines: choosing states, asking and comparing share everything that is known of the program.
 #ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
@@ -22,6 +26,8 @@
 
 namespace stretto::detail {
 
+/// The checks of one chunk model on one program. Call compute_whole() first, then the others, each until it finds
+/// something.
 template <class G, class M, class C, class Evaluate, class Options, class Summary>
 class chunk_model_checker {
 public:
@@ -38,6 +44,7 @@ public:
 
     [[nodiscard]] const Summary& summary() const { return summary_; }
 
+    /// Computes the contents of all values. It finds what `evaluate` gives in other shapes than the model says.
     finding compute_whole() {
         finding f = program_.compute(pick_);
         accepted_.assign(program_.vertices.size(), false);
@@ -66,6 +73,8 @@ public:
     }
 
 private:
+    /// Whether the model is asked about v: it reads something, is no input or output, and the contents of its operands
+    /// and results are known.
     [[nodiscard]] bool is_asked(std::size_t v) const {
         const op_kind kind = model_.kind(program_.vertices[v]);
         return kind != op_kind::input && kind != op_kind::output && !program_.operands[v].empty() &&
@@ -73,6 +82,8 @@ private:
     }
     [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
 
+    /// Asks about v once, with a random region and operands in random states. Half of the cases cut one operand only,
+    /// and half slice along one dimension where they can: those are the questions that programs ask.
     finding try_case(std::size_t v) {
         std::vector<std::int64_t> extents;
         for (std::uint32_t x : program_.operands[v])
@@ -109,6 +120,7 @@ private:
         return compare(v, region, in, out, verdict, nothing_known);
     }
 
+    /// Cuts component c of x along a dimension, in the tokens' order or another, or into a sum, or leaves it whole.
     void cut_component(chunked_sample& x, std::size_t c, const sample_region& region, bool slice,
                        std::size_t preferred) {
         std::vector<std::size_t> dims;
@@ -125,6 +137,7 @@ private:
                  way == 1 ? &pick_ : nullptr);
     }
 
+    /// Cuts one value, and follows what reads its parts to the end of the program.
     finding walk_once() {
         std::vector<std::pair<std::uint32_t, std::size_t>> tensors;  // values of one tensor, and a dimension of each
         for (std::uint32_t x = 0; x < program_.values.size(); ++x)
@@ -233,6 +246,7 @@ private:
                              : compare_parts(v, region, in, operands, out, book);
     }
 
+    /// Computes v on each part, and compares the parts of its results with the whole results.
     finding compare_parts(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
                           const std::vector<chunk_state>& operands, chunked_sample& out, const order_book& book) {
         const std::size_t results = program_.results[v].size();

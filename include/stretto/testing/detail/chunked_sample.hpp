@@ -1,5 +1,6 @@
 // Cuts values into parts in every way in which a state can be true of them, and learns about orders from what programs
-// do.
+// do. check_chunk_model makes the operands of its questions with this. Orders are the difficulty: a model names them as
+// it likes, so what an order is can only be read off the rows of values that are said to be in it.
 #ifndef STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 #define STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 
@@ -37,6 +38,7 @@ struct sample_region {
     std::vector<chunk_interval> chunks;
 };
 
+/// A value that every chunk shares: each part is all of it.
 [[nodiscard]] inline chunked_sample share_sample(const host_value& x, const sample_region& region) {
     chunked_sample made;
     made.states.assign(x.is_number() ? 1 : x.tensors.size(), {chunk_state::kind::whole});
@@ -78,6 +80,7 @@ inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
 /// values in an order, side by side. As soon as no two of these rows are alike, they tell which row is where.
 class order_book {
 public:
+    /// The rows of an order; null as long as they are not known.
     [[nodiscard]] const known_rows* find(std::uint32_t order) const {
         for (const page& p : pages_)
             if (p.order == order && p.is_known) return &p.rows;
@@ -111,6 +114,7 @@ public:
 
 private:
     using row_list = std::vector<std::vector<double>>;
+    /// One order: the rows of the values so far, side by side, as the whole has them and as the parts do.
     struct page {
         std::uint32_t order;
         row_list whole;

@@ -1,4 +1,5 @@
-// A program and the contents of all its values, computed once on the host.
+// A program and the contents of all its values, computed once on the host by the author's `evaluate`. The checks that
+// compute start from this: what they ask of parts is compared with what is here of the whole.
 #ifndef STRETTO_TESTING_DETAIL_HOST_PROGRAM_HPP
 #define STRETTO_TESTING_DETAIL_HOST_PROGRAM_HPP
 

@@ -1,4 +1,6 @@
-// Names that authors of op models give to a member by mistake. A member of such a name is read by nobody.
+// Names that authors of op models give to a member by mistake. A member of such a name is read by nobody: optional
+// members are detected, so that a wrong name is no error to the compiler but a program without durations, groups or
+// effects. check_graph with a model says so.
 #ifndef STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 #define STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 

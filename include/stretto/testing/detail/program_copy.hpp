@@ -1,4 +1,5 @@
-// A program as its view and op model describe it at one moment, for comparison with what a rewriter makes of it.
+// A program as its view and op model describe it at one moment, for comparison with what a rewriter makes of it. A
+// rewriter works in place, so that the program before exists only as long as somebody has written it down.
 #ifndef STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 #define STRETTO_TESTING_DETAIL_PROGRAM_COPY_HPP
 
@@ -33,6 +34,7 @@ struct operation_copy {
 template <class G>
 using program_copy = std::vector<operation_copy<G>>;
 
+/// Everything that the view and the model say about one operation.
 template <class G, class M>
 [[nodiscard]] operation_copy<G> copy_operation(const G& g, const M& model, vertex_t<G> v) {
     operation_copy<G> o;
@@ -55,6 +57,7 @@ template <class G, class M>
     return o;
 }
 
+/// All operations, in the order of vertices().
 template <class G, class M>
 [[nodiscard]] program_copy<G> copy_program(const G& g, const M& model) {
     program_copy<G> all;

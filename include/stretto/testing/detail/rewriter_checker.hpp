@@ -1,4 +1,5 @@
-// The rules of check_rewriter that need no extents: clone, replace_uses, erase, move_before.
+// The rules of check_rewriter that need no extents: clone, replace_uses, erase, move_before. slicing_checker.hpp has
+// those of the others. Every verb is tried on a fresh program, since a faulty one may leave anything behind.
 #ifndef STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 

@@ -1,4 +1,5 @@
-// Pseudo-random samples: the same for the same seed on every compiler.
+// Pseudo-random samples: the same for the same seed on every compiler, which the distributions of <random> are not. A
+// finding must be found again by whoever is told the seed.
 #ifndef STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 #define STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 
@@ -15,6 +16,7 @@ class sample_source {
 public:
     explicit sample_source(std::uint64_t seed) : state_(seed) {}
 
+    /// 64 random bits.
     std::uint64_t next() {
         state_ += 0x9e3779b97f4a7c15u;
         std::uint64_t z = state_;
@@ -24,8 +26,11 @@ public:
     }
     /// A number below n; 0 if n is 0.
     std::size_t below(std::size_t n) { return n == 0 ? 0 : static_cast<std::size_t>(next() % n); }
+    /// True in one of n cases.
     bool one_in(std::size_t n) { return below(n) == 0; }
+    /// An integer from -4 to 4: sums and products of a few are exact in every float type.
     double small() { return static_cast<double>(below(9)) - 4; }
+    /// Brings elements into a random order (Fisher and Yates).
     template <class T>
     void shuffle(std::vector<T>& all) {
         for (std::size_t k = all.size(); k > 1; --k) {
