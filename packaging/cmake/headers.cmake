@@ -52,6 +52,7 @@ set(STRETTO_HEADERS
     include/stretto/core/expected.hpp
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
+    include/stretto/core/linear_model.hpp
     include/stretto/core/module_model.hpp
     include/stretto/core/language.hpp
     include/stretto/core/op_model.hpp
@@ -124,6 +125,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/check_part_costs.hpp
     include/stretto/testing/check_rewriter.hpp
+    include/stretto/testing/check_linear_model.hpp
     include/stretto/testing/check_module_model.hpp
     include/stretto/testing/check_pure_call_model.hpp
     include/stretto/testing/check_tensor_model.hpp
@@ -176,8 +178,16 @@ set(STRETTO_HEADERS
     include/stretto/aten/tensor.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/aten/aten_calls.hpp
+    include/stretto/transform/apply_reductions.hpp
+    include/stretto/transform/describe_reductions.hpp
+    include/stretto/transform/detail/reduction_facts.hpp
+    include/stretto/transform/plan_reductions.hpp
+    include/stretto/transform/reduction_plan.hpp
+    include/stretto/transform/reduction_rules.hpp
+    include/stretto/transform/verify_reductions.hpp
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/aten/aten_dialect.hpp
+    include/stretto/aten/aten_linear_model.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
     include/stretto/transform/chunk_sizes.hpp

@@ -4,9 +4,9 @@
 // what it is told and cannot fail half-way.
 //
 // Where things go. Reordering names the place in the call: `move_before(v, at)`. Whatever makes operations is told the
-// place beforehand: after `insert_before(v)`, each operation that clone, split, concat, sum, empty_like and slice_write
-// make stands directly before v, behind what was made there before it, until insert_before names another place. So
-// program order is the order of the calls, and v, which may be erased later, still stands behind all of them.
+// place beforehand: after `insert_before(v)`, each operation that clone, split, concat, sum, add, empty_like and
+// slice_write make stands directly before v, behind what was made there before it, until insert_before names another
+// place. So program order is the order of the calls, and v, which may be erased later, still stands behind all of them.
 // `replace_uses` and `erase` move nothing.
 #ifndef STRETTO_CORE_REWRITER_CONCEPTS_HPP
 #define STRETTO_CORE_REWRITER_CONCEPTS_HPP
@@ -88,6 +88,24 @@ concept group_rewriter = graph_view<G> && requires(R& r, vertex_t<G> v, group_id
     { r.duplicate_group(original, priority) } -> std::convertible_to<group_id>;
     r.set_group(v, original);
 };
+
+/// Where a sum of two values is written.
+enum class sum_place : std::uint8_t {
+    fresh,  ///< into memory of its own
+    first,  ///< into that of the first summand, which nobody reads any more
+    second  ///< into that of the second summand, which nobody reads any more
+};
+
+/// `add(a, b, place)`: a + b, element by element, written where `place` says; returns the sum.
+template <class R, class G>
+concept adding_rewriter = dataflow_graph<G> && requires(R& r, value_t<G> a, value_t<G> b, sum_place place) {
+    { r.add(a, b, place) } -> std::convertible_to<value_t<G>>;
+};
+
+/// What apply_reductions asks for: insert_before and clone, add, replace_uses and erase.
+template <class R, class G>
+concept reducing_rewriter =
+    cloning_rewriter<R, G> && adding_rewriter<R, G> && use_rewriter<R, G> && erasing_rewriter<R, G>;
 
 namespace detail {
 

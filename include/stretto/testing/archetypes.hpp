@@ -21,6 +21,7 @@
 #include "stretto/core/collective_call.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/linear_model.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
@@ -279,6 +280,17 @@ public:
     }
 };
 
+/// linear_model, and no more: operation 3 is a view, operation 5 adds, and all are alike.
+class sums : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    constexpr linear_kind linearity(vertex v) const {
+        const std::size_t i = detail::position(v);
+        return i == 3 ? linear_kind::same : i == 5 ? linear_kind::sum : linear_kind::other;
+    }
+    constexpr proxy<bool> alike(vertex, vertex) const { return proxy<bool>(true); }
+};
+
 /// group_model, and no more: it has two groups, the second of which does not know its ranks.
 class groups : detail::unassignable {
 public:
@@ -392,6 +404,7 @@ static_assert(dataflow_graph<dataflow> && !vertex_list_graph<dataflow> && !adjac
 static_assert(dependence_graph<program> && dataflow_graph<program>);
 static_assert(op_model<kinds, dataflow>);
 static_assert(calling_op_model<calls, dataflow> && !calling_op_model<kinds, dataflow>);
+static_assert(linear_model<sums, dataflow> && !linear_model<kinds, dataflow>);
 static_assert(group_model<groups>);
 static_assert(tensor_model<tensors, dataflow> && tensor_model<symbolic_tensors, dataflow>);
 static_assert(chunk_model<chunks, dataflow> && part_cost_model<part_costs, dataflow>);

@@ -1,0 +1,294 @@
+// Finds collectives that need not be several: those whose results are only added to each other. A gradient that comes
+// in parts (loss chunks, micro-batches) is often reduced part by part; one reduction of the sum does.
+// docs/algorithms/reduce-once.md has the argument.
+#ifndef STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
+#define STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/linear_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/transform/detail/reduction_facts.hpp"
+#include "stretto/transform/reduction_plan.hpp"
+
+namespace stretto {
+
+struct reduction_options {
+    std::size_t most_views = SIZE_MAX;  ///< relayouts between a collective and the sum
+    bool in_place = true;               ///< the first sum may be written into an operand that dies with it
+};
+
+namespace detail {
+
+/// The sweep. A term is a value that is a sum of results of linear collectives, each once, all laid out alike.
+template <dependence_graph G, op_model<G> M, linear_model<G> L>
+class reduction_sweep {
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+public:
+    reduction_sweep(const reduction_facts<G>& f, const M& model, const L& linear, const reduction_options& options)
+        : f_(f), model_(model), linear_(linear), options_(options), term_of_(f.values.size(), none) {}
+
+    [[nodiscard]] reduction_plan<V, X> run() {
+        for (std::uint32_t p = 0; p < f_.size(); ++p) visit(p);
+        std::vector<char> absorbed(terms_.size(), false);
+        std::vector<std::uint32_t> ends;
+        for (std::uint32_t t = static_cast<std::uint32_t>(terms_.size()); t-- > 0;) {
+            if (terms_[t].right != none && !absorbed[t]) ends.push_back(t);
+            absorbed[t] = absorbed[t] || terms_[t].right != none;
+            if (!absorbed[t]) continue;  // behind the last sum
+            for (std::uint32_t part : {terms_[t].left, terms_[t].right})
+                if (part != none) absorbed[part] = true;
+        }
+        while (!ends.empty()) {
+            const std::uint32_t t = ends.back();
+            ends.pop_back();
+            if (terms_[t].left == none || finish(t)) continue;
+            for (std::uint32_t part : {terms_[t].left, terms_[t].right})  // perhaps a part of the sum can be
+                if (part != none) ends.push_back(part);
+        }
+        std::sort(plan_.reductions.begin(), plan_.reductions.end(), [this](const auto& a, const auto& b) {
+            return f_.position_of(a.sums.back()) < f_.position_of(b.sums.back());
+        });
+        if (options_.in_place)
+            for (reduction<V, X>& r : plan_.reductions) place_first_sum(r);
+        std::stable_sort(plan_.refused.begin(), plan_.refused.end(), [this](const auto& a, const auto& b) {
+            return f_.position_of(a.vertex) < f_.position_of(b.vertex);
+        });
+        return std::move(plan_);
+    }
+
+private:
+    /// A wait for a collective has no parts, a view has one, a sum has two.
+    struct term {
+        std::uint32_t at;     ///< the position of what makes it
+        std::uint32_t start;  ///< of the first of its collectives
+        std::uint32_t left = none, right = none;
+        std::uint32_t layout = none;  ///< the last relayout between the collectives and it: an entry of layouts_
+        std::size_t members = 1, views = 0;
+    };
+    struct relayout {
+        std::uint32_t before;  ///< an entry of layouts_, or none
+        std::uint32_t at;
+    };
+
+    void refuse(reduction_obstacle why, std::uint32_t p, std::uint32_t other) {
+        plan_.refused.push_back({why, f_.vertex[p], f_.vertex[other]});
+    }
+
+    void visit(std::uint32_t p) {
+        const std::uint32_t x = f_.only_result(p);
+        if (x == none) return;
+        if (f_.kind[p] == op_kind::wait) {
+            if (f_.launch[p] != none && is_member(f_.launch[p], p)) add_term(x, {p, f_.launch[p]});
+            return;
+        }
+        if (f_.kind[p] == op_kind::input || f_.kind[p] == op_kind::output || f_.kind[p] == op_kind::start) return;
+        const auto operands = f_.operands[p];
+        if (std::none_of(operands.begin(), operands.end(), [&](std::uint32_t y) { return term_of_[y] != none; }))
+            return;
+        const linear_kind kind = linear_.linearity(f_.vertex[p]);
+        if (kind == linear_kind::sum) add(p, x);
+        else if (kind != linear_kind::other && f_.kind[p] == op_kind::view) pass(p, x, kind);
+    }
+    void add_term(std::uint32_t x, term t) {
+        term_of_[x] = static_cast<std::uint32_t>(terms_.size());
+        terms_.push_back(t);
+    }
+
+    /// Whether start s is a linear collective of one value that nobody but its wait w looks at.
+    [[nodiscard]] bool is_member(std::uint32_t s, std::uint32_t w) const {
+        const std::uint32_t result = f_.only_result(s);
+        return result != none && f_.operands[s].size() == 1 && f_.writes[s].empty() && f_.writes[w].empty() &&
+               f_.operands[w].size() == 1 && f_.consumers[result].size() == 1 && f_.consumers[result][0] == w &&
+               f_.storages[result].size() == 1 && f_.storages[result][0] == result &&
+               launches_linear_collective<G>(model_, f_.vertex[s]);
+    }
+    /// Whether p alone reads y, once.
+    [[nodiscard]] bool alone(std::uint32_t p, std::uint32_t y) const {
+        return f_.consumers[y].size() == 1 && f_.consumers[y][0] == p;
+    }
+
+    void pass(std::uint32_t p, std::uint32_t x, linear_kind kind) {
+        if (f_.operands[p].size() != 1 || !f_.writes[p].empty() || !alone(p, f_.operands[p][0])) return;
+        term t = terms_[term_of_[f_.operands[p][0]]];
+        t.left = term_of_[f_.operands[p][0]];
+        t.right = none;
+        t.at = p;
+        if (kind == linear_kind::relayout) {
+            layouts_.push_back({t.layout, p});
+            t.layout = static_cast<std::uint32_t>(layouts_.size() - 1);
+            ++t.views;
+        }
+        add_term(x, t);
+    }
+
+    void add(std::uint32_t p, std::uint32_t x) {
+        const auto operands = f_.operands[p];
+        if (operands.size() != 2 || operands[0] == operands[1]) return;
+        const std::uint32_t a = term_of_[operands[0]], b = term_of_[operands[1]];
+        if (a == none || b == none) return;
+        for (std::uint32_t y : f_.writes[p])
+            if (y != operands[0] && y != operands[1]) return;
+        for (std::uint32_t y : operands)
+            if (!alone(p, y))
+                return refuse(reduction_obstacle::read_elsewhere, f_.producer[y],
+                              f_.consumers[y][f_.consumers[y][0] == p ? 1 : 0]);
+        if (!same_reduction<G>(model_, linear_, f_.vertex[terms_[a].start], f_.vertex[terms_[b].start]))
+            return refuse(reduction_obstacle::members_differ, terms_[a].start, terms_[b].start);
+        if (!same_layout(terms_[a].layout, terms_[b].layout))
+            return refuse(reduction_obstacle::layouts_differ, p, terms_[b].start);
+        if (terms_[a].views > options_.most_views)
+            return refuse(reduction_obstacle::too_many_views, p, terms_[a].start);
+        add_term(x, {p, std::min(terms_[a].start, terms_[b].start), a, b, terms_[a].layout,
+                     terms_[a].members + terms_[b].members, terms_[a].views});
+    }
+    [[nodiscard]] bool same_layout(std::uint32_t a, std::uint32_t b) const {
+        for (; a != b; a = layouts_[a].before, b = layouts_[b].before)
+            if (a == none || b == none || !linear_.alike(f_.vertex[layouts_[a].at], f_.vertex[layouts_[b].at]))
+                return false;
+        return true;
+    }
+
+    /// Makes a reduction of the sum that is term `end`, which is part of no larger one. False: it must stay.
+    bool finish(std::uint32_t end) {
+        if (terms_[end].right == none) return false;  // a view of a sum
+        std::vector<std::uint32_t> starts, waits, sums;
+        for (std::vector<std::uint32_t> open = {end}; !open.empty();) {
+            const term& t = terms_[open.back()];
+            open.pop_back();
+            const bool leaf = t.left == none;
+            if (leaf) starts.push_back(t.start);
+            (leaf ? waits : sums).push_back(t.at);
+            for (std::uint32_t part : {t.left, t.right})
+                if (part != none) open.push_back(part);
+        }
+        for (auto* list : {&starts, &waits, &sums}) std::sort(list->begin(), list->end());
+        std::vector<std::uint32_t> vanishing = starts;
+        vanishing.insert(vanishing.end(), waits.begin(), waits.end());
+        vanishing.insert(vanishing.end(), sums.begin(), sums.end());
+        std::sort(vanishing.begin(), vanishing.end());
+        const auto vanishes = [&](std::uint32_t p) {
+            return std::binary_search(vanishing.begin(), vanishing.end(), p);
+        };
+        if (!only_values_lead_out(vanishing, terms_[end].at, vanishes) || !operands_last(starts)) return false;
+
+        reduction<V, X> r;
+        for (std::uint32_t s : starts) {
+            r.members.push_back(f_.vertex[s]);
+            r.operands.push_back(f_.values.value(f_.operands[s][0]));
+            r.waits.push_back(f_.vertex[f_.consumers[f_.only_result(s)][0]]);
+        }
+        for (std::uint32_t p : sums) r.sums.push_back(f_.vertex[p]);
+        r.result = f_.values.value(f_.only_result(terms_[end].at));
+        for (std::uint32_t l = terms_[end].layout; l != none; l = layouts_[l].before)
+            r.layout.push_back(f_.vertex[layouts_[l].at]);
+        std::reverse(r.layout.begin(), r.layout.end());
+        plan_.reductions.push_back(std::move(r));
+        return true;
+    }
+
+    /// Writes the first sum over one of its operands, if nobody needs that any more. The first operand of another
+    /// reduction is read later than before, when its second one is ready.
+    void place_first_sum(reduction<V, X>& r) {
+        const std::uint32_t at = f_.position_of(r.members[1]);
+        const auto vanishes = [&](std::uint32_t p) {
+            const auto is_p = [&](V v) { return v == f_.vertex[p]; };
+            return std::ranges::any_of(r.members, is_p) || std::ranges::any_of(r.waits, is_p);
+        };
+        for (std::size_t k = 0; k < 2 && r.first_sum == sum_place::fresh; ++k) {
+            const std::uint32_t x = f_.values.number(r.operands[k]);
+            const auto read_late = [&](const reduction<V, X>& other) {
+                const auto there = f_.storages[f_.values.number(other.operands[0])];
+                return &other != &r && f_.position_of(other.members[1]) > at && std::ranges::count(there, x) > 0;
+            };
+            if (dies_at(f_, uses(), model_, x, at, vanishes) && std::ranges::none_of(plan_.reductions, read_late))
+                r.first_sum = k == 0 ? sum_place::first : sum_place::second;
+        }
+    }
+
+    /// A view of the graph may have dependences that no value carries. They would be lost with the vertices that
+    /// vanish, so no such vertex may have one.
+    template <class Vanishes>
+    bool only_values_lead_out(const std::vector<std::uint32_t>& vanishing, std::uint32_t end, Vanishes vanishes) {
+        for (std::uint32_t p : vanishing) {
+            for (V s : f_.graph.successors(f_.vertex[p])) {
+                const std::uint32_t q = f_.position_of(s);
+                if (vanishes(q)) continue;
+                const bool reads = p == end && std::ranges::count(f_.consumers[f_.only_result(end)], q) > 0;
+                if (!reads) return refuse(reduction_obstacle::read_elsewhere, p, q), false;
+            }
+            for (V u : f_.graph.predecessors(f_.vertex[p])) {
+                const std::uint32_t q = f_.position_of(u);
+                const bool read =
+                    std::ranges::any_of(f_.operands[p], [&](std::uint32_t y) { return f_.producer[y] == q; });
+                if (!read) return refuse(reduction_obstacle::other_dependence, p, q), false;
+            }
+        }
+        return true;
+    }
+
+    /// Whether all members read different values, and what the first one reads is as it was when the second one reads.
+    bool operands_last(const std::vector<std::uint32_t>& starts) {
+        for (std::size_t k = 1; k < starts.size(); ++k)
+            for (std::size_t i = 0; i < k; ++i)
+                if (f_.operands[starts[k]][0] == f_.operands[starts[i]][0])
+                    return refuse(reduction_obstacle::operand_twice, starts[i], starts[k]), false;
+        for (std::uint32_t s : f_.storages[f_.operands[starts[0]][0]])
+            for (std::uint32_t p : uses().writers(s))
+                if (p > starts[0] && p < starts[1]) return refuse(reduction_obstacle::overwritten, starts[0], p), false;
+        return true;
+    }
+    const storage_uses<reduction_facts<G>>& uses() {
+        if (uses_.empty()) uses_.emplace_back(f_);
+        return uses_.front();
+    }
+
+    const reduction_facts<G>& f_;
+    const M& model_;
+    const L& linear_;
+    const reduction_options& options_;
+    std::vector<std::uint32_t> term_of_;  // by value
+    std::vector<term> terms_;
+    std::vector<relayout> layouts_;
+    std::vector<storage_uses<reduction_facts<G>>> uses_;  // one, once it is needed
+    reduction_plan<V, X> plan_;
+};
+
+}  // namespace detail
+
+/// All reductions that one collective of a sum can replace: linear collectives (reduce-scatter or all-reduce, sum or
+/// average) that are alike in kind, reduction, group, payload, element type and arguments; whose results, through waits
+/// and views that are alike, are added to each other, each exactly once; no part of which anybody else reads. Sums are
+/// as large as possible, and what is refused comes with the reason. Casts are not looked through: the sum of rounded
+/// values is not the rounded sum, and a sum would be made in another type than before.
+///
+/// Guarantees: replacing them makes no cycle, because the only way out of the vertices that vanish is through the
+/// result, which depends on all of them; and no value that anybody reads changes, but for the rounding of floats, as it
+/// does between accumulating before and after a reduction. A start that writes into a buffer of others is no member.
+///
+/// Precondition: `g` lists its vertices in a topological order, and who uses a storage reads a value that lives in it.
+/// Deterministic. O(V + E + aliases) time, and in each sum O(m^2) comparisons for m members and O(d) for a view behind
+/// d others.
+template <dependence_graph G, op_model<G> M, linear_model<G> L>
+    requires dataflow_graph<G>
+[[nodiscard]] reduction_plan<vertex_t<G>, value_t<G>> plan_reductions(G g, const M& model, const L& linear,
+                                                                      const reduction_options& options = {}) {
+    std::size_t linear_starts = 0;
+    for (vertex_t<G> v : g.vertices())
+        if (model.kind(v) == op_kind::start) linear_starts += detail::launches_linear_collective<G>(model, v);
+    if (linear_starts < 2) return {};
+    const detail::reduction_facts<G> facts = detail::gather_reduction_facts(g, model);
+    return detail::reduction_sweep<G, M, L>(facts, model, linear, options).run();
+}
+
+}  // namespace stretto
+
+#endif
