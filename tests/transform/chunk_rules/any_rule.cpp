@@ -1,21 +1,11 @@
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 
-#include <doctest/doctest.h>
-
 #include <utility>
 #include <vector>
 
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/exchanges.hpp"
-#include "support/rule_call.hpp"
-
-using namespace stretto;
-using namespace stretto::chunk_rules;
-using support::addend;
-using support::permuted;
-using support::rule_call;
-using support::sliced;
-using support::whole;
+#include "support/rule_test.hpp"
 
 namespace {
 

@@ -1,19 +1,6 @@
 #include "stretto/transform/chunk_rules/blocks.hpp"
 
-#include <doctest/doctest.h>
-
-#include <string>
-#include <utility>
-
-#include "support/rule_call.hpp"
-
-using namespace stretto;
-using namespace stretto::chunk_rules;
-using support::addend;
-using support::permuted;
-using support::rule_call;
-using support::sliced;
-using support::whole;
+#include "support/rule_test.hpp"
 
 TEST_CASE("attention is cut along the batch") {
     rule_call c;

@@ -1,15 +1,6 @@
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
 
-#include <doctest/doctest.h>
-
-#include "support/rule_call.hpp"
-
-using namespace stretto;
-using namespace stretto::chunk_rules;
-using support::addend;
-using support::permuted;
-using support::sliced;
-using support::whole;
+#include "support/rule_test.hpp"
 
 TEST_CASE("states are cut, plain, or numbers of rows") {
     CHECK(is_cut(sliced(0)));
