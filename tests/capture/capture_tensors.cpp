@@ -130,8 +130,7 @@ TEST_CASE("every extent has its place among the symbolic ones") {
 
 TEST_CASE("outputs are read of every node by itself, whatever is wrong with others") {
     capture_builder b("step");
-    const char* const outputs[] = {R"([{"shape":[2,3],"dtype":"f32"}])",
-                                   R"([{"shape":[2],"dtype":"f32"},7])",
+    const char* const outputs[] = {R"([{"shape":[2,3],"dtype":"f32"}])", R"([{"shape":[2],"dtype":"f32"},7])",
                                    R"([{"shape":[-1],"dtype":"f32"}])",
                                    R"([{"shape":[4],"dtype":"u64"},{"shape":[],"dtype":"bf16"}])"};
     for (std::size_t k = 0; k < 4; ++k) {

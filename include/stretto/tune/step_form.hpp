@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/module_model.hpp"
