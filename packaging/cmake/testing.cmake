@@ -1,5 +1,6 @@
 # stretto_test(<layer>/<name> [library...]): builds tests/<layer>/<name>.cpp against stretto::stretto, doctest,
-# rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>.
+# rapidcheck and the given libraries, and registers it with ctest as <layer>/<name>. stretto_test_room, below, does so for
+# several tests that have much in common.
 
 find_package(doctest REQUIRED)
 find_package(rapidcheck REQUIRED)
@@ -55,9 +56,9 @@ endif()
 
 set_property(GLOBAL PROPERTY STRETTO_REGISTERED_TESTS "")
 
-function(stretto_test name)
-    string(REPLACE "/" "." target "test.${name}")
-    add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
+# stretto_test_program(<target> <source> [library...]): a program with a test in it, or several.
+function(stretto_test_program target source)
+    add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE stretto_test_support ${ARGN})
     if(STRETTO_PCH)
         set(precompiled stretto_test_support)
@@ -66,7 +67,59 @@ function(stretto_test name)
         endif()
         target_precompile_headers(${target} REUSE_FROM ${precompiled})
     endif()
-    add_test(NAME ${name} COMMAND ${target})
+endfunction()
+
+# stretto_add_test(<layer>/<name> <command>...)
+function(stretto_add_test name)
+    add_test(NAME ${name} COMMAND ${ARGN})
     set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "${stretto_test_environment}")
     set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
+endfunction()
+
+function(stretto_test name)
+    string(REPLACE "/" "." target "test.${name}")
+    stretto_test_program(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${ARGN})
+    stretto_add_test(${name} ${target})
+endfunction()
+
+# stretto_test_room(<room> TESTS <layer>/<name>... [LIBRARIES library...]): the same as a stretto_test of each. With
+# STRETTO_TEST_ROOMS all of them are one translation unit, test.<room>, because tests of a room instantiate the same
+# templates of ours, of rapidcheck and of the standard library, and these are most of what a test costs to compile.
+#
+# The unit includes first what its files include, then each file in a namespace of its own, in which those includes have
+# no effect any more because of their guards: files need not avoid each other's names. ctest runs the tests of each file
+# by itself, and a file of which the program knows no test fails.
+option(STRETTO_TEST_ROOMS "Compile the tests of a room as one translation unit" OFF)
+
+function(stretto_test_room room)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "TESTS;LIBRARIES")
+    if(NOT STRETTO_TEST_ROOMS)
+        foreach(name IN LISTS arg_TESTS)
+            stretto_test(${name} ${arg_LIBRARIES})
+        endforeach()
+        return()
+    endif()
+
+    set(headers "")
+    set(files "")
+    foreach(name IN LISTS arg_TESTS)
+        set(file ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
+        set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+        file(STRINGS ${file} lines REGEX "^#include")
+        list(APPEND headers ${lines})
+        string(MAKE_C_IDENTIFIER ${name} own)
+        list(APPEND files "namespace ${own} {" "#include \"${file}\"" "}")
+    endforeach()
+    list(REMOVE_DUPLICATES headers)
+    list(JOIN headers "\n" headers)
+    list(JOIN files "\n" files)
+    string(REPLACE "/" "." target "test.${room}")
+    set(unit ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
+    file(CONFIGURE OUTPUT ${unit} CONTENT "@headers@\n\n@files@\n" @ONLY)
+
+    stretto_test_program(${target} ${unit} ${arg_LIBRARIES})
+    foreach(name IN LISTS arg_TESTS)
+        stretto_add_test(${name} ${target} "--source-file=*/tests/${name}.cpp")
+        set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 [|]")
+    endforeach()
 endfunction()
