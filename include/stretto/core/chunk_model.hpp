@@ -77,7 +77,11 @@ struct chunk_interval {
 /// The share of one chunk in an amount that lies along the tokens (rows, bytes, nanoseconds). If the amount is a
 /// multiple of the tokens, it is exactly so much per token; otherwise the shares of all chunks add up to the amount.
 [[nodiscard]] constexpr std::int64_t share_of(std::int64_t amount, std::int64_t tokens, chunk_interval chunk) {
-    __extension__ typedef __int128 wide;  // bytes times rows overflow 64 bits
+    std::int64_t until_last = 0, until_first = 0;
+    if (!__builtin_mul_overflow(amount, chunk.first + chunk.count, &until_last) &&
+        !__builtin_mul_overflow(amount, chunk.first, &until_first))
+        return until_last / tokens - until_first / tokens;
+    __extension__ typedef __int128 wide;  // bytes times rows may overflow 64 bits, and wide divisions are slow
     const wide all = amount;
     return static_cast<std::int64_t>(all * (chunk.first + chunk.count) / tokens - all * chunk.first / tokens);
 }

@@ -13,6 +13,7 @@
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
+#include "stretto/core/unique_rows.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_chunks.hpp"
@@ -153,6 +154,7 @@ public:
         const std::span<const id> order = layout_.close();
         t.original.reserve(order.size());
         step_table there;
+        detail::unique_rows<> rows;
         there.operations.reserve(order.size());
         there.operands.reserve(order.size(), 2 * order.size());
         there.aliases.reserve(order.size(), order.size());
@@ -168,13 +170,16 @@ public:
             const step_table& from = is_new ? made_ : *step_;
             step_table::operation o = from.operations[k];
             if (o.launch != none) o.launch = layout_.position(o.launch);
-            push(there.operands, layout_.positions(from.operands[k]));
-            push(there.effects, layout_.storages(v, from.effects[k]));
+            layout_.for_each_position(from.operands[k], [&](id x) { rows.add(there.operands, x); });
+            rows.close(there.operands);
+            layout_.for_each_storage(v, from.effects[k], [&](id x) { rows.add(there.effects, x); });
+            rows.close(there.effects);
             if (is_new && made_from_[k].role != task_role::clone) there.controls.close_row();
             else push_controls(there, layout_.original(v));
             const id first = layout_.first_result(v) - (is_new ? static_cast<id>(step_->values()) : 0);
             for (id x = first; x < first + layout_.results(v); ++x) {
-                push(there.aliases, layout_.storages(v, from.aliases[x]));
+                layout_.for_each_storage(v, from.aliases[x], [&](id y) { rows.add(there.aliases, y); });
+                rows.close(there.aliases);
                 there.allocation.push_back(from.allocation[x]);
                 there.producer.push_back(static_cast<id>(there.operations.size()));
             }
@@ -186,7 +191,7 @@ public:
             t.chunk.push_back(from_where.chunk);
             t.region.push_back(from_where.region);
         }
-        there.close();
+        there.close_for_tasks();
         auto graph = make_task_graph(step_table_view{&there}, step_table_model{&there});
         if (!graph) return unexpected(graph.error());
         t.graph = *std::move(graph);
@@ -218,7 +223,6 @@ private:
         close();
         made_.aliases.close_row();
     }
-    static void push(index_lists& list, std::span<const id> row) { list.push_row(row); }
     /// A dependence that no value carries holds for all clones of both operations, since its purpose is not known.
     void push_controls(step_table& there, id original) const {
         for (id p : step_->controls[original])

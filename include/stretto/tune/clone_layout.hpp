@@ -127,25 +127,33 @@ public:
     }
     /// The position of a vertex in the new program; none if it has been erased.
     [[nodiscard]] std::uint32_t position(std::uint32_t id) const { return position_[id]; }
-    /// The numbers, in the new program, of those values that are read, each once. Valid until the next call.
-    [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
-        there_.clear();
-        for (std::uint32_t x : values) add_position(x);
-        return there_;
+    /// Calls f with the number, in the new program, of each of those values that is read; one may come twice.
+    template <class F>
+    void for_each_position(std::span<const std::uint32_t> values, F f) const {
+        for (std::uint32_t x : values)
+            if (const std::uint32_t there = value_position(x); there != none) f(there);
     }
     /// The same for values whose storage vertex `id` shares or writes. If a vertex of the step shared the storage of
     /// something that is gone, such as a start whose wait it has read, it shares that of what it reads now.
+    template <class F>
+    void for_each_storage(std::uint32_t id, std::span<const std::uint32_t> values, F f) const {
+        for (std::uint32_t x : values) {
+            std::uint32_t there = value_position(x);
+            if (there == none && !is_new(id))
+                if (const std::size_t by = operand_in(id, x); by != SIZE_MAX)
+                    there = value_position(step_->operands[id][by]);
+            if (there != none) f(there);
+        }
+    }
+    /// What for_each_position and for_each_storage find, each once. Valid until the next call. O(values squared).
+    [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
+        there_.clear();
+        for_each_position(values, [&](std::uint32_t x) { note(x); });
+        return there_;
+    }
     [[nodiscard]] std::span<const std::uint32_t> storages(std::uint32_t id, std::span<const std::uint32_t> values) {
         there_.clear();
-        for (std::uint32_t x : values) {
-            const bool gone = x < step_->values() && is_erased(step_->producer[x]) && whole_[x] == none;
-            if (!gone) {
-                add_position(x);
-            } else if (!is_new(id)) {
-                const std::size_t by = operand_in(id, x);
-                if (by != SIZE_MAX) add_position(step_->operands[id][by]);
-            }
-        }
+        for_each_storage(id, values, [&](std::uint32_t x) { note(x); });
         return there_;
     }
     /// The positions, in the new program, of what comes first if v comes first through a dependence that no value
@@ -193,15 +201,17 @@ private:
         s.last = id;
     }
     [[nodiscard]] bool is_erased(std::uint32_t v) const { return at_vertex_[v].erased; }
-    /// Adds the number that a value, or what has replaced it, has in the new program, unless it is there or is gone.
-    void add_position(std::uint32_t x) {
+    void note(std::uint32_t there) {
+        if (std::find(there_.begin(), there_.end(), there) == there_.end()) there_.push_back(there);
+    }
+    /// The number of a value in the new program, or of what it was recombined to; none if it is gone.
+    [[nodiscard]] std::uint32_t value_position(std::uint32_t x) const {
         const bool old = x < step_->values();
         const std::uint32_t now = old && is_erased(step_->producer[x]) ? whole_[x] : x;
-        if (now == none) return;
+        if (now == none) return none;
         const std::uint32_t owner =
             now < step_->values() ? step_->producer[now] : made_values_[now - step_->values()].vertex;
-        const std::uint32_t there = first_value_[owner] + (now - first_result(owner));
-        if (std::find(there_.begin(), there_.end(), there) == there_.end()) there_.push_back(there);
+        return first_value_[owner] + (now - first_result(owner));
     }
     /// The operand of v that is x, or else the first one that shares the storage of x; SIZE_MAX if there is none.
     [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {

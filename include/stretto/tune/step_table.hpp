@@ -55,6 +55,13 @@ struct step_table {
 
     /// Derives the lists that follow from the others. O(V + X + operands and controls).
     void close() {
+        close_for_tasks();
+        successors = predecessors.inverse(size());
+        readers = operands.inverse(values());
+    }
+    /// Derives predecessors alone, without successors and readers: make_task_graph asks for what comes before a vertex,
+    /// and never for what comes after it.
+    void close_for_tasks() {
         predecessors = index_lists();
         predecessors.reserve(size(), operands.items() + controls.items());
         detail::unique_rows<> rows;
@@ -63,8 +70,6 @@ struct step_table {
             for (std::uint32_t p : controls[v]) rows.add(predecessors, p);
             rows.close(predecessors);
         }
-        successors = predecessors.inverse(size());
-        readers = operands.inverse(values());
     }
 };
 

@@ -38,6 +38,10 @@ public:
     laid_out_call(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers, vertex_type v,
                   std::int64_t tokens, std::span<const chunk_state> operands, std::span<chunk_state> results)
         : history_(view, dialect, numbers) {
+        operands_.reserve(operands.size());  // there is a state for every component, and at least one for every value
+        values_.reserve(operands.size());
+        types_.reserve(operands.size());
+        result_types_.reserve(results.size());
         for (value_type x : view.operands(v)) {
             const std::span<const tensor_type> own = dialect.components(x);
             operands_.push_back({types_.size(), own.size(), history_.key_read(v, values_.size(), x)});

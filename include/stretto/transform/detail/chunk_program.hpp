@@ -100,6 +100,9 @@ template <class G, class M, class C>
 [[nodiscard]] numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const C& chunks) {
     numbered_chunk_program<G> n(g);
     chunk_program& p = n.p;
+    n.vertices.reserve(g.index_bound());
+    p.first_result.reserve(g.index_bound() + 1);
+    p.launch.reserve(g.index_bound());
     p.first_result.push_back(0);
     p.first_component.push_back(0);
     for (vertex_t<G> v : g.vertices()) {
