@@ -12,7 +12,6 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/draw_forward.hpp
     include/stretto/analysis/detail/dynamic_order.hpp
     include/stretto/analysis/detail/greedy_paths.hpp
-    include/stretto/analysis/detail/heap_sort.hpp
     include/stretto/analysis/detail/hub_labels.hpp
     include/stretto/analysis/detail/label_fields.hpp
     include/stretto/analysis/detail/merged_graph.hpp
@@ -50,6 +49,7 @@ set(STRETTO_HEADERS
     include/stretto/core/has_member.hpp
     include/stretto/core/element_type.hpp
     include/stretto/core/expected.hpp
+    include/stretto/core/heap_sort.hpp
     include/stretto/core/index_lists.hpp
     include/stretto/core/iterable.hpp
     include/stretto/core/linear_model.hpp

@@ -11,9 +11,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "stretto/analysis/detail/heap_sort.hpp"
 #include "stretto/analysis/detail/order_positions.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/heap_sort.hpp"
 
 namespace stretto {
 namespace detail {

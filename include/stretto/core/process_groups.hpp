@@ -2,13 +2,13 @@
 #ifndef STRETTO_CORE_PROCESS_GROUPS_HPP
 #define STRETTO_CORE_PROCESS_GROUPS_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "stretto/core/config.hpp"
+#include "stretto/core/heap_sort.hpp"
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/process_group.hpp"
 
@@ -97,9 +97,9 @@ template <group_model M>
         if (g.knows_ranks()) {
             if (g.ranks.size() != static_cast<std::uint64_t>(g.size)) return group_fault{why::rank_count, id};
             sorted.assign(g.ranks.begin(), g.ranks.end());
-            std::sort(sorted.begin(), sorted.end());
-            const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-            if (twice != sorted.end()) return group_fault{why::rank_twice, id, no_group, *twice};
+            detail::heap_sort(sorted);
+            for (std::size_t k = 1; k < sorted.size(); ++k)
+                if (sorted[k - 1] == sorted[k]) return group_fault{why::rank_twice, id, no_group, sorted[k]};
         }
         if (g.duplicate_of == no_group) continue;
         if (g.duplicate_of >= id) return group_fault{why::unknown_original, id, g.duplicate_of};

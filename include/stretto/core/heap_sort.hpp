@@ -1,6 +1,7 @@
-// Sorts short lists of positions without <algorithm>, which would double what every analysis costs to include.
-#ifndef STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
-#define STRETTO_ANALYSIS_DETAIL_HEAP_SORT_HPP
+// Sorts short lists of numbers without <algorithm>, which would double what a header of core or analysis costs to
+// include.
+#ifndef STRETTO_CORE_HEAP_SORT_HPP
+#define STRETTO_CORE_HEAP_SORT_HPP
 
 #include <cstddef>
 #include <cstdint>

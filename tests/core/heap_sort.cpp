@@ -1,4 +1,4 @@
-#include "stretto/analysis/detail/heap_sort.hpp"
+#include "stretto/core/heap_sort.hpp"
 
 #include <doctest/doctest.h>
 
