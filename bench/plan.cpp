@@ -54,6 +54,8 @@ const char* name_of(stretto::bound_kind kind) {
             return "jackson";
         case stretto::bound_kind::spine:
             return "spine";
+        case stretto::bound_kind::memory:
+            return "memory";
     }
     return "?";
 }

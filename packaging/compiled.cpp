@@ -13,6 +13,8 @@ template expected<task_graph, task_graph_error> finish_task_graph<void>(raw_task
 template simulation simulate<void>(const task_graph&, std::span<const task_id>);
 template memory_profile profile_memory<void>(const task_graph&, std::span<const task_id>);
 template lower_bound bound_below<void>(const task_graph&);
+template lower_bound bound_below<void>(const task_graph&, bytes);
+template peak_bound least_peak<void>(const task_graph&);
 template std::vector<collective_exposure> explain_exposure<void>(const task_graph&, std::span<const task_id>,
                                                                  const simulation&, std::span<const task_id>);
 template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,

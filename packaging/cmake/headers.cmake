@@ -98,6 +98,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/list_pass.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/matched_launches.hpp
+    include/stretto/schedule/detail/memory_jobs.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/ready_set.hpp
     include/stretto/schedule/detail/shortest_wait_cycle.hpp

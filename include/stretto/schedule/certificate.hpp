@@ -31,7 +31,7 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// A lower bound: no order of this step is faster, however much memory it may use.
+    /// A lower bound: no order of this step is faster whose peak memory is within the limit.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
     /// makespan / bound - 1: how much faster, at most, an optimal order could be. 0 proves that this one is optimal.
     [[nodiscard]] double gap() const noexcept {
@@ -86,7 +86,7 @@ template <class = void>
                                                           bytes limit = unlimited_bytes) {
     expected<order_figures, order_violation> figures = verify_order(g, order, limit);
     if (!figures) return unexpected(figures.error());
-    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, bound_below(g), {});
+    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, bound_below(g, limit), {});
 }
 
 }  // namespace stretto

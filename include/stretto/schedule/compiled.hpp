@@ -32,6 +32,8 @@ extern template expected<task_graph, task_graph_error> finish_task_graph<void>(r
 extern template simulation simulate<void>(const task_graph&, std::span<const task_id>);
 extern template memory_profile profile_memory<void>(const task_graph&, std::span<const task_id>);
 extern template lower_bound bound_below<void>(const task_graph&);
+extern template lower_bound bound_below<void>(const task_graph&, bytes);
+extern template peak_bound least_peak<void>(const task_graph&);
 extern template std::vector<collective_exposure> explain_exposure<void>(const task_graph&, std::span<const task_id>,
                                                                         const simulation&, std::span<const task_id>);
 extern template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,

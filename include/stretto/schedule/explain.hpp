@@ -44,6 +44,8 @@ namespace stretto {
             return "critical_path";
         case bound_kind::jackson:
             return "jackson";
+        case bound_kind::memory:
+            return "memory";
         case bound_kind::spine:
             break;
     }
@@ -171,6 +173,8 @@ template <task_names L>
             return "a chain of dependences takes that long";
         case bound_kind::jackson:
             return machine + " with what must come before and after its work";
+        case bound_kind::memory:
+            return "what finds no room beside each other must lie between points of the critical path";
         case bound_kind::spine:
             break;
     }

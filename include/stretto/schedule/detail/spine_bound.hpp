@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "stretto/schedule/detail/memory_jobs.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
 
 namespace stretto::detail {
@@ -25,13 +26,18 @@ namespace stretto::detail {
 template <class = void>
 class spine_bound {
 public:
-    /// `machines` are those whose work counts. Precondition: `window` is not 0.
+    /// `machines` are those whose work counts. Jobs on the memory exclude each other, and count like the work of one
+    /// more machine. Precondition: `window` is not 0.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
-                std::uint32_t window, workspace& w)
-        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w) {
+                std::uint32_t window, workspace& w, std::span<const memory_job> jobs = {})
+        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w), jobs_(jobs.begin(), jobs.end()) {
         trace_path();
         label_nodes();
         bucket_by_out();
+        // A job of the path itself counts as soon as the path has passed it.
+        std::stable_sort(jobs_.begin(), jobs_.end(), [&](const memory_job& a, const memory_job& b) {
+            return counts_from(a.node) < counts_from(b.node);
+        });
     }
 
     /// A lower bound on the makespan.
@@ -39,8 +45,10 @@ public:
         const std::uint32_t sink = length() - 1;
         const std::span<std::int64_t> end = w_.take<std::int64_t>(length());
         end[0] = 0;
-        std::vector<lane> lanes(machines_.size(), lane(*this));
+        std::vector<lane> lanes(machines_.size() + 1, lane(*this));  // the last one is the memory
+        auto job = jobs_.begin();
         for (std::uint32_t j = 1;; ++j) {
+            for (; job != jobs_.end() && counts_from(job->node) <= j; ++job) enclose(lanes.back(), *job, end, j);
             for (std::uint32_t k = first_out_[j]; k < first_out_[j + 1]; ++k) {
                 const std::uint32_t n = by_out_[k], i = in_[n];
                 lanes[slot_[c_.machine[n]]].enclose(
@@ -53,7 +61,8 @@ public:
             const std::uint32_t n = path_[j];
             end[j] = begin + c_.duration[n];
             l_.head[n] = begin;
-            if (const std::size_t slot = slot_[c_.machine[n]]; slot < lanes.size()) lanes[slot].pass(j, c_.duration[n]);
+            if (const std::size_t slot = slot_[c_.machine[n]]; slot < machines_.size())
+                lanes[slot].pass(j, c_.duration[n]);
         }
     }
 
@@ -152,6 +161,22 @@ private:
         bool changed_ = false;
     };
 
+    /// The first position of the path before which a node counts.
+    [[nodiscard]] std::uint32_t counts_from(std::uint32_t n) const {
+        return position_[n] == off_path ? out_[n] : position_[n] + 1;
+    }
+    /// Adds a job before it is asked about c_j. It may reach beyond c_j, which need not wait for its end; only where
+    /// another job follows does all of it count. So its distance to c_j, counted from its end, may be negative.
+    void enclose(lane& memory, const memory_job& job, std::span<const std::int64_t> end, std::uint32_t j) const {
+        const std::uint32_t n = job.node, at = position_[n];
+        if (at != off_path)
+            memory.enclose(at - 1, end[at - 1], {job.work, prefix_[at - 1], -prefix_[at - 1] - job.work});
+        else
+            memory.enclose(
+                in_[n], end[in_[n]],
+                {job.work, prefix_[in_[n]] + offset_[n], reach_[n] + c_.duration[n] - job.work - prefix_[j - 1]});
+    }
+
     [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(path_.size()); }
 
     /// Finds the critical path. Its first and last positions are a source and a sink without work.
@@ -248,6 +273,7 @@ private:
     std::vector<std::uint32_t> machines_;
     std::uint32_t window_;
     workspace& w_;
+    std::vector<memory_job> jobs_;       // by the position from which they count
     std::vector<std::uint32_t> path_;    // by position: its node
     std::span<std::uint32_t> position_;  // by node: its position
     std::span<std::int64_t> prefix_;     // by position: the work of the path up to and including it

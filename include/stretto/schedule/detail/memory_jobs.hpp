@@ -1,0 +1,269 @@
+// What a memory limit proves about time. Around a node v at which memory is scarce, whatever is not alive there in
+// every order must be small: less than the limit leaves beside what is. So if from v on a larger storage is alive, then
+// another, until a node w has run, no other scarce node can run in between: v and what follows it up to w occupy the
+// memory as a job occupies a machine. Such jobs exclude each other, and a bound for one machine holds for them.
+//
+// In a training step these are the parts of the loss: each makes a gradient of the output layer, and it must have been
+// reduced before the next one finds room. (Tasks that need more than half of a resource are disjunctive; see P.
+// Baptiste, C. Le Pape and W. Nuijten, Constraint-Based Scheduling, 2001.)
+#ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_JOBS_HPP
+#define STRETTO_SCHEDULE_DETAIL_MEMORY_JOBS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/ready_set.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// A job on the memory: it begins when `node`, a kernel, begins, and takes at least `work` nanoseconds.
+struct memory_job {
+    std::uint32_t node;
+    std::int64_t work;
+};
+
+/// What must be alive at some kernels, in every order: at those at which the given order needs most. The arrays are
+/// taken from the open scope of the workspace.
+///
+/// What comes before a kernel v and is used after it is alive at v. What is used by nodes that may run before v or
+/// after it (to compute activations again, for instance) is alive, or what these have made of it is, and so on: along
+/// every path of storages from what comes before v to what comes after, one storage is alive. So a flow along such
+/// paths, in which no storage carries more than its bytes, is no more than what is alive at v. (It is the easy half of
+/// the theorem of maximum flow and minimum cut. A blocking flow is enough here.)
+template <class = void>
+class forced_memory {
+public:
+    /// O(V + E + uses) for each of the kernels.
+    forced_memory(const compact_tasks& c, workspace& w)
+        : c_(c), w_(w), readers_(c.touched.inverse(c.storage_bytes.size())), kept_(w.take<std::int64_t>(c.size())) {
+        for (std::uint32_t n = 0; n < c.size(); ++n) kept_[n] = c.allocation[n];
+        for (std::uint32_t s = 0; s < c.storage_bytes.size(); ++s) kept_[readers_[s].front()] -= c.storage_bytes[s];
+        choose_kernels();
+        const std::span<std::uint32_t> before = w.take(c.size(), 0u);  // by node: kernels it comes before
+        const std::span<std::uint32_t> after = w.take(c.size(), 0u);   // by node: kernels it comes after
+        for (std::size_t k = 0; k < kernels_.size(); ++k) before[kernels_[k]] = after[kernels_[k]] = bit(k);
+        for (std::uint32_t n = 0; n < c.size(); ++n)
+            for (std::uint32_t p : c.predecessors[n]) after[n] |= after[p];
+        for (std::uint32_t n = c.size(); n-- > 0;)
+            for (std::uint32_t s : c.successors[n]) before[n] |= before[s];
+        forced_.assign(kernels_.size(), 0);
+        for (std::size_t k = 0; k < kernels_.size(); ++k) {
+            flows_.push_back(w.take(c.storage_bytes.size(), std::int64_t{0}));
+            forced_[k] = flow_at(k, before, after);
+        }
+    }
+
+    /// The node that allocates a storage.
+    [[nodiscard]] std::uint32_t made_by(std::uint32_t s) const { return readers_[s].front(); }
+    /// No order has a lower peak.
+    [[nodiscard]] std::int64_t least_peak() const {
+        return forced_.empty() ? 0 : *std::max_element(forced_.begin(), forced_.end());
+    }
+    /// The kernel at which that much must be alive. Precondition: the least peak is not 0.
+    [[nodiscard]] std::uint32_t least_peak_at() const {
+        return kernels_[static_cast<std::size_t>(std::max_element(forced_.begin(), forced_.end()) - forced_.begin())];
+    }
+
+    /// Jobs that exclude each other within a limit. Of the sets of kernels with the least room, the one whose jobs take
+    /// longest together. Precondition: the limit is at least least_peak().
+    [[nodiscard]] std::vector<memory_job> jobs_within(std::int64_t limit) {
+        std::vector<std::size_t> by_room(kernels_.size());
+        for (std::size_t k = 0; k < by_room.size(); ++k) by_room[k] = k;
+        std::stable_sort(by_room.begin(), by_room.end(),
+                         [&](std::size_t a, std::size_t b) { return forced_[a] > forced_[b]; });
+        std::vector<memory_job> best, jobs;
+        std::int64_t most = 0;
+        for (std::size_t k = 2; k <= by_room.size(); ++k) {
+            const std::span<const std::size_t> set = std::span(by_room).first(k);
+            jobs.clear();
+            std::int64_t work = 0;
+            for (std::size_t j : set) {
+                jobs.push_back({kernels_[j], occupied_from(j, set, limit)});
+                work += jobs.back().work;
+            }
+            if (work > most) {
+                most = work;
+                best = jobs;
+            }
+        }
+        return best;
+    }
+
+private:
+    static constexpr std::size_t most_kernels = 16, most_visited = 200, deepest = 500;
+    static constexpr std::int64_t unknown = -1;
+    [[nodiscard]] static constexpr std::uint32_t bit(std::size_t k) { return std::uint32_t{1} << k; }
+
+    /// Of the kernels at which the given order needs more than just before and after, those with the most.
+    void choose_kernels() {
+        const workspace::scope scratch(w_);
+        const std::span<std::int64_t> live = w_.take<std::int64_t>(c_.size());
+        const std::span<std::uint32_t> left = w_.take<std::uint32_t>(c_.storage_bytes.size());
+        for (std::size_t s = 0; s < left.size(); ++s) left[s] = static_cast<std::uint32_t>(readers_[s].size());
+        std::int64_t now = 0;
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            live[n] = now += c_.allocation[n];
+            for (std::uint32_t s : c_.touched[n])
+                if (--left[s] == 0) now -= c_.storage_bytes[s];
+        }
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            if (c_.kind[n] != compact_tasks::role::compute) continue;
+            if ((n > 0 && live[n - 1] > live[n]) || (n + 1 < c_.size() && live[n + 1] >= live[n])) continue;
+            kernels_.push_back(n);
+        }
+        const auto needs_more = [&](std::uint32_t a, std::uint32_t b) {
+            return live[a] != live[b] ? live[a] > live[b] : a < b;
+        };
+        std::sort(kernels_.begin(), kernels_.end(), needs_more);
+        if (kernels_.size() > most_kernels) kernels_.resize(most_kernels);
+    }
+
+    /// A flow at a kernel: `flows_[k]` is what each storage carries. Returns all of it.
+    [[nodiscard]] std::int64_t flow_at(std::size_t k, std::span<const std::uint32_t> before,
+                                       std::span<const std::uint32_t> after) {
+        const workspace::scope scratch(w_);
+        side_ = w_.take<side>(c_.size());
+        kept_left_ = w_.take<std::int64_t>(c_.size());
+        std::int64_t all = 0;
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            side_[n] = (after[n] & bit(k)) != 0 ? side::after : (before[n] & bit(k)) != 0 ? side::before : side::free;
+            kept_left_[n] = kept_[n];
+            if (side_[n] == side::before || n == kernels_[k]) all += kept_[n];
+        }
+        // Storages with fewer ways on go first, so that they do not find their only one taken.
+        for (std::vector<std::uint32_t>& some : sources_) some.clear();
+        for (std::uint32_t s = 0; s < c_.storage_bytes.size(); ++s) {
+            const std::uint32_t by = made_by(s);
+            if (side_[by] != side::before && by != kernels_[k]) continue;
+            if (const std::size_t ways = ways_on(s); ways != 0)
+                sources_[std::min<std::size_t>(ways, 3) - 1].push_back(s);
+            else flows_[k][s] = is_used_after(s) ? c_.storage_bytes[s] : 0;
+            if (by == kernels_[k]) flows_[k][s] = c_.storage_bytes[s];  // its own results are there while it runs
+            all += flows_[k][s];
+        }
+        for (const std::vector<std::uint32_t>& some : sources_)
+            for (std::uint32_t s : some) all += through_storage(flows_[k], s, c_.storage_bytes[s], 0);
+        return all;
+    }
+    /// The nodes that use `s` and are free; none counts if one comes after the kernel.
+    [[nodiscard]] std::size_t ways_on(std::uint32_t s) const {
+        std::size_t ways = 0;
+        for (std::uint32_t n : readers_[s]) {
+            if (side_[n] == side::after) return 0;
+            ways += side_[n] == side::free;
+        }
+        return ways;
+    }
+    [[nodiscard]] bool is_used_after(std::uint32_t s) const {
+        for (std::uint32_t n : readers_[s])
+            if (side_[n] == side::after) return true;
+        return false;
+    }
+    /// Sends as much as it can, at most `wanted`, through a storage to nodes that use it.
+    std::int64_t through_storage(std::span<std::int64_t> flow, std::uint32_t s, std::int64_t wanted,
+                                 std::size_t depth) {
+        wanted = std::min(wanted, c_.storage_bytes[s] - flow[s]);
+        std::int64_t sent = 0;
+        for (std::uint32_t n : readers_[s]) {
+            if (sent == wanted) break;
+            if (n != readers_[s].front()) sent += through_node(flow, n, wanted - sent, depth);
+        }
+        flow[s] += sent;
+        return sent;
+    }
+    /// The same from a node that has run before the kernel, if it has: then its results are alive, or what was made of
+    /// them is; and so are those of all nodes that it comes after.
+    std::int64_t through_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
+        if (side_[n] == side::after) return wanted;
+        if (side_[n] != side::free || depth == deepest) return 0;
+        side_[n] = side::entered;
+        std::int64_t sent = std::min(wanted, kept_left_[n]);
+        kept_left_[n] -= sent;
+        for (std::uint32_t s : c_.touched[n])
+            if (sent < wanted && readers_[s].front() == n) sent += through_storage(flow, s, wanted - sent, depth + 1);
+        for (std::uint32_t p : c_.predecessors[n])
+            if (sent < wanted) sent += through_node(flow, p, wanted - sent, depth + 1);
+        if (sent == wanted) side_[n] = side::free;  // else nothing more gets through, and it stays marked
+        return sent;
+    }
+
+    /// How long, from the beginning of a kernel of the set, storages are alive one after the other beside each of which
+    /// no other kernel of the set fits. Only paths through nodes that use such storages count, and no more nodes than a
+    /// few hundred, first to last.
+    [[nodiscard]] std::int64_t occupied_from(std::size_t k, std::span<const std::size_t> set, std::int64_t limit) {
+        // What must be alive at another kernel beside this storage, and the storage, exceed the limit.
+        const auto excludes = [&](std::uint32_t s) {
+            for (std::size_t j : set)
+                if (j != k && forced_[j] - flows_[j][s] <= limit - c_.storage_bytes[s]) return false;
+            return true;
+        };
+        const workspace::scope scratch(w_);
+        const std::uint32_t first = kernels_[k];
+        visited_.clear();
+        waiting_.assign(1, first);
+        std::int64_t longest = 0;
+        while (!waiting_.empty() && visited_.size() < most_visited) {
+            std::pop_heap(waiting_.begin(), waiting_.end(), comes_later);
+            const std::uint32_t n = waiting_.back();
+            waiting_.pop_back();
+            if (!visited_.empty() && visited_.back().node == n) continue;
+            // The lane is at n this long after it has begun with the kernel, or longer; unknown if n may come before.
+            std::int64_t lane = n == first ? 0 : unknown;
+            for (std::uint32_t p : c_.predecessors[n]) {
+                const auto v = std::lower_bound(visited_.begin(), visited_.end(), p,
+                                                [](const visit& a, std::uint32_t b) { return a.node < b; });
+                if (v == visited_.end() || v->node != p || v->lane == unknown) continue;
+                lane = std::max(lane, v->lane + (c_.launch[n] == p ? c_.duration[p] : 0));
+            }
+            if (c_.kind[n] == compact_tasks::role::compute && lane != unknown) lane += c_.duration[n];
+            visited_.push_back({n, lane});
+            longest = std::max(longest, lane);
+            for (std::uint32_t s : c_.touched[n]) {
+                if (!excludes(s)) continue;
+                for (std::uint32_t r : readers_[s])
+                    if (r > n) {
+                        waiting_.push_back(r);
+                        std::push_heap(waiting_.begin(), waiting_.end(), comes_later);
+                    }
+            }
+        }
+        return longest;
+    }
+
+    /// Where a node runs, seen from a kernel: before it, after it, or as one likes. A free node that is being searched,
+    /// or has been in vain, is entered.
+    enum class side : std::uint8_t {
+        before,
+        after,
+        free,
+        entered
+    };
+
+    static bool comes_later(std::uint32_t a, std::uint32_t b) { return a > b; }
+    struct visit {
+        std::uint32_t node;
+        std::int64_t lane;
+    };
+
+    const compact_tasks& c_;
+    workspace& w_;
+    index_lists readers_;                         // by storage: nodes that use it
+    std::span<std::int64_t> kept_;                // by node: what it allocates and nobody frees
+    std::vector<std::uint32_t> kernels_;          // at which the given order needs most
+    std::vector<std::int64_t> forced_;            // by kernel: bytes that are alive there in every order
+    std::vector<std::span<std::int64_t>> flows_;  // by kernel and storage: what it carries of that
+    std::span<side> side_;
+    std::span<std::int64_t> kept_left_;
+    std::vector<std::uint32_t> sources_[3];  // storages from before the kernel, by the number of their ways on
+    std::vector<visit> visited_;
+    std::vector<std::uint32_t> waiting_;
+};
+
+}  // namespace stretto::detail
+
+#endif
