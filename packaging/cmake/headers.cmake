@@ -286,6 +286,9 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_chunks.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
+    include/stretto/capture/capture_reducer.hpp
+    include/stretto/capture/detail/plan_sums.hpp
+    include/stretto/capture/reduce_capture.hpp
     include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
     include/stretto/capture/capture_tensors.hpp

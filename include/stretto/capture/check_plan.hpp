@@ -1,6 +1,6 @@
 // Is a plan a legal rewriting of the step that it was made from, and what is it worth? Two captures are compared by
-// name, following the conventions of stretto-graph, version 1, for orders, buckets and chunks. No scheduler is
-// involved, so the check can judge one.
+// name, following the conventions of stretto-graph, version 1, for orders, buckets, collectives of sums and chunks. No
+// scheduler is involved, so the check can judge one.
 //
 // It checks that every operation of the step is there unchanged, or was merged, absorbed or chunked by the rules; that
 // what was added is explained and paid for, in time and in memory; that uses of one storage keep their order; that
@@ -23,6 +23,7 @@
 #include "stretto/capture/detail/plan_operations.hpp"
 #include "stretto/capture/detail/plan_packs.hpp"
 #include "stretto/capture/detail/plan_stand_ins.hpp"
+#include "stretto/capture/detail/plan_sums.hpp"
 #include "stretto/capture/plan_report.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/memory.hpp"
@@ -60,8 +61,8 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
 /// Finds every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without
 /// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format.
 /// Violations are listed in this order: presence of operations, nodes of the plan in program order, chunks, unpacks,
-/// storages, data in flight, the limit. The result is deterministic. It takes O(V log V + E + text of new nodes) time,
-/// to which chains of recombinations and storages with very many aliases add, and O(V + E) space.
+/// sums, storages, data in flight, the limit. The result is deterministic. It takes O(V log V + E + text of new nodes)
+/// time, to which chains of recombinations and storages with very many aliases add, and O(V + E) space.
 [[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes) {
     detail::plan_findings found;
     detail::plan_match match(step, plan, found);
@@ -78,6 +79,7 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
     }
     operations.check_chunks();
     buckets.check_unpacks();
+    detail::plan_sums(match).check();
     detail::plan_storage_order(match).check();
     detail::plan_flights(match).check();
 

@@ -30,6 +30,9 @@ enum class plan_rule : std::uint8_t {
     launched_twice,          ///< a start is in two buckets, or twice in one
     payload_wrong,           ///< for a bucket: not the sum of its members; for chunks: less than the whole
     collective_underpaid,    ///< a new collective takes less time than its cost table says
+    not_linear,              ///< the members of a collective of a sum are none for which that is the sum of collectives
+    sum_differs,             ///< a collective of a sum does not stand for the sum of its members, each once
+    sum_read_elsewhere,      ///< the result of one of its members is read by something other than the sum
     inputs_of_members,       ///< a bucket does not read exactly what its members read
     absorbed_wrongly,        ///< what a pack absorbs is no cast, or others read it too
     pack_missing,            ///< parts are not adjacent in memory, and the bucket has no pack and is not coalesced

@@ -54,6 +54,8 @@ private:
     void check_group(new_id v) {
         const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
                          : m_.role[v] == plan_role::clone  ? m_.origin[v]
+                         : m_.sum_at[v] != nobody && !m_.sums[m_.sum_at[v]].members.empty()
+                             ? m_.sums[m_.sum_at[v]].members[0]
                          : m_.bucket_at[v] != nobody && !m_.buckets[m_.bucket_at[v]].members.empty()
                              ? m_.buckets[m_.bucket_at[v]].members[0]
                              : nobody;

@@ -84,6 +84,9 @@ private:
                 if (b.pack != nobody) first = b.pack;
             } else if (m_.absorbed_by[u.node] != nobody) {
                 first = last = m_.absorbed_by[u.node];
+            } else if (m_.step.kind(u.node) == op_kind::start && m_.summed(u.node)) {
+                first = last = read_for(u.node);  // the sum reads what it read
+                if (first < 0) continue;
             } else {
                 continue;  // it is lost, which is reported elsewhere
             }
@@ -91,6 +94,16 @@ private:
             all.see(last, u);
             for (history& h : whole_or_chunk) h.see(last, u);
         }
+    }
+
+    /// Where the sum that stands for the collective m reads what m read; -1 if it does not.
+    [[nodiscard]] std::int64_t read_for(old_id m) const {
+        std::int64_t place = -1;
+        for (old_id x : m_.step.inputs(m))
+            if (m_.new_of[x] != nobody)
+                for (new_id r : m_.plan.readers(m_.new_of[x]))
+                    if (m_.sum_at[r] == m_.sum_of[m]) place = std::max<std::int64_t>(place, r);
+        return place;
     }
 
     /// Chunk k must follow chunk k of what was chunked in the same way, and all of everything else.

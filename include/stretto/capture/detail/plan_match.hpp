@@ -1,5 +1,7 @@
 // What each node of a plan is: an operation of the step under its old name, a clone of one, part of a bucket, or
 // something that splits and recombines chunks. Every check of a plan starts from this.
+//
+// Longer than 300 lines: every kind of replacement is recognised here, so that no check has an idea of its own.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 
@@ -35,6 +37,9 @@ enum class plan_role : std::uint8_t {
     unpack,         ///< it copies their results apart
     bucket_view,    ///< it is a view of what a bucket has brought
     recombination,  ///< it splits or recombines chunks
+    sum_start,      ///< it launches one collective of the sum of what several of the step read
+    sum_wait,       ///< it waits for such a collective
+    sum_addition,   ///< it adds what the members of such a collective read
     unexplained
 };
 
@@ -44,6 +49,14 @@ struct plan_bucket {
     new_id pack = nobody;
     bool coalesced = false;
     std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
+};
+
+/// Several collectives of the step, of summands, that the plan launches as one of the sum.
+struct plan_sum {
+    new_id start = nobody;
+    std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
+    std::vector<old_id> sums;     ///< what adds up their results in the step, as listed
+    old_id result = nobody;       ///< the one of `sums` that others read, if it is one
 };
 
 /// Row v of the result lists the nodes in whose allocations v's results live, each once. One pass is enough, because
@@ -72,6 +85,16 @@ inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) no
     return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+/// Whether v adds its two inputs, and nothing else.
+inline bool is_addition(const capture& c, std::uint32_t v) {
+    if (c.inputs(v).size() != 2 || (c.op(v) != "aten.add.Tensor" && c.op(v) != "aten.add_.Tensor")) return false;
+    std::string dense;
+    for (char letter : c.field(v, "args").value_or(R"(["%0","%1"])"))
+        if (letter != ' ' && letter != '\n') dense += letter;
+    const auto named = c.field(v, "kwargs");
+    return (dense == R"(["%0","%1"])" || dense == R"(["%1","%0"])") && (!named || *named == "{}");
+}
+
 /// The match, computed by the constructor. Faults that only the match can find are reported there.
 class plan_match {
 public:
@@ -86,21 +109,28 @@ public:
           new_of(before.size(), nobody),
           bucket_of(before.size(), nobody),
           absorbed_by(before.size(), nobody),
+          sum_of(before.size(), nobody),
           clones(before.size()),
           old_of(after.size(), nobody),
           origin(after.size(), nobody),
           chunk(after.size(), 0),
           bucket_at(after.size(), nobody),
+          sum_at(after.size(), nobody),
           role(after.size(), plan_role::unexplained),
           found(findings) {
         match_names();
         for (new_id v = 0; v < plan.size(); ++v)
-            if (plan.kind(v) == op_kind::start && role[v] == plan_role::unexplained) read_bucket(v);
+            if (plan.kind(v) == op_kind::start && role[v] == plan_role::unexplained)
+                plan.field(v, "sums") ? read_sum(v) : read_bucket(v);
         for (new_id v = 0; v < plan.size(); ++v)
             if (role[v] == plan_role::unexplained) explain(v);
     }
 
     [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
+    /// Whether u is part of a sum of collectives that the plan makes of one, and vanishes with it.
+    [[nodiscard]] bool summed(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result != u; }
+    /// Whether u is the result of such a sum: it stays, by its name.
+    [[nodiscard]] bool is_result(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result == u; }
     [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
 
     [[nodiscard]] bool share_storage(old_id x, old_id y) const {
@@ -125,13 +155,16 @@ public:
     std::vector<new_id> new_of;               ///< by old node: the node with its name, or nobody
     std::vector<std::uint32_t> bucket_of;     ///< by old start: the position of its bucket, or nobody
     std::vector<new_id> absorbed_by;          ///< by old cast: the pack that does its work, or nobody
+    std::vector<std::uint32_t> sum_of;        ///< by old start, wait, addition: its place in `sums`, or nobody
     std::vector<std::vector<new_id>> clones;  ///< by old node: its clones, in the order of their chunks
     std::vector<old_id> old_of;               ///< by new node: the node of the step with its name, or nobody
     std::vector<old_id> origin;               ///< by new node: the original of which it is a clone, or nobody
     std::vector<std::int64_t> chunk;          ///< by new node, for clones
     std::vector<std::uint32_t> bucket_at;     ///< by new start, wait and pack: the position of its bucket, or nobody
+    std::vector<std::uint32_t> sum_at;        ///< by new start, wait and addition: its place in `sums`, or nobody
     std::vector<plan_role> role;
     std::vector<plan_bucket> buckets;
+    std::vector<plan_sum> sums;
     bool has_clones = false;
     plan_findings& found;
 
@@ -205,6 +238,54 @@ private:
         bucket.members.push_back(*m);
     }
 
+    /// Reads what a collective of a sum stands for, and finds the additions in front of it.
+    void read_sum(new_id v) {
+        const auto position = static_cast<std::uint32_t>(sums.size());
+        plan_sum sum;
+        sum.start = v;
+        role[v] = plan_role::sum_start;
+        sum_at[v] = position;
+        const auto members = plan_fields.texts(v, "members"), added = plan_fields.texts(v, "sums");
+        if (!members || members->empty() || !added || added->empty())
+            found.add(plan_rule::members_invalid, plan.name(v), "", "is a collective of a sum without members or sums",
+                      "it lists the names of the starts, and of the additions, that it replaces");
+        const auto claim = [&](const std::string& name, bool start) {
+            const std::optional<old_id> u = step.find(name);
+            if (!u || (step.kind(*u) == op_kind::start) != start) {
+                found.add(plan_rule::members_invalid, plan.name(v), name,
+                          "lists " + printable(name) + (start ? ", no start of the step" : ", no addition of the step"),
+                          "members are starts of the step, sums the additions and views of their results");
+            } else if (bucket_of[*u] != nobody || sum_of[*u] != nobody) {
+                found.add(plan_rule::launched_twice, plan.name(v), name,
+                          "lists " + printable(name) + ", which is listed already", "everything is replaced once");
+            } else {
+                sum_of[*u] = position;
+                (start ? sum.members : sum.sums).push_back(*u);
+            }
+        };
+        for (const std::string& name : members.value_or(std::vector<std::string>())) claim(name, true);
+        for (const std::string& name : added.value_or(std::vector<std::string>())) claim(name, false);
+        for (old_id m : sum.members)
+            for (old_id w : step.readers(m))
+                if (step.kind(w) == op_kind::wait) sum_of[w] = position;
+        std::size_t ends = 0;
+        for (old_id u : sum.sums)
+            if (std::ranges::any_of(step.readers(u), [&](old_id r) { return !contains(sum.sums, r); }))
+                sum.result = u, ++ends;
+        if (ends != 1) sum.result = nobody;
+        for (std::vector<new_id> open = {v}; !open.empty();) {
+            const new_id x = open.back();
+            open.pop_back();
+            for (new_id y : plan.inputs(x))
+                if (role[y] == plan_role::unexplained && is_addition(plan, y)) {
+                    role[y] = plan_role::sum_addition;
+                    sum_at[y] = position;
+                    open.push_back(y);
+                }
+        }
+        sums.push_back(std::move(sum));
+    }
+
     /// Finds the role of a node that has none yet, or reports it.
     void explain(new_id v) {
         const auto is_of_bucket = [&](new_id x) {
@@ -215,6 +296,11 @@ private:
         const bool of_bucket = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_of_bucket);
         if (plan.kind(v) == op_kind::wait) {
             const std::optional<new_id> start = plan.launch_of(v);
+            if (start && role[*start] == plan_role::sum_start) {
+                role[v] = plan_role::sum_wait;
+                sum_at[v] = sum_at[*start];
+                return;
+            }
             if (start && role[*start] == plan_role::bucket_start) {
                 role[v] = plan_role::bucket_wait;
                 bucket_at[v] = bucket_at[*start];

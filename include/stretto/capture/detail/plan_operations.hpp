@@ -63,7 +63,7 @@ private:
 
     void check_presence(old_id u) {
         const bool launched = m_.bucket_of[u] != nobody, absorbed = m_.absorbed_by[u] != nobody;
-        const bool replaced = launched || absorbed || m_.chunked(u);
+        const bool replaced = launched || absorbed || m_.chunked(u) || m_.summed(u);
         const std::string_view name = m_.step.name(u);
         if (m_.new_of[u] == nobody && !replaced)
             add(plan_rule::operation_lost, name, "",
@@ -71,9 +71,10 @@ private:
                 "every operation survives under its name, is launched in a bucket, absorbed or chunked");
         if (m_.new_of[u] != nobody && replaced)
             add(launched ? plan_rule::launched_twice : plan_rule::operation_still_there, name, "",
-                launched   ? "is launched in a bucket, and still there"
-                : absorbed ? "is absorbed by " + m_.quoted(m_.plan, m_.absorbed_by[u]) + ", and still there"
-                           : "is chunked, and still there",
+                launched       ? "is launched in a bucket, and still there"
+                : absorbed     ? "is absorbed by " + m_.quoted(m_.plan, m_.absorbed_by[u]) + ", and still there"
+                : m_.summed(u) ? std::string("is reduced once, and still there")
+                               : "is chunked, and still there",
                 "what is replaced vanishes");
         if (launched && m_.chunked(u))
             add(plan_rule::launched_twice, name, "", "is launched in a bucket, and chunked", "do one of the two");
@@ -87,6 +88,7 @@ private:
             check_results(u, v);
             return;
         }
+        if (m_.sum_of[u] != nobody) return check_results(u, v);  // the rest is checked with the sum
         if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
             add(plan_rule::operation_changed, name, "", "was " + what(a, u) + ", is " + what(b, v),
                 "operations keep kind, operator and collective");
@@ -202,6 +204,8 @@ private:
                 return m_.role[x] == plan_role::unpack || m_.bucket_at[x] == m_.bucket_of[s];
             };
             if (!kept && m_.bucket_of[s] != nobody) kept = any(of_bucket);
+            if (!kept && m_.sum_of[s] != nobody)
+                kept = contains(m_.plan_storages[v], m_.sums[m_.sum_of[s]].start) || m_.summed(u);
             const auto of_chunks = [&](new_id x) {
                 return m_.role[x] == plan_role::recombination || m_.role[x] == plan_role::clone;
             };
@@ -273,6 +277,7 @@ private:
 
     /// What a plan adds may fill what a plan adds, and may sum up in the parts. It must not write anything else.
     void check_new_writes(new_id v) {
+        if (m_.role[v] == plan_role::sum_addition) return;  // plan_sums looks at what it writes
         for (new_id x : m_.plan.writes(v))
             for (new_id s : m_.plan_storages[x])
                 if (m_.role[s] == plan_role::survivor) {

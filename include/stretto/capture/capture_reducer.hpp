@@ -1,0 +1,215 @@
+// Writes a captured step whose collectives are reduced once: the rewriter with which apply_reductions makes a new
+// capture, by the conventions of stretto-graph. Needs simdjson.
+//
+// The new start lists its `members`, and the additions that it replaces as `sums`. The last of those, which others
+// read, keeps its name and becomes a view of the new wait. Additions before the collective cost a launch and three
+// times the bytes of their result over the memory bandwidth; the collective costs what a member costs.
+#ifndef STRETTO_CAPTURE_CAPTURE_REDUCER_HPP
+#define STRETTO_CAPTURE_CAPTURE_REDUCER_HPP
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/schedule/json_quote.hpp"
+#include "stretto/transform/reduction_plan.hpp"
+
+namespace stretto {
+
+using capture_reduction = reduction<std::uint32_t, std::uint32_t>;
+using capture_reduction_plan = reduction_plan<std::uint32_t, std::uint32_t>;
+
+/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the reducer. The
+/// plan must be one for this step in which no result lies behind more than one view: the node that keeps its name is
+/// that view.
+class capture_reducer {
+public:
+    using node_id = std::uint32_t;
+
+    capture_reducer(const capture& step, const capture_tensors& tensors, const capture_reduction_plan& plan)
+        : step_(&step), tensors_(&tensors), gone_(step.size(), false), stands_for_(step.size()) {
+        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
+        for (const capture_reduction& r : plan.reductions) by_last_member_.emplace(r.members.back(), &r);
+    }
+    capture_reducer(const capture_reducer&) = delete;
+    capture_reducer& operator=(const capture_reducer&) = delete;
+
+    void insert_before(node_id v) { at_ = v; }
+
+    node_id add(node_id a, node_id b, sum_place place) {
+        if (place == sum_place::second) std::swap(a, b);
+        const node_id like = original_[a];
+        capture_node& n = make(std::string(step_->name(b < step_->size() ? b : a)) + "_sum", like);
+        n.op = place == sum_place::fresh ? "aten.add.Tensor" : "aten.add_.Tensor";
+        n.kind = op_kind::compute;
+        n.inputs = {a, b};
+        n.outputs = step_->outputs(like);
+        const bytes size{size_of(tensors_->components(like)[0])};
+        n.duration = {static_cast<std::int64_t>(detail::price_of_moving(step_->costs(), size + size + size))};
+        if (place == sum_place::fresh) {
+            n.allocation = size;
+            storage_[last()] = last();
+        } else {
+            n.aliases = {storage_[a]};
+            n.writes = {a};
+            storage_[last()] = storage_[a];
+        }
+        n.fields.push_back({"args", R"(["%0","%1"])"});
+        return last();
+    }
+
+    std::array<node_id, 1> clone(node_id v, std::span<const node_id> operands, const chunk_part&) {
+        if (step_->kind(v) == op_kind::view) {  // it is the node that keeps its name
+            layout_[current_->result] = v;
+            return {current_->result};
+        }
+        const bool start = step_->kind(v) == op_kind::start;
+        if (start) current_ = by_last_member_.at(v);
+        capture_node& n = make(std::string(step_->name(v)) + "_of_sum", v);
+        const std::string_view name = n.name;
+        n = node_of(*step_, v);
+        n.name = name;
+        n.inputs.assign(operands.begin(), operands.end());
+        n.aliases.clear();
+        if (!start) n.aliases = {operands[0]};
+        if (start) {
+            std::erase_if(n.fields, [](const json_field& f) { return f.key == "origin" || f.key == "chunk"; });
+            n.fields.push_back({"members", names(current_->members)});
+            n.fields.push_back({"sums", names(current_->sums)});
+            for (node_id m : current_->members) stands_for_[m] = last();
+        } else {
+            for (const auto* list : {&current_->waits, &current_->sums})
+                for (node_id w : *list) stands_for_[w] = current_->result;
+            view_of_[current_->result] = {last(), operands[0]};
+        }
+        return {last()};
+    }
+
+    /// Readers keep reading the result by its name.
+    void replace_uses(node_id, node_id, node_id) {}
+    void erase(node_id v) {
+        if (!view_of_.contains(v)) gone_[v] = true;
+    }
+
+    /// The new step: program order as it was, what was made where insert_before said.
+    [[nodiscard]] expected<capture, diagnostic> build() {
+        capture_builder builder = capture_builder::like(*step_);
+        position_.assign(step_->size() + made_.size(), 0);
+        node_id next = 0;
+        const auto put = [&](node_id id, capture_node n) {
+            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
+                std::vector<node_id> there;
+                for (node_id x : *list) {
+                    const node_id y = position_[x < step_->size() ? stands_for_[x] : x];
+                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
+                }
+                *list = std::move(there);
+            }
+            position_[id] = next++;
+            builder.append(n);
+        };
+        for (node_id v = 0; v < step_->size(); ++v) {
+            if (const auto here = before_.find(v); here != before_.end())
+                for (node_id id : here->second) put(id, made_[id - step_->size()]);
+            if (const auto view = view_of_.find(v); view != view_of_.end()) put(v, as_view(v, view->second));
+            else if (!gone_[v]) put(v, node_of(*step_, v));
+        }
+        return std::move(builder).build();
+    }
+    /// Where a node of the step, or a new one, is in the new step. To be called after build(), of what is left.
+    [[nodiscard]] node_id position(node_id v) const { return position_[v]; }
+
+private:
+    struct new_collective {
+        node_id wait, start;
+    };
+
+    /// A result under its old name: the wait, seen as the program lays it out.
+    capture_node as_view(node_id v, new_collective of) {
+        const auto layout = layout_.find(v);
+        const node_id like = layout != layout_.end() ? layout->second : v;
+        capture_node n = node_of(*step_, v);
+        n.kind = op_kind::view;
+        n.op = layout != layout_.end() ? step_->op(like) : std::string_view("aten.alias.default");
+        n.inputs = {of.wait};
+        n.aliases = {of.start};
+        n.writes.clear();
+        n.allocation = {};
+        n.duration = {};
+        std::erase_if(n.fields, [](const json_field& f) { return f.key == "args" || f.key == "kwargs"; });
+        if (layout == layout_.end()) n.fields.push_back({"args", R"(["%0"])"});
+        else
+            for (std::string_view key : {"args", "kwargs"})
+                if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
+        return n;
+    }
+
+    /// A node that belongs to the module of `like`, a node of the step.
+    capture_node& make(std::string wanted, node_id like) {
+        std::string name = wanted;
+        for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);
+        capture_node& n = made_.emplace_back();
+        n.name = texts_.emplace_back(std::move(name));
+        for (std::string_view key : {"fqn", "direction"})
+            if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
+        before_[at_].push_back(last());
+        original_.own[last()] = like;
+        return n;
+    }
+    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
+    [[nodiscard]] std::string_view names(const std::vector<node_id>& nodes) {
+        std::string text = "[";
+        for (node_id v : nodes) {
+            if (text.size() > 1) text += ',';
+            detail::append_quoted(text, step_->name(v));
+        }
+        return texts_.emplace_back(text + "]");
+    }
+
+    /// What is known of new nodes; an old one stands for itself.
+    struct by_node {
+        std::map<node_id, node_id> own;
+        node_id operator[](node_id v) const {
+            const auto at = own.find(v);
+            return at != own.end() ? at->second : v;
+        }
+        node_id& operator[](node_id v) { return own.try_emplace(v, v).first->second; }
+    };
+
+    const capture* step_;
+    const capture_tensors* tensors_;
+    std::map<node_id, const capture_reduction*> by_last_member_;
+    const capture_reduction* current_ = nullptr;
+    node_id at_ = 0;
+    std::deque<capture_node> made_;  // make() gives references
+    std::deque<std::string> texts_;
+    std::set<std::string> taken_;
+    by_node original_, storage_;
+    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
+    std::map<node_id, new_collective> view_of_;       // by result that keeps its name
+    std::map<node_id, node_id> layout_;               // by result: the view whose operator it takes
+    std::vector<char> gone_;
+    std::vector<node_id> stands_for_;  // by node of the step: in whose storage what it held is now
+    std::vector<node_id> position_;
+};
+
+}  // namespace stretto
+
+#endif
