@@ -153,7 +153,7 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     arguments all;
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
-    std::string limit = "1.00x", recombine = "auto", plan, trace, html, svg, check;
+    std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", plan, trace, html, svg, check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -177,6 +177,11 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "place as soon as it is there (slices), or all in the way with which the step is faster (auto)")
         ->capture_default_str()
         ->type_name("concat|slices|auto");
+    app.add_option("--reduce-once", reduce_once,
+                   "Collectives whose results are only added to each other become one of the sum, where that makes the "
+                   "step faster (auto); float sums are then made in another order. Or they stay apart (never)")
+        ->capture_default_str()
+        ->type_name("auto|never");
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
@@ -217,6 +222,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         else if (recombine == "slices") all.chunks.how = stretto::recombining::slices;
         else if (recombine != "auto")
             throw usage_error{"--recombine " + recombine + ": is no way to recombine; write concat, slices or auto"};
+        if (reduce_once != "auto" && reduce_once != "never")
+            throw usage_error{"--reduce-once " + reduce_once + ": is neither auto nor never"};
+        all.reduce_once = reduce_once == "auto";
         if (!check.empty() && !plan.empty())
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
         const bool several = steps.size() > 1;

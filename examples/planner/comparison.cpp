@@ -19,10 +19,12 @@
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/chunk_capture.hpp"
 #include "stretto/capture/diagnostic.hpp"
+#include "stretto/capture/reduce_capture.hpp"
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
 #include "stretto/tune/choose_tokens.hpp"
+#include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/search_chunks.hpp"
 #include "stretto/tune/step_form.hpp"
 #include "stretto/tune/try_chunks.hpp"
@@ -239,7 +241,8 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
 
 /// The step in the chunks that are wanted, or in the best form.
 expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
-                                          stretto::bytes limit, const chunking& wanted) {
+                                          stretto::bytes limit, const chunking& wanted,
+                                          std::vector<std::uint32_t> kept) {
     auto tensors = stretto::capture_tensors::read(whole->capture);
     if (!tensors) {
         stretto::diagnostic d = tensors.error();
@@ -247,7 +250,8 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
         return unexpected(failure{failure::reason::unusable, d.message()});
     }
     const chunkable_step step{whole.get(), *std::move(tensors)};
-    const stretto::chunk_search_options options{.memory_limit = limit, .recombine = wanted.how};
+    const stretto::chunk_search_options options{
+        .memory_limit = limit, .recombine = wanted.how, .kept = std::move(kept)};
     if (!wanted.choose) {
         const auto form = named_form(step, file, wanted, options);
         if (!form) return unexpected(form.error());
@@ -260,6 +264,48 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
     return as_it_is(certify(whole, file, std::move(best.whole)), best.why == stretto::whole_reason::no_tokens
                                                                      ? "whole: there are no tokens to cut along"
                                                                      : "whole: no chunks that fit are faster");
+}
+
+/// The best plan of a program, in chunks if they are wanted; `kept` are operations that stay whole.
+expected<chunked_plan, failure> plan_of(const std::shared_ptr<const program>& p, const std::string& file,
+                                        stretto::bytes limit, const chunking& chunks,
+                                        std::vector<std::uint32_t> kept = {}) {
+    return chunks.wanted() ? in_chunks(p, file, limit, chunks, std::move(kept))
+                           : as_it_is(schedule(p, file, limit), "");
+}
+
+/// A program in which collectives of parts of a sum are one of the sum.
+struct reduced_program {
+    std::shared_ptr<const program> of;
+    sums_of_collectives sums;
+    std::vector<std::uint32_t> summands;
+};
+
+using maybe_reduced = std::optional<reduced_program>;
+
+/// Nothing if there are no such sums.
+expected<maybe_reduced, failure> reduced_once(const program& p, const std::string& file) {
+    const auto about = [&](stretto::diagnostic d) {
+        d.file = file;
+        return unexpected(failure{failure::reason::finding, d.message()});
+    };
+    std::size_t linear = 0;
+    for (task_id t = 0; t < p.graph.size(); ++t)
+        linear += p.graph.kind[t] == stretto::op_kind::start &&
+                  (p.graph.collective[t] == stretto::collective_kind::reduce_scatter ||
+                   p.graph.collective[t] == stretto::collective_kind::all_reduce);
+    if (linear < 2) return maybe_reduced();
+    const auto tensors = stretto::capture_tensors::read(p.capture);
+    if (!tensors) return maybe_reduced();  // an order needs no arguments, and these cannot be read
+    auto plan = stretto::plan_capture_reductions(p.capture, *tensors);
+    if (!plan) return about(plan.error());
+    if (plan->empty()) return maybe_reduced();
+    const sums_of_collectives sums{plan->saved() + plan->reductions.size(), plan->reductions.size(), false};
+    auto reduced = stretto::reduce_capture(p.capture, *tensors, *std::move(plan));
+    if (!reduced) return about(reduced.error());
+    auto made = make_program(std::move(reduced->step), file);
+    if (!made) return unexpected(made.error());
+    return maybe_reduced(reduced_program{*std::move(made), sums, std::move(reduced->summands)});
 }
 
 class stopwatch {
@@ -280,7 +326,7 @@ double comparison::gap() const {
 }
 
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
-                                        const chunking& chunks) {
+                                        const chunking& chunks, bool reduce_once) {
     const stopwatch watch;
     if (auto fault = fault_of_storages(step, file)) return unexpected(*std::move(fault));
     auto made = make_program(std::move(step), file);
@@ -288,8 +334,21 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
 
-    auto best = chunks.wanted() ? in_chunks(*made, file, c.memory_limit, chunks)
-                                : as_it_is(schedule(*made, file, c.memory_limit), "");
+    auto best = plan_of(*made, file, c.memory_limit, chunks);
+    if (reduce_once) {
+        auto reduced = reduced_once(**made, file);
+        if (!reduced) return unexpected(reduced.error());
+        if (*reduced) {
+            auto once = plan_of((*reduced)->of, file, c.memory_limit, chunks, (*reduced)->summands);
+            const auto makespan = [](const auto& plan) {
+                return plan ? std::optional(plan->plan.schedule.makespan()) : std::nullopt;
+            };
+            const std::optional<stretto::nanoseconds> forms[] = {makespan(best), makespan(once)};
+            c.sums = (*reduced)->sums;
+            c.sums->once = stretto::fastest_of(forms) == 1;
+            if (c.sums->once) best = std::move(once);
+        }
+    }
     if (!best) return unexpected(best.error());
     c.chunks = best->chunks;
     c.chunk_note = std::move(best->note);

@@ -51,16 +51,24 @@ struct kept_whole {
     std::string why;
 };
 
+/// Collectives whose results are only added to each other, and what has become of them.
+struct sums_of_collectives {
+    std::size_t collectives = 0;  ///< that could become fewer
+    std::size_t made = 0;         ///< how many they could become
+    bool once = false;            ///< whether they did: the step is faster that way, within its limit
+};
+
 struct comparison {
     std::string name;
     timeline before;
     timeline after;
-    stretto::bytes memory_limit;         ///< stretto::unlimited_bytes: none
-    stretto::lower_bound bound;          ///< of every order of the program that comes after
-    std::size_t chunks = 1;              ///< the most that a part of the step runs in
-    std::string chunk_note = {};         ///< which part in how many, as --chunk takes it; or why none
-    bool slices = false;                 ///< chunks are put together slice by slice, where that may be
-    std::vector<kept_whole> whole = {};  ///< the most frequent reasons first
+    stretto::bytes memory_limit;                   ///< stretto::unlimited_bytes: none
+    stretto::lower_bound bound;                    ///< of every order of the program that comes after
+    std::size_t chunks = 1;                        ///< the most that a part of the step runs in
+    std::string chunk_note = {};                   ///< which part in how many, as --chunk takes it; or why none
+    bool slices = false;                           ///< chunks are put together slice by slice, where that may be
+    std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
+    std::vector<kept_whole> whole = {};            ///< the most frequent reasons first
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
@@ -78,10 +86,11 @@ struct failure {
     std::string message;  ///< one line, the way a compiler says it
 };
 
-/// Schedules a step, in chunks if that is asked for, and verifies the result by the facts of the graph, with code that
-/// the scheduler does not share.
+/// Schedules a step, in chunks if that is asked for and reduced once if that is allowed and faster, and verifies the
+/// result by the facts of the graph, with code that the scheduler does not share.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
-                                                 stretto::memory_budget limit, const chunking& chunks = {});
+                                                 stretto::memory_budget limit, const chunking& chunks = {},
+                                                 bool reduce_once = true);
 
 /// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,

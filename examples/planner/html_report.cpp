@@ -155,7 +155,11 @@ std::string figures_of(const comparison& c) {
         figure("Collectives",
                a.collectives() == b.collectives() ? with_commas(a.collectives())
                                                   : from_to(with_commas(a.collectives()), with_commas(b.collectives())),
-               with_commas(b.of->graph.size()) + " nodes in all");
+               with_commas(b.of->graph.size()) + " nodes in all" +
+                   (c.sums && c.sums->once
+                        ? "; " + std::to_string(c.sums->collectives) +
+                              " whose results were added are reduced once, as " + std::to_string(c.sums->made)
+                        : ""));
     return out + "</section>\n";
 }
 

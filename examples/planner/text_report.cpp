@@ -109,6 +109,12 @@ std::string to_table(const comparison& c, const text_options& options) {
     if (c.chunks > 1 || !c.chunk_note.empty())
         row("chunks", "", std::to_string(c.chunks),
             stretto::printable(c.chunk_note) + (c.slices ? "; written in slices" : ""));
+    if (c.sums)
+        row("reduced once", "", c.sums->once ? std::to_string(c.sums->made) : "no",
+            std::to_string(c.sums->collectives) +
+                (c.sums->once ? " collectives whose results were added; float sums are made in another order"
+                              : " collectives, whose results are added, could be " + std::to_string(c.sums->made) +
+                                    ": not faster within the limit"));
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
@@ -187,6 +193,13 @@ std::string to_json(const comparison& c, const text_options& options) {
     o.add("chunks", c.chunks);
     if (!c.chunk_note.empty()) o.add("chunk_note", std::string_view(c.chunk_note));
     if (c.chunks > 1) o.add("recombine", std::string_view(c.slices ? "slices" : "concat"));
+    if (c.sums) {
+        json_object sums;
+        sums.add("collectives", c.sums->collectives);
+        sums.add("into", c.sums->made);
+        sums.raw("used", c.sums->once ? "true" : "false");
+        o.raw("reduced_once", sums.text());
+    }
     o.add("collectives_before", c.before.collectives());
     o.add("collectives_after", c.after.collectives());
     o.add("step_before_ns", c.before.times.makespan.count);

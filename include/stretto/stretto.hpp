@@ -81,6 +81,7 @@
 #include "stretto/transform/verify_reductions.hpp"
 #include "stretto/tune/choose_tokens.hpp"
 #include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/search_chunks.hpp"
 #include "stretto/tune/step_form.hpp"

@@ -160,3 +160,30 @@ TEST_CASE("chunks run where they are asked for") {
         CHECK(either->slices == (*q.makespan(q.uniform(2, true)) < *q.makespan(q.uniform(2, false))));
     }
 }
+
+TEST_CASE("what is kept is in no chunk, whether chunks are asked for or searched") {
+    question q(3, 240, false, 100);
+    std::uint32_t number = 0;
+    std::vector<std::uint32_t> kept;  // every third operation
+    std::vector<row_op*> kept_vertices;
+    for (row_op* v : q.step.view().vertices())
+        if (number++ % 3 == 0) {
+            kept.push_back(number - 1);
+            kept_vertices.push_back(v);
+        }
+    const auto cuts_kept = [&](const form& f) {
+        return std::ranges::any_of(f.regions, [&](const chunk_region<row_op*>& r) {
+            return std::ranges::any_of(kept_vertices,
+                                       [&](row_op* v) { return std::ranges::count(r.candidates, v) > 0; });
+        });
+    };
+    const form everything = q.uniform(2, false);
+    CHECK(cuts_kept(everything));
+    const auto named = q.named({{"", pass_direction::both, {120, 120}}}, {.kept = kept});
+    REQUIRE(named);
+    REQUIRE(!named->is_whole());
+    CHECK(!cuts_kept(*named));
+    CHECK(named->regions[0].candidates.size() < everything.regions[0].candidates.size());
+    CHECK(!cuts_kept(q.fastest({.kept = kept}).form));
+    CHECK(cuts_kept(q.fastest().form));
+}

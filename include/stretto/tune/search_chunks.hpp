@@ -41,6 +41,9 @@ struct chunk_search_options {
     std::size_t most = 8;                  ///< chunks of one region, at most
     std::size_t task_budget = 200'000;     ///< for refinement, in tasks made; one that is begun is finished
     recombining recombine = recombining::either;
+    /// Vertices that are in no chunk, by position in program order; what reads or makes them is cut around them. It is
+    /// read by fastest_form and form_in_chunks, which make the units and regions.
+    std::vector<std::uint32_t> kept = {};
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
 };
 

@@ -3,6 +3,7 @@
 #ifndef STRETTO_TUNE_STEP_FORM_HPP
 #define STRETTO_TUNE_STEP_FORM_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -61,7 +62,9 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, list_schedule(tasks, limits)};
     if (!tokens) return found;
     options.whole = found.whole ? found.whole->makespan() : nanoseconds{INT64_MAX};
-    auto best = search_chunks(g, ops, chunks, costs, units_by_module(g, ops, modules), *tokens, options);
+    chunk_units units = units_by_module(g, ops, modules);
+    for (std::uint32_t p : options.kept) units.unit_of[p] = chunk_units::none;
+    auto best = search_chunks(g, ops, chunks, costs, units, *tokens, options);
     STRETTO_ASSERT(best.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
     if (!best) return found;
     found.why = best->why;
@@ -80,6 +83,15 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     auto named = regions_in_chunks(modules, settings);
     if (!named) return unexpected(named.error());
     step_form<vertex_t<G>> form{*std::move(named), std::move(settings), false};
+    if (!options.kept.empty()) {
+        std::vector<vertex_t<G>> vertices, kept;
+        for (vertex_t<G> v : g.vertices()) vertices.push_back(v);
+        for (std::uint32_t p : options.kept) kept.push_back(vertices[p]);
+        for (chunk_region<vertex_t<G>>& r : form.regions)
+            std::erase_if(r.candidates,
+                          [&](vertex_t<G> v) { return std::find(kept.begin(), kept.end(), v) != kept.end(); });
+        std::erase_if(form.regions, [](const auto& r) { return r.candidates.empty(); });
+    }
     if (!form.is_whole())
         form.slices = slices_pay(g, ops, chunks, costs, std::span<const chunk_region<vertex_t<G>>>(form.regions),
                                  tokens, options);
