@@ -24,5 +24,7 @@ template expected<checked_order, order_violation> check_order<void>(const task_g
 template graph_identity identity_of<void>(const task_graph&);
 template order_fingerprint fingerprint_of<void>(const task_graph&, std::span<const task_id>);
 template expected<schedule, limit_too_low> list_schedule<void>(const task_graph&, const schedule_options&);
+template expected<std::vector<schedule>, limit_too_low> schedule_front<void>(const task_graph&,
+                                                                             const schedule_options&);
 
 }  // namespace stretto

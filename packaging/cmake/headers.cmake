@@ -93,13 +93,15 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/baseline_witness.hpp
     include/stretto/schedule/detail/compact_tasks.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
-    include/stretto/schedule/detail/kernel_window.hpp
     include/stretto/schedule/detail/launch_machine.hpp
+    include/stretto/schedule/detail/late_pass.hpp
     include/stretto/schedule/detail/list_pass.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
+    include/stretto/schedule/detail/order_search.hpp
     include/stretto/schedule/detail/path_lengths.hpp
+    include/stretto/schedule/detail/range_profile.hpp
     include/stretto/schedule/detail/ready_set.hpp
     include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp

@@ -166,3 +166,27 @@ TEST_CASE("a step that computes activations again gets faster with more memory, 
         before = made->makespan();
     }
 }
+
+TEST_CASE("no captured step gets slower with more memory, and none is faster than its bound within the limit") {
+    const std::string folder = reference_folder();
+    if (folder.empty()) return;
+    for (const golden_step& due : golden) {
+        if (std::string(due.file).find('.') != std::string::npos) continue;
+        INFO(std::string(due.file));
+        const auto c = read_capture(folder + "/" + due.file + ".json.gz");
+        REQUIRE_MESSAGE(c, c.error().message());
+        const auto tasks = make_task_graph(capture_view{&*c}, capture_op_model{&*c});
+        REQUIRE(tasks);
+        CHECK(least_peak(*tasks).value <= bytes{due.peak});
+        nanoseconds before{INT64_MAX};
+        for (const double share : {1.0, 1.01, 1.02, 1.03, 1.05, 1.1, 1.15, 1.25, 1.5, 2.0, 3.0, 1e9}) {
+            CAPTURE(share);
+            const auto made = list_schedule(*tasks, {.memory_limit = memory_budget::times_input_peak(share)});
+            REQUIRE(made);
+            CHECK(made->memory().peak <= made->memory_limit());
+            CHECK(made->makespan() <= before);
+            CHECK(made->bound().value <= made->makespan());
+            before = made->makespan();
+        }
+    }
+}

@@ -46,6 +46,8 @@ TEST_CASE("sentences name the second party") {
           "uses what the collective t7 has in flight");
     CHECK(explain(limit_too_low{{1024}, {1536}, 3}) ==
           "the input order needs 1.50 KiB here, and the limit is 1.00 KiB");
+    CHECK(explain(limit_too_low{{1024}, {1536}, 3, {{1280}, 2}}) ==
+          "the input order needs 1.50 KiB here, and the limit is 1.00 KiB; no order needs less than 1.25 KiB");
 }
 
 TEST_CASE("what plan_overlap refuses is said of the caller's vertices") {
@@ -66,7 +68,8 @@ TEST_CASE("what plan_overlap refuses is said of the caller's vertices") {
         REQUIRE_FALSE(plan.has_value());
         return explain(plan.error(), vertices);
     };
-    CHECK(said(p, {.memory_limit = bytes{100}}) == "op 1: the input order needs 128 B here, and the limit is 100 B");
+    CHECK(said(p, {.memory_limit = bytes{100}}) ==
+          "op 1: the input order needs 128 B here, and the limit is 100 B; no order needs less than 128 B");
     p.ops[1].duration = {-1};
     CHECK(said(p, {}) == "op 1 takes less than no time");
 }

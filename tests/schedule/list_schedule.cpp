@@ -121,6 +121,22 @@ TEST_CASE("a limit below the peak of the input order is refused, with the place 
     CHECK(exact->memory_limit().count == 150);
 }
 
+TEST_CASE("a limit below what every order needs is infeasible, and the refusal says what that is") {
+    toy_program p;
+    p.ops.push_back({.duration = {5}, .results = {{{100}, {}}}});
+    p.ops.push_back({.duration = {5}, .operands = {{0, 0}}, .results = {{{50}, {}}}});
+    p.ops.push_back({.duration = {5}, .operands = {{1, 0}}});
+    p.ops.push_back({.duration = {5}, .results = {{{160}, {}}}});
+    p.ops.push_back({.kind = op_kind::output, .operands = {{3, 0}}});
+    const task_graph g = support::graph_of(p);
+    const auto refused = list_schedule(g, {.memory_limit = bytes{149}});
+    REQUIRE(!refused.has_value());
+    CHECK(refused.error().infeasible());
+    CHECK(refused.error().needed.value.count == 160);
+    CHECK(refused.error().needed.at == 3);
+    CHECK(!limit_too_low{{160}, {170}, 3, {{160}, 3}}.infeasible());
+}
+
 TEST_CASE("memory that only the input order leaves is not exceeded: early launches wait for room") {
     // Four gathers of 100 bytes, each used by one kernel. At 1.00x no two may be alive together.
     toy_program p;
@@ -179,17 +195,42 @@ TEST_CASE("the brief search of large steps: legal, within the limit, no worse th
         detail::workspace w;
         const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
         for (const bytes limit : {bytes{input.peak}, problem.limit({input.peak}), unlimited_bytes}) {
-            detail::schedule_search search(c, limit, {input.makespan}, {input.peak}, w);
-            const detail::pass_result found = search.run(0, 0);
+            const auto front = detail::order_search(c, {input.makespan}, {input.peak}, w).run(limit, 0, 1, 0);
+            const detail::pass_result& found = front.back().pass;
             RC_ASSERT(found.makespan <= input.makespan);
-            RC_ASSERT(found.nodes.empty() == (found.makespan == input.makespan));
             if (found.nodes.empty()) continue;
             const support::task_order order = detail::expand(c, found.nodes);
             const std::string reason = support::illegality(p, facts, order);
             if (!reason.empty()) RC_FAIL(reason);
             const support::naive_figures figures = support::figures_of(p, facts, order);
-            RC_ASSERT(figures.makespan <= found.makespan);
+            RC_ASSERT(figures.makespan == found.makespan);
             RC_ASSERT(figures.peak <= limit.count);
+        }
+    });
+}
+
+TEST_CASE("the front of schedules: each what list_schedule finds within its peak, or better") {
+    stretto_check("front", 1500, [](std::uint8_t effort) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const toy_program p = problem.program();
+        const task_graph g = support::graph_of(p);
+        const bytes peak = profile_memory(g, support::program_order(g.size())).peak;
+        const schedule_options options{.memory_limit = problem.limit(peak), .effort = 1 + effort % 3u};
+        const auto front = schedule_front(g, options);
+        RC_ASSERT(front.has_value());
+        RC_ASSERT(!front->empty());
+        const auto best = list_schedule(g, options);
+        RC_ASSERT(best->order() == front->back().order());
+        for (std::size_t k = 0; k < front->size(); ++k) {
+            const schedule& s = (*front)[k];
+            RC_ASSERT(verify_order(g, s.order(), s.memory_limit()).has_value());
+            RC_ASSERT(s.memory().peak == s.memory_limit());
+            if (k > 0) RC_ASSERT((*front)[k - 1].memory().peak < s.memory().peak);
+            if (k > 0) RC_ASSERT((*front)[k - 1].makespan() > s.makespan());
+            schedule_options within = options;
+            within.memory_limit = s.memory_limit();
+            const auto alone = list_schedule(g, within);
+            if (alone) RC_ASSERT(s.makespan() <= alone->makespan());
         }
     });
 }

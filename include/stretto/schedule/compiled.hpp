@@ -44,6 +44,8 @@ extern template expected<checked_order, order_violation> check_order<void>(const
 extern template graph_identity identity_of<void>(const task_graph&);
 extern template order_fingerprint fingerprint_of<void>(const task_graph&, std::span<const task_id>);
 extern template expected<schedule, limit_too_low> list_schedule<void>(const task_graph&, const schedule_options&);
+extern template expected<std::vector<schedule>, limit_too_low> schedule_front<void>(const task_graph&,
+                                                                                    const schedule_options&);
 
 }  // namespace stretto
 

@@ -115,7 +115,9 @@ template <class Name>
 
 /// Why there is no schedule within a limit; "here" is the task `e.at`, at which the input order reaches its peak.
 [[nodiscard]] inline std::string explain(const limit_too_low& e) {
-    return "the input order needs " + human(e.input_peak) + " here, and the limit is " + human(e.limit);
+    std::string text = "the input order needs " + human(e.input_peak) + " here, and the limit is " + human(e.limit);
+    if (e.infeasible()) text += "; no order needs less than " + human(e.needed.value);
+    return text;
 }
 
 /// Why there is no overlap plan, with the name of the vertex in front: `name(v)` gives the text for one of the caller's

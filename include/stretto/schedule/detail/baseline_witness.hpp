@@ -10,154 +10,10 @@
 
 #include "stretto/core/config.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/range_profile.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
-
-/// The live bytes at each position of the remaining baseline, with "add to a range" and "maximum over a range". It is a
-/// tree of fan-out 16 over flat arrays; every node above the positions has an addend for everything below it and a
-/// cached maximum. An operation takes O(32 log_16 n) simple steps, and short ranges, which are most of them, stay
-/// within a block or two. A binary segment tree is much slower.
-class range_profile {
-public:
-    /// The value of a position that has been executed: below every sum that can occur.
-    static constexpr std::int64_t executed = INT64_MIN / 4;
-
-    /// The profile of `values`. Its arrays are taken from the open scope of the workspace.
-    range_profile(std::span<const std::int64_t> values, workspace& w) {
-        add_level(values.size(), w);
-        std::copy(values.begin(), values.end(), levels_[0].maximum.begin());
-        for (std::size_t nodes = values.size(); nodes > fan_out;) {
-            nodes = (nodes + fan_out - 1) / fan_out;
-            const level& above = add_level(nodes, w);
-            const std::span<const std::int64_t> below = levels_[height_ - 2].maximum;
-            for (std::uint32_t k = 0; k < nodes; ++k) above.maximum[k] = scan(below, k * fan_out, fan_out);
-            std::fill(above.addend.begin(), above.addend.end(), 0);
-        }
-    }
-
-    /// The maximum over [from, to); at most `executed` if nothing in it is left.
-    [[nodiscard]] std::int64_t maximum(std::uint32_t from, std::uint32_t to) const {
-        if (from >= to) return executed;
-        // What has been seen from the two ends so far, without the addends above. There are two, because the ends may
-        // lie below different nodes.
-        std::int64_t left = executed, right = executed;
-        std::uint32_t first = from, last = to - 1;  // the nodes on this level that hold the two ends
-        for (std::size_t l = 0;; ++l) {
-            const level& here = levels_[l];
-            if (first / fan_out == last / fan_out || l + 1 == height_) {
-                left = std::max({left, right, scan(here.maximum, from, to - from)});
-                for (first /= fan_out; ++l < height_; first /= fan_out) left += levels_[l].addend[first];
-                return left;
-            }
-            const std::uint32_t from_above = (from + fan_out - 1) / fan_out, to_above = to / fan_out;
-            left = std::max(left, scan(here.maximum, from, from_above * fan_out - from));
-            right = std::max(right, scan(here.maximum, to_above * fan_out, to - to_above * fan_out));
-            from = from_above;
-            to = to_above;
-            first /= fan_out;
-            last /= fan_out;
-            left += levels_[l + 1].addend[first];
-            right += levels_[l + 1].addend[last];
-        }
-    }
-
-    /// Adds `amount` to [from, to). Precondition: nobody asks for anything before `from` any more. The blocks in which
-    /// `from` lies can therefore be raised as a whole, because their maxima are only asked for from there on.
-    void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
-        if (from >= to || amount == 0) return;
-        std::uint32_t last = to - 1;    // the node on this level that holds the end
-        std::int64_t right = executed;  // the maximum of that node, once it is above the positions
-        for (std::size_t l = 0;; ++l) {
-            const bool top = l + 1 == height_;
-            if (from / fan_out == last / fan_out || top) {
-                const std::int64_t raised = std::max(right, raise(l, from, to, amount));
-                if (!top && refresh(l + 1, last / fan_out, raised, amount)) refresh_above(l + 1, last / fan_out);
-                return;
-            }
-            const std::uint32_t to_above = to / fan_out;
-            right = std::max(right, raise(l, to_above * fan_out, to, amount));
-            last /= fan_out;
-            refresh(l + 1, last, right, amount);
-            right = levels_[l + 1].maximum[last];
-            from /= fan_out;
-            to = to_above;
-        }
-    }
-
-    /// Takes a position out of all maxima.
-    void mark_executed(std::uint32_t p) {
-        const std::int64_t before = levels_[0].maximum[p];
-        levels_[0].maximum[p] = executed;
-        if (height_ > 1 && before + levels_[1].addend[p / fan_out] == levels_[1].maximum[p / fan_out])
-            refresh_above(0, p);
-    }
-
-private:
-    static constexpr std::uint32_t fan_out = 16;
-
-    struct level {
-        std::span<std::int64_t> maximum;  // whole blocks; it includes the addends of its own level, but not those above
-        std::span<std::int64_t> addend;   // empty for the positions themselves
-    };
-
-    const level& add_level(std::size_t nodes, workspace& w) {
-        const std::size_t whole = (nodes + fan_out - 1) / fan_out * fan_out;
-        level& l = levels_[height_++];
-        l.maximum = w.take<std::int64_t>(whole);
-        std::fill(l.maximum.begin() + static_cast<std::ptrdiff_t>(nodes), l.maximum.end(), executed);
-        if (height_ > 1) l.addend = w.take<std::int64_t>(nodes);
-        return l;
-    }
-    /// The maximum of `count` values. Two accumulators let the two chains of comparisons overlap.
-    [[nodiscard]] static std::int64_t scan(std::span<const std::int64_t> v, std::uint32_t from, std::uint32_t count) {
-        const std::int64_t* x = v.data() + from;
-        std::int64_t even = executed, odd = executed;
-        for (; count >= 2; count -= 2, x += 2) {
-            even = std::max(even, x[0]);
-            odd = std::max(odd, x[1]);
-        }
-        if (count != 0) even = std::max(even, *x);
-        return std::max(even, odd);
-    }
-    /// Adds `amount` to a range of one level. Returns the new maximum over the range; at most `executed` if nothing in
-    /// it is left.
-    std::int64_t raise(std::size_t l, std::uint32_t from, std::uint32_t to, std::int64_t amount) {
-        if (l > 0)
-            for (std::int64_t& x : levels_[l].addend.subspan(from, to - from)) x += amount;
-        std::int64_t largest = executed;
-        for (std::int64_t& x : levels_[l].maximum.subspan(from, to - from)) {
-            x += amount;
-            largest = std::max(largest, x);
-        }
-        return largest;
-    }
-    /// Sets the maximum of a node above the positions. A part of the node has been raised by `amount`, except that its
-    /// ends may have been raised by less, and that part now has the maximum `raised`. Returns whether the maximum of
-    /// the node has changed.
-    bool refresh(std::size_t l, std::uint32_t k, std::int64_t raised, std::int64_t amount) {
-        const std::int64_t own = levels_[l].maximum[k] - levels_[l].addend[k];
-        if (amount < 0) return raised - amount >= own && refresh(l, k);
-        if (raised <= own) return false;
-        levels_[l].maximum[k] += raised - own;
-        return true;
-    }
-    /// Computes the maximum of a node from those of its children. Returns whether it has changed.
-    bool refresh(std::size_t l, std::uint32_t k) {
-        const level& here = levels_[l];
-        const std::int64_t before = here.maximum[k];
-        here.maximum[k] = scan(levels_[l - 1].maximum, k * fan_out, fan_out) + here.addend[k];
-        return here.maximum[k] != before;
-    }
-    /// Refreshes the nodes above node k of level l, as far as anything changes.
-    void refresh_above(std::size_t l, std::uint32_t k) {
-        while (++l < height_ && refresh(l, k /= fan_out)) {
-        }
-    }
-
-    level levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
-    std::size_t height_ = 0;
-};
 
 /// The largest number of live bytes while the nodes run in `order`. O(V + uses).
 template <class = void>
@@ -176,34 +32,41 @@ template <class = void>
     return peak;
 }
 
-/// The baseline: the nodes in program order, which fits the limit, and what a witness needs to know about it. All
-/// passes over one graph share it. The arrays belong to the workspace.
+/// A baseline: an order of the nodes that fits the limit, and what a witness needs to know about it. All passes with
+/// the same witness share it. The arrays belong to the workspace. Positions are places in the order.
 struct baseline {
-    std::span<std::int64_t> live;        ///< by node: the live bytes while it runs
+    std::span<std::uint32_t> node;       ///< by position
+    std::span<std::uint32_t> position;   ///< by node
+    std::span<std::int64_t> live;        ///< by position: the live bytes while its node runs
     std::span<std::uint32_t> first_use;  ///< by storage: its uses are [first_use[s], first_use[s + 1]) of `uses`
-    std::span<std::uint32_t> uses;       ///< nodes, ascending for each storage
+    std::span<std::uint32_t> uses;       ///< positions, ascending for each storage
 };
 
-/// The baseline of a graph. O(V + uses).
+/// The baseline of an order. O(V + uses).
 template <class = void>
-[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, workspace& w) {
+[[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                            workspace& w) {
     const std::size_t storages = c.storage_bytes.size();
-    const baseline b{w.take<std::int64_t>(c.size()), w.take(storages + 1, 0u),
-                     w.take<std::uint32_t>(c.touched.items())};
+    const baseline b{w.take<std::uint32_t>(c.size()), w.take<std::uint32_t>(c.size()), w.take<std::int64_t>(c.size()),
+                     w.take(storages + 1, 0u), w.take<std::uint32_t>(c.touched.items())};
+    for (std::uint32_t p = 0; p < c.size(); ++p) {
+        b.node[p] = order[p];
+        b.position[order[p]] = p;
+    }
     for (std::uint32_t n = 0; n < c.size(); ++n)
         for (std::uint32_t s : c.touched[n]) ++b.first_use[s + 1];
     for (std::size_t s = 0; s < storages; ++s) b.first_use[s + 1] += b.first_use[s];
     const workspace::scope scratch(w);
     const std::span<std::uint32_t> next = w.take<std::uint32_t>(storages);
     std::copy(b.first_use.begin(), b.first_use.end() - 1, next.begin());
-    for (std::uint32_t n = 0; n < c.size(); ++n)
-        for (std::uint32_t s : c.touched[n]) b.uses[next[s]++] = n;
+    for (std::uint32_t p = 0; p < c.size(); ++p)
+        for (std::uint32_t s : c.touched[order[p]]) b.uses[next[s]++] = p;
     std::int64_t now = 0;
-    for (std::uint32_t n = 0; n < c.size(); ++n) {
-        now += c.allocation[n];
-        b.live[n] = now;
-        for (std::uint32_t s : c.touched[n])
-            if (b.uses[b.first_use[s + 1] - 1] == n) now -= c.storage_bytes[s];
+    for (std::uint32_t p = 0; p < c.size(); ++p) {
+        now += c.allocation[order[p]];
+        b.live[p] = now;
+        for (std::uint32_t s : c.touched[order[p]])
+            if (b.uses[b.first_use[s + 1] - 1] == p) now -= c.storage_bytes[s];
     }
     return b;
 }
@@ -219,44 +82,65 @@ public:
           limit_(limit),
           profile_(b.live, w),
           done_(w.take(c.size() + std::size_t{1}, '\0')),
-          last_(w.take<std::uint32_t>(c.storage_bytes.size())) {
-        for (std::size_t s = 0; s < last_.size(); ++s) last_[s] = b.first_use[s + 1] - 1;
+          last_(w.take<std::uint32_t>(c.storage_bytes.size())),
+          left_(w.take<std::uint32_t>(c.storage_bytes.size())) {
+        for (std::size_t s = 0; s < last_.size(); ++s) {
+            last_[s] = b.first_use[s + 1] - 1;
+            left_[s] = b.first_use[s + 1] - b.first_use[s];
+        }
     }
 
     /// The first node of the baseline that has not run. All its predecessors have run, and it always fits.
-    [[nodiscard]] std::uint32_t front() const { return front_; }
+    [[nodiscard]] std::uint32_t front() const { return b_.node[front_]; }
+    /// The place of a node in the baseline.
+    [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return b_.position[n]; }
+    [[nodiscard]] std::uint32_t node(std::uint32_t position) const { return b_.node[position]; }
 
-    /// Whether the remaining baseline would still fit the limit if `n` ran now.
+    /// Whether `n` fits now, and the remaining baseline after it. What `n` is the last to use counts as free from then
+    /// on; what only comes before it in the baseline besides does not, though part of the way it would be.
     [[nodiscard]] bool allows(std::uint32_t n) const {
-        if (c_.allocation[n] == 0 || n == front_) return true;
-        return profile_.maximum(front_, n) + c_.allocation[n] <= limit_;
+        const std::uint32_t p = b_.position[n];
+        if (c_.allocation[n] == 0 || p == front_) return true;
+        std::int64_t stays = c_.allocation[n];
+        for (std::uint32_t s : c_.touched[n])
+            if (left_[s] == 1) stays -= c_.storage_bytes[s];
+        const bool fits =
+            live_ + c_.allocation[n] <= limit_ && (stays <= 0 || profile_.maximum(front_, p) + stays <= limit_);
+        refused_ |= !fits;
+        return fits;
     }
+    /// Whether a node has ever been refused.
+    [[nodiscard]] bool refused() const noexcept { return refused_; }
 
     /// Runs `n` now. Precondition: `allows(n)`.
     void run(std::uint32_t n) {
         STRETTO_AUDIT(allows(n), "the scheduler ran a task that the memory witness does not allow");
-        done_[n] = 1;
-        if (n == front_) {
+        const std::uint32_t p = b_.position[n];
+        done_[p] = 1;
+        live_ += c_.allocation[n];
+        for (std::uint32_t s : c_.touched[n])
+            if (--left_[s] == 0) live_ -= c_.storage_bytes[s];
+        if (p == front_) {
             while (done_[front_]) ++front_;
             for (std::uint32_t s : c_.touched[n]) last_remaining_use(s);
             return;
         }
-        profile_.mark_executed(n);
+        profile_.mark_executed(p);
         std::int64_t from_now = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n]) {
-            if (b_.uses[last_[s]] != n) continue;
+            if (b_.uses[last_[s]] != p) continue;
             // The storage now dies after an earlier task of the remaining baseline, or at once.
             const std::uint32_t earlier = last_remaining_use(s);
             from_now -= c_.storage_bytes[s];
             if (earlier != none) profile_.add(front_, earlier + 1, c_.storage_bytes[s]);
         }
-        profile_.add(front_, n, from_now);
+        profile_.add(front_, p, from_now);
     }
 
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// The last node that uses `s` and has not run, or `none`. Amortised O(1).
+    /// The last position that uses `s` and has not run, or `none`. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
         while (done_[b_.uses[last_[s]]]) {
             if (last_[s] == b_.first_use[s]) return none;
@@ -269,9 +153,12 @@ private:
     const baseline& b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::span<char> done_;  // by node, and a false one behind the last
+    std::span<char> done_;  // by position, and a false one behind the last
     std::uint32_t front_ = 0;
+    std::int64_t live_ = 0;  // bytes now
+    mutable bool refused_ = false;
     std::span<std::uint32_t> last_;  // by storage: its last use that may not have run, as a place in `uses`
+    std::span<std::uint32_t> left_;  // by storage: uses that have not run
 };
 
 }  // namespace stretto::detail

@@ -8,7 +8,6 @@
 
 #include "stretto/schedule/detail/baseline_witness.hpp"
 #include "stretto/schedule/detail/compact_tasks.hpp"
-#include "stretto/schedule/detail/kernel_window.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/detail/ready_set.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
@@ -18,9 +17,25 @@ namespace stretto::detail {
 /// The order that a pass has found.
 struct pass_result {
     std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
-    std::int64_t makespan = 0;           ///< in nanoseconds
-    std::vector<std::uint32_t> starved;  ///< waits in which memory alone, or a window, kept a kernel from running
+    std::int64_t makespan = 0;           ///< in nanoseconds; of a pass within memory, no less than the exact one
+    std::vector<std::uint32_t> starved;  ///< waits in which memory alone kept a kernel from running
 };
+
+/// The makespan of an order by the exact clock. O(V).
+template <class = void>
+[[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                              workspace& w) {
+    const workspace::scope scratch(w);
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    for (std::uint32_t n : order) {
+        if (c.kind[n] == compact_tasks::role::compute) free[0] += c.duration[n];
+        else if (c.kind[n] == compact_tasks::role::wait) free[0] = std::max(free[0], end[c.launch[n]]);
+        else if (c.kind[n] == compact_tasks::role::start)
+            end[n] = free[c.machine[n]] = std::max(free[0], free[c.machine[n]]) + c.duration[n];
+    }
+    return *std::max_element(free.begin(), free.end());
+}
 
 /// Event-driven list scheduling with the clock of the lane. Before a kernel begins, every allowed collective is issued
 /// whose channel becomes idle before the kernel ends; after the kernel it would begin later. A wait is issued as soon
@@ -28,14 +43,11 @@ struct pass_result {
 template <class = void>
 class forward_pass {
 public:
-    /// `memory` is null if there is no limit, `window` if every kernel may run as soon as it is ready. The arrays are
-    /// taken from the open scope of the workspace.
-    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w,
-                 kernel_window* window = nullptr)
+    /// `memory` is null if there is no limit. The arrays are taken from the open scope of the workspace.
+    forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w)
         : c_(c),
           prefer_(preference),
           memory_(memory),
-          window_(window),
           ready_(c.size(), w),
           ready_kernels_(memory ? c.size() : 0, w),
           unmet_(w.take<std::uint32_t>(c.size())),
@@ -59,7 +71,6 @@ public:
 private:
     /// Takes one decision: a kernel, the collectives before it, a stall, or what the baseline does next.
     void step() {
-        while (window_ && window_->has_due()) may_run(window_->take_first());
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {
             const bool issued = issue_collectives(lane_ + c_.duration[kernel]);
@@ -73,12 +84,10 @@ private:
             // What is issued here may release a kernel, one that only needs a collective to have begun.
             if (!issue_collectives(pending_waits_.front().end)) {
                 lane_ = pending_waits_.front().end;
-                const bool kept = window_ && window_->keeps_any();
-                if (kept || (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1]))
+                if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
                     result_.starved.push_back(pending_waits_.front().node);
             }
         } else if (!issue_collectives(lane_ + 1) && !issue_collectives(INT64_MAX)) {
-            if (window_ && window_->keeps_any()) return may_run(window_->take_first());
             STRETTO_ASSERT(memory_, "without a memory limit some task is always ready");
             const std::uint32_t n = memory_->front();
             STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::start, "the front of the baseline can always run");
@@ -98,7 +107,7 @@ private:
         const std::uint32_t preferred = prefer_.node[r];
         if (!memory_ || memory_->allows(preferred)) return preferred;
         std::uint32_t fallback = memory_->front();
-        if (machine == 0) fallback = ready_kernels_.next(0);
+        if (machine == 0) fallback = memory_->node(ready_kernels_.next(0));
         else if (c_.machine[fallback] != machine) return no_node;
         return memory_->allows(fallback) ? fallback : no_node;
     }
@@ -129,14 +138,13 @@ private:
     void take(std::uint32_t n) {
         ready_.erase(prefer_.rank[n]);
         --ready_count_[c_.machine[n]];
-        if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(n);
+        if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
     }
 
     /// Appends a node to the order and makes ready what has been waiting for it alone.
     void emit(std::uint32_t n) {
         result_.nodes[issued_++] = n;
         if (memory_) memory_->run(n);
-        if (window_) window_->run(n);
         for (std::uint32_t s : c_.successors[n])
             if (--unmet_[s] == 0) becomes_ready(s);
     }
@@ -144,9 +152,6 @@ private:
     void becomes_ready(std::uint32_t n) {
         switch (c_.kind[n]) {
             case compact_tasks::role::compute:
-                if (window_ && window_->holds(n)) window_->keep(n);
-                else may_run(n);
-                break;
             case compact_tasks::role::start:
                 may_run(n);
                 break;
@@ -162,7 +167,7 @@ private:
 
     /// Puts a kernel or a start among those to choose from.
     void may_run(std::uint32_t n) {
-        if (memory_ && c_.machine[n] == 0) ready_kernels_.insert(n);
+        if (memory_ && c_.machine[n] == 0) ready_kernels_.insert(memory_->position(n));
         ready_.insert(prefer_.rank[n]);
         ++ready_count_[c_.machine[n]];
     }
@@ -200,9 +205,8 @@ private:
     const compact_tasks& c_;
     const machine_orders& prefer_;
     baseline_witness* memory_;
-    kernel_window* window_;
     ready_set ready_;                 // ranks of ready kernels and starts
-    ready_set ready_kernels_;         // ready kernels
+    ready_set ready_kernels_;         // positions of ready kernels in the baseline
     std::span<std::uint32_t> unmet_;  // by node: predecessors that have not run
     std::span<std::int64_t> end_;     // by start, in the order of their ranks
     std::vector<std::int64_t> channel_free_;

@@ -72,12 +72,12 @@ template <class = void>
 
 /// `order` with some kernels drawn forward: those that lead to a collective and cost next to nothing beside it
 /// (together, up to the last one before the start, a tenth of its time at most). They are drawn forward by as much lane
-/// time as the collective takes, times `distance`. An order by urgency alone would leave them until their collective is
+/// time as the collective takes. An order by urgency alone would leave them until their collective is
 /// late, while its channel idles. O(n log n + E).
 template <class = void>
 [[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order,
-                                                           workspace& w, std::int64_t distance = 1) {
-    constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share), furthest = INT64_MAX / 4;
+                                                           workspace& w) {
+    constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share);
     const machine_orders m = copy_of(order, w);
     const workspace::scope scratch(w);
     // Lane time from a node to the start that it leads to, itself included; and the time that this start takes.
@@ -100,8 +100,7 @@ template <class = void>
     std::int64_t lane = 0;
     for (std::uint32_t r = m.first[0]; r < m.first[1]; ++r) {
         const std::uint32_t n = m.node[r];
-        const std::int64_t drawn = gain[n] < furthest / distance ? distance * gain[n] : furthest;
-        when[n] = share * work[n] <= gain[n] ? lane - drawn : lane;
+        when[n] = share * work[n] <= gain[n] ? lane - gain[n] : lane;
         lane += c.duration[n];
     }
     std::stable_sort(m.node.begin() + m.first[0], m.node.begin() + m.first[1],

@@ -1,0 +1,280 @@
+// One pass of list scheduling from the end of the step to its beginning, within a memory limit: everything happens as
+// late as what follows it, its machine and the memory allow. The result is an order like any other.
+//
+// Seen from the end, memory runs backwards: a storage comes to life at its last use and dies at its allocation. So the
+// pass keeps a witness of its own, the part of a feasible order that has not been placed, read from its end.
+#ifndef STRETTO_SCHEDULE_DETAIL_LATE_PASS_HPP
+#define STRETTO_SCHEDULE_DETAIL_LATE_PASS_HPP
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/detail/baseline_witness.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/machine_orders.hpp"
+#include "stretto/schedule/detail/ready_set.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// Keeps the invariant during one pass from the end: after every `run`, what the baseline has not placed fits the limit
+/// in its order. Places count from the end of the baseline.
+class late_witness {
+public:
+    /// `limit` must not be below the largest of `b.live`. The arrays are taken from the open scope of the workspace.
+    late_witness(const compact_tasks& c, const baseline& b, std::int64_t limit, workspace& w)
+        : c_(c),
+          b_(b),
+          limit_(limit),
+          profile_(reversed(b.live, w), w),
+          done_(w.take(c.size() + std::size_t{1}, '\0')),
+          last_(w.take<std::uint32_t>(c.storage_bytes.size())),
+          left_(w.take<std::uint32_t>(c.storage_bytes.size())),
+          kept_(w.take<std::int64_t>(c.size())) {
+        for (std::size_t s = 0; s < last_.size(); ++s) {
+            last_[s] = b.first_use[s + 1];
+            left_[s] = b.first_use[s + 1] - b.first_use[s];
+        }
+        for (std::uint32_t n = 0; n < c.size(); ++n) {
+            kept_[n] = c.allocation[n];
+            for (std::uint32_t s : c.touched[n])
+                if (b.uses[b.first_use[s]] == b.position[n]) kept_[n] -= c.storage_bytes[s];
+            live_ += kept_[n];
+        }
+    }
+
+    /// The last node of the baseline that has not been placed. All its successors have been, and it always fits.
+    [[nodiscard]] std::uint32_t front() const { return node(front_); }
+    [[nodiscard]] std::uint32_t place(std::uint32_t n) const { return c_.size() - 1 - b_.position[n]; }
+    [[nodiscard]] std::uint32_t node(std::uint32_t place) const { return b_.node[c_.size() - 1 - place]; }
+
+    /// Whether `n` may be placed now.
+    [[nodiscard]] bool allows(std::uint32_t n) const {
+        const std::uint32_t p = place(n);
+        if (p == front_) return true;
+        std::int64_t born = 0, stays = -kept_[n];
+        std::uint32_t until = front_;
+        for (std::uint32_t s : c_.touched[n]) {
+            const bool alive = is_alive(s);
+            if (!alive) born += c_.storage_bytes[s];
+            if (left_[s] == 1) {
+                if (alive) stays -= c_.storage_bytes[s];
+            } else if (!alive) {
+                stays += c_.storage_bytes[s];
+                until = std::max(until, c_.size() - 1 - b_.uses[last_[s] - 1]);
+            }
+        }
+        if (born == 0) return true;
+        const bool fits = live_ + born <= limit_ && (stays <= 0 || profile_.maximum(front_, until) + stays <= limit_);
+        refused_ |= !fits;
+        return fits;
+    }
+    /// Whether a node has ever been refused.
+    [[nodiscard]] bool refused() const noexcept { return refused_; }
+
+    /// Places `n`. Precondition: `allows(n)`.
+    void run(std::uint32_t n) {
+        STRETTO_AUDIT(allows(n), "the scheduler placed a task that the memory witness does not allow");
+        const std::uint32_t p = place(n);
+        const bool at_front = p == front_;
+        done_[p] = 1;
+        if (at_front)
+            while (done_[front_]) ++front_;
+        else profile_.mark_executed(p);
+        live_ -= kept_[n];
+        std::int64_t from_now = -kept_[n];
+        for (std::uint32_t s : c_.touched[n]) {
+            const std::int64_t size = c_.storage_bytes[s];
+            const bool alive = is_alive(s);
+            if (--left_[s] == 0) {
+                if (!alive) continue;
+                live_ -= size;
+                from_now -= size;
+            } else if (!alive) {
+                live_ += size;
+                const std::uint32_t first = c_.size() - 1 - b_.uses[last_[s] - 1];
+                if (first > front_) profile_.add(front_, first, size);
+                last_[s] = 0;
+            }
+        }
+        if (!at_front) profile_.add(front_, p, from_now);
+    }
+
+private:
+    static std::span<const std::int64_t> reversed(std::span<const std::int64_t> live, workspace& w) {
+        const std::span<std::int64_t> r = w.take<std::int64_t>(live.size());
+        std::reverse_copy(live.begin(), live.end(), r.begin());
+        return r;
+    }
+    /// Whether a later use of `s` has been placed. Until then all its uses are left, and the last one brings it to
+    /// life.
+    [[nodiscard]] bool is_alive(std::uint32_t s) const { return last_[s] == 0; }
+
+    const compact_tasks& c_;
+    const baseline& b_;
+    std::int64_t limit_;
+    range_profile profile_;
+    std::span<char> done_;  // by place, and a false one behind the last
+    std::uint32_t front_ = 0;
+    std::int64_t live_ = 0;  // bytes now
+    mutable bool refused_ = false;
+    std::span<std::uint32_t> last_;  // by storage: one behind the place of its last use in `uses`; 0 once it is alive
+    std::span<std::uint32_t> left_;  // by storage: uses that have not been placed
+    std::span<std::int64_t> kept_;   // by node: what it allocates and nobody frees
+};
+
+/// The pass. Of what may be placed on a machine, the node that comes last in a given order goes first.
+template <class = void>
+class late_pass {
+public:
+    late_pass(const compact_tasks& c, const machine_orders& preference, late_witness& memory, workspace& w)
+        : c_(c),
+          prefer_(preference),
+          memory_(memory),
+          ready_(c.size(), w),
+          ready_kernels_(c.size(), w),
+          unmet_(w.take<std::uint32_t>(c.size())),
+          wait_(w.take(c.size(), no_node)),
+          placed_(w.take(c.size(), '\0')) {}
+
+    /// The nodes in their order, first to last.
+    [[nodiscard]] std::vector<std::uint32_t> run() {
+        nodes_.resize(c_.size());
+        left_ = c_.size();
+        running_.assign(c_.machines, no_node);
+        until_.assign(c_.machines, 0);
+        ready_count_.assign(c_.machines, 0);
+        for (std::uint32_t n = 0; n < c_.size(); ++n) unmet_[n] = static_cast<std::uint32_t>(c_.successors[n].size());
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            if (c_.kind[n] == compact_tasks::role::wait) {
+                std::uint32_t& only = wait_[c_.launch[n]];
+                only = only == no_node ? n : several;
+            }
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            if (unmet_[n] == 0) becomes_ready(n);
+        while (left_ != 0) step();
+        return std::move(nodes_);
+    }
+
+private:
+    static constexpr std::uint32_t several = no_node - 1;
+
+    void step() {
+        settle();
+        std::int64_t next = INT64_MAX;
+        bool any = false;
+        // The channels come first, so that a wait stands behind the kernel that hides its collective.
+        for (std::uint32_t m = c_.machines; m-- > 0;) {
+            if (running_[m] == no_node) {
+                const std::uint32_t n = candidate(m);
+                if (n == no_node) continue;
+                begin(n);
+                any = true;
+            }
+            next = std::min(next, until_[m]);
+        }
+        if (any) return;
+        if (next == INT64_MAX) {
+            if (left_ == 0) return;
+            force(memory_.front());
+            return;
+        }
+        for (std::uint32_t m = 0; m < c_.machines; ++m)
+            if (running_[m] != no_node && until_[m] == next) {
+                const std::uint32_t n = running_[m];
+                running_[m] = no_node;
+                if (m == 0) finish(n);
+                else at_once_.push_back(n);
+            }
+        now_ = next;
+    }
+
+    [[nodiscard]] bool fits(std::uint32_t n) const {
+        if (c_.kind[n] != compact_tasks::role::start) return memory_.allows(n);
+        return wait_[n] >= several || placed_[wait_[n]] || memory_.allows(wait_[n]);
+    }
+    [[nodiscard]] std::uint32_t candidate(std::uint32_t m) const {
+        if (ready_count_[m] == 0) return no_node;
+        const std::uint32_t preferred = prefer_.node[ready_.next(prefer_.first[m])];
+        if (fits(preferred)) return preferred;
+        if (m == 0) {
+            const std::uint32_t fallback = memory_.node(ready_kernels_.next(0));
+            return fits(fallback) ? fallback : no_node;
+        }
+        std::uint32_t fallback = memory_.front();
+        if (c_.kind[fallback] == compact_tasks::role::wait) fallback = c_.launch[fallback];
+        // It may not be ready, or have had its time on the channel and only wait for room.
+        if (c_.machine[fallback] != m || ready_.next(prefer_.rank[fallback]) != prefer_.rank[fallback]) return no_node;
+        return fits(fallback) ? fallback : no_node;
+    }
+    void begin(std::uint32_t n) {
+        const std::uint32_t m = c_.machine[n];
+        ready_.erase(prefer_.rank[n]);
+        --ready_count_[m];
+        running_[m] = n;
+        until_[m] = now_ + c_.duration[n];
+        if (m == 0) {
+            ready_kernels_.erase(memory_.place(n));
+            place(n);
+        } else if (wait_[n] < several && !placed_[wait_[n]]) {
+            place(wait_[n]);
+            for (std::uint32_t p : c_.predecessors[wait_[n]])
+                if (p != n && --unmet_[p] == 0) becomes_ready(p);
+        }
+    }
+    /// Nothing may run and nothing runs: the front of the baseline is a wait that others of its start keep back.
+    void force(std::uint32_t n) {
+        STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::wait, "only a wait is held back by more than memory");
+        place(n);
+        for (std::uint32_t p : c_.predecessors[n])
+            if (p != c_.launch[n] && --unmet_[p] == 0) becomes_ready(p);
+    }
+    void place(std::uint32_t n) {
+        nodes_[--left_] = n;
+        placed_[n] = 1;
+        memory_.run(n);
+    }
+    void finish(std::uint32_t n) {
+        for (std::uint32_t p : c_.predecessors[n])
+            if (--unmet_[p] == 0) becomes_ready(p);
+    }
+    void becomes_ready(std::uint32_t n) {
+        if (c_.machine[n] < c_.machines) {
+            if (c_.machine[n] == 0) ready_kernels_.insert(memory_.place(n));
+            ready_.insert(prefer_.rank[n]);
+            ++ready_count_[c_.machine[n]];
+        } else if (c_.kind[n] == compact_tasks::role::wait && wait_[c_.launch[n]] == n) {
+            // It is placed when its collective is.
+            if (--unmet_[c_.launch[n]] == 0) becomes_ready(c_.launch[n]);
+        } else {
+            at_once_.push_back(n);
+        }
+    }
+    void settle() {
+        for (;;) {
+            std::size_t k = at_once_.size();
+            while (k > 0 && !memory_.allows(at_once_[k - 1])) --k;
+            if (k == 0) return;
+            const std::uint32_t n = at_once_[k - 1];
+            at_once_.erase(at_once_.begin() + static_cast<std::ptrdiff_t>(k - 1));
+            place(n);
+            finish(n);
+        }
+    }
+
+    const compact_tasks& c_;
+    const machine_orders& prefer_;
+    late_witness& memory_;
+    ready_set ready_, ready_kernels_;
+    std::span<std::uint32_t> unmet_, wait_;
+    std::span<char> placed_;
+    std::vector<std::uint32_t> running_, ready_count_, at_once_, nodes_;
+    std::vector<std::int64_t> until_;
+    std::int64_t now_ = 0;
+    std::uint32_t left_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

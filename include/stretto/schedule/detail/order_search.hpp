@@ -1,0 +1,231 @@
+// The search for orders: free passes, which ignore memory, and a ladder of memory limits, each of which is searched
+// within. What it finds are the orders that no other one beats in both makespan and peak.
+#ifndef STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
+#define STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/schedule/detail/late_pass.hpp"
+#include "stretto/schedule/detail/list_pass.hpp"
+#include "stretto/schedule/detail/machine_orders.hpp"
+#include "stretto/schedule/memory.hpp"
+
+namespace stretto::detail {
+
+/// The bytes per task that bounds and search need at one time, in steps that have views.
+inline constexpr std::size_t room_of_search = 48;
+
+/// An order with what it takes. The order as given has no nodes.
+struct found_order {
+    pass_result pass;
+    std::int64_t peak = 0;
+};
+
+/// The rungs of the ladder, as multiples of the peak of the given order. They do not depend on the limit that is asked
+/// for. Between two rungs nothing is searched.
+inline constexpr double ladder_rungs[] = {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0};
+
+/// A larger limit never gives a longer makespan, and that by construction: what is searched for a limit is searched in
+/// the same way for every larger one, before anything else that depends on memory. To that end
+/// - the free passes are the same for all limits; each of their orders counts from its own peak on;
+/// - the ladder is climbed from its lowest rung up to the limit, and where it ends before that is decided by what has
+///   been found so far within the rung, never by the limit.
+template <class = void>
+class order_search {
+public:
+    /// `makespan` and `peak` are those of the nodes in their given order. The memory of the search is in the workspace.
+    order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, workspace& w)
+        : c_(c), peak_(peak.count), w_(w), given_(w.take<std::uint32_t>(c.size())) {
+        for (std::uint32_t n = 0; n < c.size(); ++n) given_[n] = n;
+        front_.push_back({{{}, makespan.count, {}}, peak.count});
+        fastest_free_ = makespan.count;
+    }
+
+    /// The orders found whose peaks are within `limit`, or at most the smallest one above it if there are none: by
+    /// ascending peak, and so by descending makespan. An order that takes no longer than `enough` is good enough.
+    /// `effort` is the number of tracks on which the ladder is climbed.
+    [[nodiscard]] std::vector<found_order> run(bytes limit, std::int64_t enough, unsigned effort = 1,
+                                               std::uint32_t many_nodes = 200'000) {
+        if (c_.size() > many_nodes) {
+            search_briefly(limit.count, enough);
+        } else {
+            search_freely(enough);
+            // An order within memory need not be better than those that ignore it.
+            const std::int64_t almost = fastest_free_ + fastest_free_ / 1000;
+            if (widest_ > peak_) climb(limit.count, std::max(enough, almost), effort);
+        }
+        while (front_.size() > 1 && front_.back().peak > limit.count) front_.pop_back();
+        return std::move(front_);
+    }
+
+private:
+    using order = std::vector<std::uint32_t>;
+
+    /// Preferences without regard to memory. A preference only says which ready kernel and which ready collective goes
+    /// first. At most five are tried: program order; the order of a backward pass ("as late as possible"), which shows
+    /// what is urgent; a second such order, from the result of the first, in which launches are drawn forward, which
+    /// helps steps in chunks; and, if that gains nothing, the second order for the channels, with program order for the
+    /// lane or with a blend of both, which helps most steps.
+    void search_freely(std::int64_t enough) {
+        const machine_orders in_program_order = orders_of(given_);
+        free_pass(in_program_order);
+        if (fastest_free_ <= enough) return;
+        free_pass(urgency_after(free_.back()));
+        if (fastest_free_ <= enough) return;
+        // A second round, from what the first one led to: which nodes are urgent now?
+        const machine_orders urgency = urgency_after(free_.back());
+        const std::int64_t without = fastest_free_;
+        free_pass(launches_drawn_forward(c_, urgency, w_));
+        if (fastest_free_ <= enough || fastest_free_ < without) return;  // program order would undo it
+        for (double toward_urgency : {0.0, 0.75}) {
+            free_pass(blend(in_program_order, urgency, toward_urgency, w_));
+            if (fastest_free_ <= enough) return;
+        }
+    }
+
+    /// For many nodes, a few passes. What is urgent can be learnt from a pass that ignores memory; but within the
+    /// memory of the given order, that order tells it better, since such a pass has little to do with what memory will
+    /// allow.
+    void search_briefly(std::int64_t limit, std::int64_t enough) {
+        const std::int64_t given = front_.front().pass.makespan;
+        pass_within(peak_, given_, urgency_after(given_));
+        if (fastest_within(peak_) == given) pass_within(peak_, given_, orders_of(given_));
+        if (fastest_within(peak_) <= enough || limit <= peak_) return;
+        free_pass(orders_of(given_));
+        if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
+    }
+
+    /// Goes both ways on each rung and each track. A track begins with an order, and goes on with what it found on the
+    /// rung below. The ladder ends where memory no longer binds, and where an order is as good as those that ignore it.
+    void climb(std::int64_t limit, std::int64_t enough, unsigned effort) {
+        std::vector<order> tracks{order(given_.begin(), given_.end())};
+        while (tracks.size() < effort && tracks.size() <= free_.size())
+            tracks.push_back(free_[free_.size() - tracks.size()]);
+        for (const double rung : ladder_rungs) {
+            const std::int64_t within = memory_budget::times_input_peak(rung).limit({peak_}).count;
+            const bool lowest = within == peak_;
+            if (!lowest && (within > limit || within >= widest_)) return;
+            if (fastest_within(within) <= enough) return;
+            refused_ = false;
+            if (lowest) {
+                both_ways(within, given_, pass_within(within, given_, orders_of(given_)));
+                for (order& track : tracks) track = both_ways(within, given_, track);
+            }
+            for (order& track : tracks) {
+                if (fastest_within(within) <= enough) return;
+                track = both_ways(within, given_, track, lowest && &track == &tracks.front());
+            }
+            if (effort > 1) {
+                const order best = best_within(within);
+                both_ways(within, best, best);
+            }
+            if (!refused_) return;  // larger limits would change nothing
+        }
+    }
+
+    /// A pass from the end, and with its order as witness and preference one from the beginning, whose order is
+    /// returned. The first one has a witness of its own, and takes last what comes last in `start`. It keeps in memory
+    /// only what is needed soon. That leaves the second one room, which it uses to hide what would be exposed. With
+    /// `learn`, the second one is run with launches drawn forward as well; from then on it is run that way if that was
+    /// faster, as in steps in chunks.
+    order both_ways(std::int64_t within, std::span<const std::uint32_t> witness, std::span<const std::uint32_t> start,
+                    bool learn = false) {
+        const workspace::scope scratch(w_);
+        order late;
+        {
+            const workspace::scope of_pass(w_);
+            const baseline feasible = make_baseline(c_, witness, w_);
+            late_witness memory(c_, feasible, within, w_);
+            late = late_pass(c_, machine_orders_of(c_, start, w_, true), memory, w_).run();
+            refused_ |= memory.refused();
+        }
+        const machine_orders preference = orders_of(late);
+        order found = pass_within(within, late, draw_ ? launches_drawn_forward(c_, preference, w_) : preference);
+        if (learn) {
+            const std::int64_t plain = last_makespan_;
+            pass_within(within, late, launches_drawn_forward(c_, preference, w_));
+            draw_ = last_makespan_ < plain;
+        }
+        return found;
+    }
+
+    /// One pass within memory, a candidate. Returns its order.
+    order pass_within(std::int64_t within, std::span<const std::uint32_t> witness, const machine_orders& preference) {
+        const workspace::scope scratch(w_);
+        const baseline feasible = make_baseline(c_, witness, w_);
+        baseline_witness memory(c_, feasible, within, w_);
+        pass_result found = forward_pass(c_, preference, &memory, w_).run();
+        refused_ |= memory.refused();
+        found.makespan = makespan_of(c_, found.nodes, w_);  // a wait that memory held back may not have been late
+        last_makespan_ = found.makespan;
+        order nodes = found.nodes;
+        consider(std::move(found));
+        return nodes;
+    }
+
+    /// One pass without regard to memory, a candidate. Its order is appended to `free_`.
+    void free_pass(const machine_orders& preference) {
+        const workspace::scope scratch(w_);
+        pass_result found = forward_pass(c_, preference, nullptr, w_).run();
+        fastest_free_ = std::min(fastest_free_, found.makespan);
+        free_.push_back(found.nodes);
+        widest_ = std::max(widest_, consider(std::move(found)));
+    }
+
+    /// Adds an order to those found, unless one of them is as fast and needs no more. Returns its peak.
+    std::int64_t consider(pass_result found) {
+        const std::int64_t peak = peak_of(c_, found.nodes, w_);
+        const auto place =
+            std::partition_point(front_.begin(), front_.end(), [&](const found_order& o) { return o.peak < peak; });
+        const bool dominated = (place != front_.begin() && place[-1].pass.makespan <= found.makespan) ||
+                               (place != front_.end() && place->peak == peak && place->pass.makespan <= found.makespan);
+        if (dominated) return peak;
+        auto last = place;
+        while (last != front_.end() && last->pass.makespan >= found.makespan) ++last;
+        const auto at = front_.erase(place, last);
+        front_.insert(at, {std::move(found), peak});
+        return peak;
+    }
+
+    /// The fastest of the orders found that keep a limit, which is at least the peak of the given one.
+    [[nodiscard]] const pass_result& fastest(std::int64_t limit) const {
+        const found_order* last = &front_.front();
+        for (const found_order& o : front_)
+            if (o.peak <= limit) last = &o;
+        return last->pass;
+    }
+    [[nodiscard]] std::int64_t fastest_within(std::int64_t limit) const { return fastest(limit).makespan; }
+    [[nodiscard]] order best_within(std::int64_t limit) const {
+        const order& nodes = fastest(limit).nodes;
+        return nodes.empty() ? order(given_.begin(), given_.end()) : nodes;
+    }
+
+    [[nodiscard]] machine_orders orders_of(std::span<const std::uint32_t> nodes) const {
+        return machine_orders_of(c_, nodes, w_);
+    }
+    [[nodiscard]] machine_orders urgency_after(std::span<const std::uint32_t> nodes) const {
+        const pass_result late = backward_pass(c_, nodes, w_);
+        return machine_orders_of(c_, late.nodes, w_, true);
+    }
+
+    const compact_tasks& c_;
+    std::int64_t peak_;  // of the given order
+    workspace& w_;
+    std::span<std::uint32_t> given_;
+    std::vector<found_order> front_;  // by ascending peak and descending makespan
+    std::vector<order> free_;         // of the free passes
+    std::int64_t fastest_free_;       // of these and the given order
+    std::int64_t widest_ = 0;         // the largest peak of a free pass
+    std::int64_t last_makespan_ = 0;  // of the last pass within memory
+    bool draw_ = false;               // passes within memory draw launches forward
+    bool refused_ = false;            // memory has kept back a node on this rung
+};
+
+}  // namespace stretto::detail
+
+#endif
