@@ -182,6 +182,14 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "step faster (auto); float sums are then made in another order. Or they stay apart (never)")
         ->capture_default_str()
         ->type_name("auto|never");
+    app.add_option("--effort", all.wishes.effort,
+                   "How thoroughly to search within memory: from how many orders; each takes about as long again")
+        ->capture_default_str()
+        ->check(CLI::Range(1, 6))
+        ->type_name("1..6");
+    app.add_flag("--pareto", all.wishes.pareto,
+                 "Show what the step takes with how much memory: all orders found that no other one beats in both, "
+                 "whatever the limit; with --chunk, of the step whole and in the chunks that were chosen");
     app.add_option("-o,--output", plan, "Write the plan, gzipped if the name ends in .gz")->type_name("PLAN");
     app.add_flag("--json", all.json, "Print the figures as JSON: an array with one object per step");
     app.add_option("--trace", trace, "Write before and after as a trace for ui.perfetto.dev")->type_name("FILE");
@@ -224,7 +232,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             throw usage_error{"--recombine " + recombine + ": is no way to recombine; write concat, slices or auto"};
         if (reduce_once != "auto" && reduce_once != "never")
             throw usage_error{"--reduce-once " + reduce_once + ": is neither auto nor never"};
-        all.reduce_once = reduce_once == "auto";
+        all.wishes.reduce_once = reduce_once == "auto";
+        if (!check.empty() && all.wishes.pareto)
+            throw usage_error{"--check and --pareto: a plan is either checked or made"};
         if (!check.empty() && !plan.empty())
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
         const bool several = steps.size() > 1;

@@ -24,7 +24,7 @@ struct arguments {
     std::vector<job> jobs;
     stretto::memory_budget limit = stretto::memory_budget::times_input_peak(1);
     chunking chunks;
-    bool reduce_once = true;  ///< where it makes the step faster
+    search_wishes wishes;
     std::size_t explain = 10;
     bool json = false;
 };

@@ -131,15 +131,33 @@ struct certified {
 expected<certified, failure> certify(const std::shared_ptr<const program>& p, const std::string& file,
                                      expected<stretto::schedule, stretto::limit_too_low> scheduled) {
     if (scheduled) return certified{p, *std::move(scheduled)};
-    return refused(failure::reason::finding, p->capture, file, scheduled.error().at, explain(scheduled.error()),
-                   "no plan is known below the peak of the input order: use --memory-limit 1.00x or more");
+    const stretto::limit_too_low& e = scheduled.error();
+    return refused(failure::reason::finding, p->capture, file, e.infeasible() ? e.needed.at : e.at, explain(e),
+                   e.infeasible() ? "no order of this step fits: use --memory-limit 1.00x, or --chunk"
+                                  : "no plan is known below the peak of the input order: use --memory-limit 1.00x or "
+                                    "more");
 }
 
+/// Within how much memory a plan is searched for, and how thoroughly.
+struct search_bounds {
+    stretto::bytes limit;
+    unsigned effort = 1;
+};
+
 expected<certified, failure> schedule(const std::shared_ptr<const program>& p, const std::string& file,
-                                      stretto::bytes limit) {
+                                      const search_bounds& within) {
     stretto::schedule_options options;
-    options.memory_limit = limit;
+    options.memory_limit = within.limit;
+    options.effort = within.effort;
     return certify(p, file, stretto::list_schedule(p->graph, options));
+}
+
+/// Adds all schedules of a program, of whatever limit, that no other one beats in both makespan and peak.
+void add_front(std::vector<front_point>& front, const program& p, bool in_chunks, bool reduced_once, unsigned effort) {
+    const auto found = stretto::schedule_front(p.graph, {.memory_limit = stretto::unlimited_bytes, .effort = effort});
+    if (!found) return;
+    for (const stretto::schedule& s : *found)
+        front.push_back({in_chunks, reduced_once, s.makespan(), s.memory().peak, s.bound()});
 }
 
 failure about_arguments(const std::string& file, const std::string& cause) {
@@ -216,8 +234,8 @@ expected<step_form, failure> named_form(const chunkable_step& step, const std::s
 }
 
 /// The step in that form, which is not whole, with the best order of it.
-expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std::string& file, stretto::bytes limit,
-                                          const step_form& form) {
+expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std::string& file,
+                                          const search_bounds& within, const step_form& form) {
     auto chunked = stretto::chunk_capture(step.whole->capture, step.tensors, form.regions, step.tokens->dimensions,
                                           stretto::trial_chunk_options(form.slices));
     if (!chunked) {
@@ -231,7 +249,7 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
                        "tokens reach none of it, or its operations need all rows");
     const auto made = make_program(std::move(chunked->step), file);
     if (!made) return unexpected(made.error());
-    auto plan = schedule(*made, file, limit);
+    auto plan = schedule(*made, file, within);
     if (!plan) return unexpected(plan.error());
     std::size_t most = 1;
     for (const stretto::module_chunks& s : form.settings) most = std::max(most, s.sizes.size());
@@ -241,7 +259,7 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
 
 /// The step in the chunks that are wanted, or in the best form.
 expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
-                                          stretto::bytes limit, const chunking& wanted,
+                                          const search_bounds& within, const chunking& wanted,
                                           std::vector<std::uint32_t> kept) {
     auto tensors = stretto::capture_tensors::read(whole->capture);
     if (!tensors) {
@@ -251,16 +269,16 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
     }
     const chunkable_step step{whole.get(), *std::move(tensors)};
     const stretto::chunk_search_options options{
-        .memory_limit = limit, .recombine = wanted.how, .kept = std::move(kept)};
+        .memory_limit = within.limit, .recombine = wanted.how, .kept = std::move(kept), .effort = within.effort};
     if (!wanted.choose) {
         const auto form = named_form(step, file, wanted, options);
         if (!form) return unexpected(form.error());
-        if (form->is_whole()) return as_it_is(schedule(whole, file, limit), "whole, as is asked for");
-        return carry_out(step, file, limit, *form);
+        if (form->is_whole()) return as_it_is(schedule(whole, file, within), "whole, as is asked for");
+        return carry_out(step, file, within, *form);
     }
     auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks, step.costs, step.modules,
                                       step.tokens ? std::optional(step.rows()) : std::nullopt, options);
-    if (!best.form.is_whole()) return carry_out(step, file, limit, best.form);
+    if (!best.form.is_whole()) return carry_out(step, file, within, best.form);
     return as_it_is(certify(whole, file, std::move(best.whole)), best.why == stretto::whole_reason::no_tokens
                                                                      ? "whole: there are no tokens to cut along"
                                                                      : "whole: no chunks that fit are faster");
@@ -268,10 +286,10 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
 
 /// The best plan of a program, in chunks if they are wanted; `kept` are operations that stay whole.
 expected<chunked_plan, failure> plan_of(const std::shared_ptr<const program>& p, const std::string& file,
-                                        stretto::bytes limit, const chunking& chunks,
+                                        const search_bounds& within, const chunking& chunks,
                                         std::vector<std::uint32_t> kept = {}) {
-    return chunks.wanted() ? in_chunks(p, file, limit, chunks, std::move(kept))
-                           : as_it_is(schedule(p, file, limit), "");
+    return chunks.wanted() ? in_chunks(p, file, within, chunks, std::move(kept))
+                           : as_it_is(schedule(p, file, within), "");
 }
 
 /// A program in which collectives of parts of a sum are one of the sum.
@@ -320,13 +338,23 @@ private:
 
 }  // namespace
 
-double comparison::gap() const {
+namespace {
+
+double gap_of(nanoseconds makespan, const stretto::lower_bound& bound) {
     if (bound.value.count == 0) return 0;
-    return static_cast<double>((after.times.makespan - bound.value).count) / static_cast<double>(bound.value.count);
+    return static_cast<double>((makespan - bound.value).count) / static_cast<double>(bound.value.count);
 }
 
+}  // namespace
+
+double front_point::gap() const { return gap_of(makespan, bound); }
+std::string front_point::form() const {
+    return std::string(in_chunks ? "in chunks" : "whole") + (reduced_once ? ", reduced once" : "");
+}
+double comparison::gap() const { return gap_of(after.times.makespan, bound); }
+
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
-                                        const chunking& chunks, bool reduce_once) {
+                                        const chunking& chunks, const search_wishes& wishes) {
     const stopwatch watch;
     if (auto fault = fault_of_storages(step, file)) return unexpected(*std::move(fault));
     auto made = make_program(std::move(step), file);
@@ -334,12 +362,13 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
 
-    auto best = plan_of(*made, file, c.memory_limit, chunks);
-    if (reduce_once) {
+    const search_bounds within{c.memory_limit, wishes.effort};
+    auto best = plan_of(*made, file, within, chunks);
+    if (wishes.reduce_once) {
         auto reduced = reduced_once(**made, file);
         if (!reduced) return unexpected(reduced.error());
         if (*reduced) {
-            auto once = plan_of((*reduced)->of, file, c.memory_limit, chunks, (*reduced)->summands);
+            auto once = plan_of((*reduced)->of, file, within, chunks, (*reduced)->summands);
             const auto makespan = [](const auto& plan) {
                 return plan ? std::optional(plan->plan.schedule.makespan()) : std::nullopt;
             };
@@ -361,6 +390,10 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
     c.after = {of, s.order(), s.times(), s.memory(), s.exposures()};
     c.bound = s.bound();
+    if (wishes.pareto) {
+        add_front(c.front, **made, false, false, wishes.effort);
+        if (of != *made) add_front(c.front, *of, best->chunks > 1, c.sums && c.sums->once, wishes.effort);
+    }
     c.plan_seconds = watch.seconds();
     return c;
 }
@@ -374,7 +407,7 @@ expected<comparison, failure> check(stretto::capture step, const std::string& fi
     if (!after) return unexpected(after.error());
     comparison c{std::string((*before)->capture.name()), in_program_order(*before), in_program_order(*after), {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
-    c.bound = stretto::bound_below((*after)->graph);
+    c.bound = stretto::bound_below((*after)->graph, c.memory_limit);
     c.violations = stretto::check_plan((*before)->capture, (*after)->capture, c.memory_limit).violations;
     c.plan_seconds = watch.seconds();
     return c;

@@ -58,6 +58,19 @@ struct sums_of_collectives {
     bool once = false;            ///< whether they did: the step is faster that way, within its limit
 };
 
+/// An order of a program that no other one found beats in both makespan and peak.
+struct front_point {
+    bool in_chunks;     ///< or of the step whole
+    bool reduced_once;  ///< sums of collectives are one collective
+    stretto::nanoseconds makespan;
+    stretto::bytes peak;
+    stretto::lower_bound bound;  ///< of every order of that program within this peak
+
+    [[nodiscard]] double gap() const;
+    /// "whole", "in chunks", "whole, reduced once" or "in chunks, reduced once".
+    [[nodiscard]] std::string form() const;
+};
+
 struct comparison {
     std::string name;
     timeline before;
@@ -69,6 +82,7 @@ struct comparison {
     bool slices = false;                           ///< chunks are put together slice by slice, where that may be
     std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
     std::vector<kept_whole> whole = {};            ///< the most frequent reasons first
+    std::vector<front_point> front = {};           ///< by program and ascending peak, where it is asked for
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
@@ -86,11 +100,17 @@ struct failure {
     std::string message;  ///< one line, the way a compiler says it
 };
 
+struct search_wishes {
+    unsigned effort = 1;
+    bool reduce_once = true;  ///< where it makes the step faster
+    bool pareto = false;      ///< the whole front, of the step whole and in the chunks that were chosen
+};
+
 /// Schedules a step, in chunks if that is asked for and reduced once if that is allowed and faster, and verifies the
 /// result by the facts of the graph, with code that the scheduler does not share.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
                                                  stretto::memory_budget limit, const chunking& chunks = {},
-                                                 bool reduce_once = true);
+                                                 const search_wishes& wishes = {});
 
 /// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,

@@ -179,6 +179,18 @@ std::string worst_of(const comparison& c, std::size_t count) {
     return out + "</tbody></table>\n";
 }
 
+std::string front_of(const comparison& c) {
+    if (c.front.empty()) return "";
+    std::string out =
+        "<h2>Makespan against peak memory</h2>\n<table><thead><tr><th>step</th><th>peak memory</th><th>of the input "
+        "order's</th><th>gap</th><th>program</th></tr></thead><tbody>\n";
+    for (const front_point& f : c.front)
+        out += "<tr><td>" + human(f.makespan) + "</td><td>" + human(f.peak) + "</td><td>" +
+               times_of(f.peak, c.before.memory.peak) + "</td><td>" + percent(f.gap()) + "</td><td>" + f.form() +
+               "</td></tr>\n";
+    return out + "</tbody></table>\n";
+}
+
 std::string violations_of(const comparison& c) {
     if (!c.violations) return "";
     if (c.violations->empty()) return "<p>The plan keeps every rule.</p>\n";
@@ -205,6 +217,7 @@ std::string to_html(const comparison& c, std::size_t explain) {
         "<p class=\"note\" id=\"help\" hidden>wheel or +/-: zoom &middot; drag or arrow keys: move &middot; "
         "double click or 0: whole step &middot; <output id=\"shown\"></output></p>\n";
     page += violations_of(c);
+    page += front_of(c);
     page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);
     page += "<script type=\"application/json\" id=\"data\">" + data_of(c) + "</script>\n<script>";
     page += page_script;

@@ -22,4 +22,11 @@ std::string percent(double share) {
     return text.data();
 }
 
+std::string times_of(stretto::bytes amount, stretto::bytes other) {
+    if (other.count == 0) return "-";
+    char text[40];
+    std::snprintf(text, sizeof text, "%.2fx", static_cast<double>(amount.count) / static_cast<double>(other.count));
+    return text;
+}
+
 }  // namespace planner

@@ -18,6 +18,9 @@ std::string change(stretto::nanoseconds from, stretto::nanoseconds to);
 /// "1.24 %" for a share of 0.0124.
 std::string percent(double share);
 
+/// "1.05x" for an amount of 1.05 times the other; "-" if that is nothing.
+std::string times_of(stretto::bytes amount, stretto::bytes other);
+
 }  // namespace planner
 
 #endif

@@ -40,11 +40,11 @@ enum exit_status {
 failure unusable_file(const stretto::diagnostic& d) { return {failure::reason::unusable, d.message()}; }
 
 expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit,
-                                        const planner::chunking& chunks, bool reduce_once) {
+                                        const planner::chunking& chunks, const planner::search_wishes& wishes) {
     const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
     auto step = stretto::read_capture(j.step);
     if (!step) return unexpected(unusable_file(step.error()));
-    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks, reduce_once);
+    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks, wishes);
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
     return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit);
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
     int status = fine;
     std::string figures;  // JSON is complete or not there at all
     for (const planner::job& j : args.jobs) {
-        const auto result = result_of(j, args.limit, args.chunks, args.reduce_once);
+        const auto result = result_of(j, args.limit, args.chunks, args.wishes);
         if (!result) {
             std::fprintf(stderr, "%s\n", result.error().message.c_str());
             if (result.error().why == failure::reason::unusable) return unusable;

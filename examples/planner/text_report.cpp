@@ -81,6 +81,15 @@ std::string what_stays_whole(const std::vector<kept_whole>& groups, const paint&
     return out;
 }
 
+/// The orders that no other one beats in both makespan and peak, a line each.
+std::string front_of(const comparison& c, const paint& p) {
+    std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
+    for (const front_point& f : c.front)
+        out += "  " + left(f.form(), 25) + right(human(f.makespan), 12) + right(human(f.peak), 14) +
+               right(times_of(f.peak, c.before.memory.peak), 9) + "   gap " + percent(f.gap()) + "\n";
+    return out;
+}
+
 }  // namespace
 
 std::string to_table(const comparison& c, const text_options& options) {
@@ -118,6 +127,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
+    if (!c.front.empty()) out += front_of(c, p);
     if (options.explain > 0) out += what_stays_whole(c.whole, p);
 
     const std::vector<collective_exposure> worst = worst_collectives(b, options.explain);
@@ -216,6 +226,19 @@ std::string to_json(const comparison& c, const text_options& options) {
     if (c.memory_limit == stretto::unlimited_bytes) o.raw("memory_limit_bytes", "null");
     else o.add("memory_limit_bytes", c.memory_limit.count);
     o.add("plan_seconds", c.plan_seconds);
+    if (!c.front.empty()) {
+        std::string list;
+        for (const front_point& f : c.front) {
+            json_object point;
+            point.add("program", std::string_view(f.form()));
+            point.add("step_ns", f.makespan.count);
+            point.add("peak_bytes", f.peak.count);
+            point.add("lower_bound_ns", f.bound.value.count);
+            point.add("lower_bound_kind", name_of(f.bound.kind));
+            list += (list.empty() ? "\n    " : ",\n    ") + point.text();
+        }
+        o.raw("pareto", "[" + list + "]");
+    }
     if (!c.whole.empty()) {
         std::string list;
         for (const kept_whole& g : c.whole) {

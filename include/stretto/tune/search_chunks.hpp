@@ -44,6 +44,8 @@ struct chunk_search_options {
     /// Vertices that are in no chunk, by position in program order; what reads or makes them is cut around them. It is
     /// read by fastest_form and form_in_chunks, which make the units and regions.
     std::vector<std::uint32_t> kept = {};
+    /// How thoroughly fastest_form schedules the step whole, as schedule_options::effort says; trials take effort 1.
+    unsigned effort = 1;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
 };
 

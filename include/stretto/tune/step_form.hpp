@@ -59,6 +59,7 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
                                                           chunk_search_options options = {}) {
     schedule_options limits;
     limits.memory_limit = options.memory_limit;
+    limits.effort = options.effort;
     fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, list_schedule(tasks, limits)};
     if (!tokens) return found;
     options.whole = found.whole ? found.whole->makespan() : nanoseconds{INT64_MAX};
