@@ -336,11 +336,7 @@ private:
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace
-
-namespace {
-
-double gap_of(nanoseconds makespan, const stretto::lower_bound& bound) {
+double gap_of(stretto::nanoseconds makespan, const stretto::lower_bound& bound) {
     if (bound.value.count == 0) return 0;
     return static_cast<double>((makespan - bound.value).count) / static_cast<double>(bound.value.count);
 }

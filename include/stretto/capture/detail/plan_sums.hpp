@@ -77,9 +77,10 @@ private:
                same_json(a.field(v, "kwargs"), b.field(w, "kwargs"));
     }
     bool is_float(old_id m) {
-        const auto tensors = m_.step_fields.outputs(m);
-        return std::ranges::all_of(tensors,
-                                   [](const capture_tensor& t) { return t.dtype[0] == 'f' || t.dtype == "bf16"; });
+        return std::ranges::all_of(m_.step_tensors.components(m), [](const tensor_type& t) {
+            using enum element_type;
+            return t.element == f16 || t.element == bf16 || t.element == f32 || t.element == f64;
+        });
     }
 
     void check_start(const plan_sum& s) {
@@ -102,7 +103,7 @@ private:
                     count(nanoseconds{static_cast<std::int64_t>(price + 0.5)}),
                 "a collective of a sum costs what the table says for its payload");
         if (plan.allocation(s.start) < step.allocation(first) ||
-            plan.allocation(s.start) < size_of_results(m_.plan_fields, s.start))
+            plan.allocation(s.start) < size_of_results(m_.plan_tensors, s.start))
             add(plan_rule::memory_unaccounted, s, "", "allocates less than it receives",
                 "its result is as large as that of a member");
     }
@@ -193,7 +194,7 @@ private:
         const auto fail = [&](plan_rule rule, std::string_view other, std::string cause, std::string hint) {
             m_.found.add(rule, plan.name(v), other, std::move(cause), std::move(hint));
         };
-        const bytes size = size_of_results(m_.plan_fields, v);
+        const bytes size = size_of_results(m_.plan_tensors, v);
         if (plan.kind(v) != op_kind::compute ||
             underpaid(plan.duration(v), price_of_moving(m_.step.costs(), size + size + size)))
             fail(plan_rule::copy_underpaid, plan.name(s.start),
