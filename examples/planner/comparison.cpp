@@ -86,7 +86,8 @@ expected<std::shared_ptr<const program>, failure> make_program(stretto::capture 
 
 /// Whether node v reads what has the storage of node x: x, or what shares it with x.
 bool reads_storage_of(const stretto::capture& step, task_id v, task_id x) {
-    std::vector<task_id> seen(step.inputs(v).begin(), step.inputs(v).end());
+    std::vector<task_id> seen;
+    for (task_id u : step.inputs(v)) seen.push_back(u);
     for (std::size_t k = 0; k < seen.size(); ++k) {
         if (seen[k] == x) return true;
         for (task_id shared : step.aliases(seen[k]))

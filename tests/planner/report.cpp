@@ -20,6 +20,7 @@
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "stretto/schedule/explain.hpp"
+#include "support/reduction_step.hpp"
 #include "text_report.hpp"
 
 using namespace planner;
@@ -424,4 +425,27 @@ TEST_CASE("captured steps: pictures and pages stay small") {
         CHECK(to_svg(c).size() < 100'000);
         CHECK(to_html(c, 10).size() < 1'000'000);
     }
+}
+
+TEST_CASE("sums of collectives that become one are said everywhere") {
+    support::reduction_step s;
+    const std::string x = s.input();
+    std::vector<std::string> parts;
+    for (int k = 0; k < 3; ++k) parts.push_back(s.reduced(s.kernel("aten.neg.default", {x}), true));
+    s.output({s.add_in_place(s.add_in_place(parts[0], parts[1]), parts[2])});
+    const auto once = plan_step(s.d.build(), "s.json", stretto::unlimited_bytes);
+    REQUIRE(once);
+    REQUIRE(once->sums);
+    CHECK(once->sums->once);
+    CHECK(once->after.collectives() == 1);
+    CHECK(to_table(*once, {}).find("3 collectives whose results were added") != std::string::npos);
+    CHECK(to_json(*once, {}).find(R"("reduced_once":{"collectives":3,"into":1,"used":true})") != std::string::npos);
+    CHECK(to_html(*once, 3).find("3 whose results were added are reduced once, as 1") != std::string::npos);
+
+    const auto never = plan_step(s.d.build(), "s.json", stretto::unlimited_bytes, {}, false);
+    REQUIRE(never);
+    CHECK(!never->sums);
+    CHECK(never->after.collectives() == 3);
+    CHECK(never->after.times.makespan > once->after.times.makespan);
+    CHECK(to_json(*never, {}).find("reduced_once") == std::string::npos);
 }
