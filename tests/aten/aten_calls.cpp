@@ -82,6 +82,28 @@ TEST_CASE("calls are the same if operator, arguments and recorded results are") 
     CHECK(found->calls == 7);
 }
 
+TEST_CASE("what is offloaded and loaded again is what it was, unless its type has changed") {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const std::uint32_t there = p.add("there", "aten._to_copy.default", {x}, "%0 device=cpu");
+    const std::uint32_t back = p.add("back", "aten._to_copy.default", {there}, "%0 device=cuda");
+    const std::uint32_t narrow = p.add("narrow", "aten._to_copy.default", {back}, "%0 dtype=bf16");
+    const std::uint32_t clone = p.add("clone", "aten.clone.default", {narrow}, "%0");
+    const std::uint32_t sum = p.add("sum", "aten.sum.default", {back}, "%0");
+    const std::uint32_t same_sum = p.add("same sum", "aten.sum.default", {x}, "%0");
+    for (std::uint32_t v : {x, there, back}) p.record(v, element_type::f32, {3});
+    for (std::uint32_t v : {narrow, clone}) p.record(v, element_type::bf16, {3});
+    CHECK(calls_of(p).copied_operand(back) == 0);
+    CHECK(calls_of(p).copied_operand(narrow) == SIZE_MAX);
+    CHECK(calls_of(p).copied_operand(sum) == SIZE_MAX);
+    const support::program_view view{&p};
+    const value_numbers<support::program_view> numbers(view, support::program_model{&p}, calls_of(p));
+    CHECK(numbers.number(back) == numbers.number(x));
+    CHECK(numbers.number(narrow) != numbers.number(x));
+    CHECK(numbers.number(clone) == numbers.number(narrow));
+    CHECK(numbers.number(sum) == numbers.number(same_sum));
+}
+
 TEST_CASE("an argument that no operator reads makes a call unlike any other") {
     tensor_program p;
     const std::uint32_t x = p.input("x", std::vector<tensor>());

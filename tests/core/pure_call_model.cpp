@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "stretto/testing/archetypes.hpp"
@@ -29,7 +30,20 @@ struct compares_one : without_hash {
     std::uint64_t hash_of_call(vertex) const { return 0; }
 };
 
+struct copies : right {
+    std::size_t copied_operand(vertex) const { return 1; }
+};
+struct copies_a_value : right {
+    archetypes::value copied_operand(vertex) const;
+};
+
 }  // namespace
+
+TEST_CASE("a model may say what is copied, and one that says it wrongly is none") {
+    static_assert(pure_call_model<copies, archetypes::graph> && !pure_call_model<copies_a_value, archetypes::graph>);
+    CHECK(copied_operand_of<archetypes::graph>(copies{}, archetypes::detail::at(3)) == 1);
+    CHECK(copied_operand_of<archetypes::graph>(right{}, archetypes::detail::at(3)) == SIZE_MAX);
+}
 
 TEST_CASE("a pure call model tells whether calls are pure and the same, and hashes them") {
     static_assert(pure_call_model<right, archetypes::graph>);

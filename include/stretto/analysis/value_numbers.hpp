@@ -71,9 +71,9 @@ private:
 /// are equal contents, bit for bit as far as the kernels are deterministic. The converse does not hold: nothing is
 /// known of arithmetic, so a + b and b + a are two values.
 ///
-/// Two operations get the same numbers if they are pure, do the same call, and read the same numbers. Whatever is not
-/// pure, and inputs, have numbers of their own. A write in place gives all values in that storage contents of their
-/// own, but for the result of the write, which is a function of what it reads.
+/// Two operations get the same numbers if they are pure, do the same call, and read the same numbers; a copy has the
+/// number of what it copies. Whatever is not pure, and inputs, have numbers of their own. A write in place gives all
+/// values in that storage contents of their own, but for the result of the write, which is a function of what it reads.
 ///
 /// Numbers are dense, from 0, in the order in which contents first appear, so they are the same on every rank. It takes
 /// O(V + uses + aliases) expected time, with as many questions to `calls`; whoever has equal hashes is compared. Space:
@@ -112,7 +112,10 @@ public:
             reads_.close_row();
             std::uint32_t first = row;
             const op_kind kind = ops.kind(v);
-            if (kind != op_kind::input && kind != op_kind::output && calls.is_pure(v)) {
+            const bool pure = kind != op_kind::input && kind != op_kind::output && calls.is_pure(v);
+            const std::size_t copied = pure ? copied_operand_of<G>(calls, v) : SIZE_MAX;
+            const bool copies = copied < reads_[row].size() && results(v) == 1;
+            if (pure && !copies) {
                 hash = mixed(hash, calls.hash_of_call(v));
                 first = known.find_or_add(hash, row, [&](std::uint32_t other) {
                     return is_equal(reads_[other], reads_[row]) && results(vertices[other]) == results(v) &&
@@ -122,7 +125,7 @@ public:
             for_each_effect<G>(ops, v, [&](value_type x) { last_write[storage[names_.number(x)]] = row + 1; });
             const std::uint32_t from = names_.first(v), like = names_.first(vertices[first]);
             for (std::uint32_t k = 0; k < results(v); ++k)
-                number_[from + k] = first == row ? size_++ : number_[like + k];
+                number_[from + k] = copies ? reads_[row][copied] : first == row ? size_++ : number_[like + k];
             for (std::uint32_t k = 0; k < results(v); ++k) seen[from + k] = {row + 1, number_[from + k]};
         }
     }

@@ -14,6 +14,7 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/blocks.hpp"
+#include "stretto/transform/chunk_rules/elementwise.hpp"
 
 namespace stretto {
 
@@ -34,6 +35,24 @@ public:
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         if (const auto* attends = rule.as<chunk_rules::attention>()) return !attends->drops;
         return rule.as<chunk_rules::unknown>() == nullptr && rule.as<chunk_rules::refused>() == nullptr;
+    }
+
+    /// Of copies, whatever their device or layout, and of casts to the same type.
+    [[nodiscard]] std::size_t copied_operand(vertex_t<G> v) const {
+        const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
+        std::size_t from = chunk_rules::no_operand;
+        if (const auto* copy = rule.as<chunk_rules::copy>()) from = copy->x;
+        if (const auto* cast = rule.as<chunk_rules::cast>()) from = cast->x;
+        if (from == chunk_rules::no_operand || rule.writes_in_place()) return SIZE_MAX;
+        std::size_t k = 0;
+        for (value_t<G> x : view_.operands(v)) {
+            if (k++ != from) continue;
+            for (value_t<G> y : view_.results(v))
+                if (!same(components(x), components(y)) || components(x).size() != 1 ||
+                    components(x)[0].element == element_type::other)
+                    return SIZE_MAX;
+        }
+        return from;
     }
 
     [[nodiscard]] std::uint64_t hash_of_call(vertex_t<G> v) const {
