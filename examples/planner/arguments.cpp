@@ -35,10 +35,10 @@ Example: the mixture-of-experts blocks in 4 chunks, the backward of layer 3 in o
 
     $ stretto-plan moe.json.gz --chunk 'layers.*.moe=4,layers.3:backward=1+3' --memory-limit 1.10x
 
-A MODULE is the beginning of a module path; * stands for one component, and nothing before :forward or :backward for
-all modules. Of several settings that name an operation the last one counts. Rows are those of the symbolic extent that
-most of the step's shapes have, a batch or a number of tokens; without one that tokens are exchanged along, of the
-tokens that its all-to-alls exchange.
+A MODULE is the beginning of a module path; * stands for one component, 0-26 for a number from 0 to 26, and nothing
+before :forward or :backward for all modules. Of several settings that name an operation the last one counts. Rows are
+those of the symbolic extent that most of the step's shapes have, a batch or a number of tokens; without one that tokens
+are exchanged along, of the tokens that its all-to-alls exchange.
 
 "exposed" is the time in which the compute lane waits for communication. The lower bound holds for every order of the
 operations, whatever memory it may use, so the gap to it is the most that any other order could gain.

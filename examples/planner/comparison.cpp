@@ -23,6 +23,7 @@
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/module_ranges.hpp"
 #include "stretto/tune/choose_tokens.hpp"
 #include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/search_chunks.hpp"
@@ -254,7 +255,7 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
     if (!plan) return unexpected(plan.error());
     std::size_t most = 1;
     for (const stretto::module_chunks& s : form.settings) most = std::max(most, s.sizes.size());
-    return chunked_plan{*std::move(plan), most, spelled(form.settings), chunked->plan.counts().empties != 0,
+    return chunked_plan{*std::move(plan), most, spelled(stretto::in_ranges(form.settings)), chunked->plan.counts().empties != 0,
                         summary_of(*chunked)};
 }
 

@@ -66,6 +66,7 @@
 #include "stretto/transform/describe_reductions.hpp"
 #include "stretto/transform/explain_chunks.hpp"
 #include "stretto/transform/isolate_groups.hpp"
+#include "stretto/transform/module_ranges.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/plan_reductions.hpp"

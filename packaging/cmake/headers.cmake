@@ -246,6 +246,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_structure.hpp
     include/stretto/transform/extent_expression.hpp
     include/stretto/transform/isolate_groups.hpp
+    include/stretto/transform/module_ranges.hpp
     include/stretto/transform/module_regions.hpp
     include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/recording_rewriter.hpp

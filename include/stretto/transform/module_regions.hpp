@@ -27,10 +27,11 @@ struct module_region {
 };
 
 /// The regions that a pattern names: one for each module and each direction in which it has operations. The pattern is
-/// "layers.3", or "layers.*", where * stands for one component. However often a module runs, and whatever it contains,
-/// it is one region. Regions come in the order of the first operations of their modules, but backward comes right after
-/// the forward of its module. `direction` may choose forward or backward alone. Operations of unknown direction are in
-/// no region. It takes O(V) time; each path is matched once, and compared with the modules that are named.
+/// "layers.3", "layers.0-26", or "layers.*", where * stands for one component. However often a module runs, and
+/// whatever it contains, it is one region. Regions come in the order of the first operations of their modules, but
+/// backward comes right after the forward of its module. `direction` may choose forward or backward alone. Operations
+/// of unknown direction are in no region. It takes O(V) time; each path is matched once, and compared with the modules
+/// that are named.
 template <class G>
 [[nodiscard]] std::vector<module_region<vertex_t<G>>> module_regions(const step_modules<G>& modules,
                                                                      std::string_view pattern,

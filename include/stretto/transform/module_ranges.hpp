@@ -1,0 +1,94 @@
+// Settings of modules in few words: "layers.0-26.moe" for what would be a line for each layer.
+#ifndef STRETTO_TRANSFORM_MODULE_RANGES_HPP
+#define STRETTO_TRANSFORM_MODULE_RANGES_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/module_model.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "stretto/transform/step_modules.hpp"
+
+namespace stretto {
+
+namespace detail {
+
+/// A pattern around its first component that is a number: before it, the number, and behind it.
+struct numbered_pattern {
+    std::string_view before, behind;
+    std::int64_t number = -1;  ///< -1: no component is one
+
+    [[nodiscard]] static numbered_pattern of(std::string_view pattern) {
+        for (std::size_t i = 0; i < pattern.size();) {
+            const std::size_t end = std::min(pattern.find('.', i), pattern.size());
+            const std::string_view component = pattern.substr(i, end - i);
+            const std::int64_t n = number_in(component);
+            if (n >= 0 && std::to_string(n) == component) return {pattern.substr(0, i), pattern.substr(end), n};
+            i = end + 1;
+        }
+        return {pattern, {}, -1};
+    }
+    [[nodiscard]] bool is_like(const numbered_pattern& other) const {
+        return number >= 0 && other.number >= 0 && before == other.before && behind == other.behind;
+    }
+};
+
+}  // namespace detail
+
+/// The same settings for regions_in_chunks in fewer words: of those that follow each other and differ in one number
+/// alone, such as "layers.3.moe", "layers.4.moe" and "layers.5.moe", the ones with the same direction and chunks become
+/// one with a range, "layers.3-5.moe". Which chunks an operation gets does not change. O(settings squared) at most.
+[[nodiscard]] inline std::vector<module_chunks> in_ranges(std::span<const module_chunks> settings) {
+    std::vector<module_chunks> all;
+    for (std::size_t i = 0; i < settings.size();) {
+        // A run of settings alike, no two of which name one operation: their order does not matter.
+        const auto first = detail::numbered_pattern::of(settings[i].pattern);
+        std::vector<std::pair<std::int64_t, std::size_t>> run;  // number, setting
+        for (std::size_t j = i; j < settings.size(); ++j) {
+            const auto next = detail::numbered_pattern::of(settings[j].pattern);
+            const bool meets = std::any_of(run.begin(), run.end(), [&](const auto& other) {
+                const pass_direction a = settings[other.second].direction, b = settings[j].direction;
+                return other.first == next.number && (a == b || a == pass_direction::both || b == pass_direction::both);
+            });
+            if (!first.is_like(next) || meets) break;
+            run.emplace_back(next.number, j);
+        }
+        if (run.empty()) {
+            all.push_back(settings[i++]);
+            continue;
+        }
+        i += run.size();
+        std::vector<char> done(run.size(), false);
+        for (std::size_t k = 0; k < run.size(); ++k) {
+            if (done[k]) continue;
+            const module_chunks& like = settings[run[k].second];
+            std::vector<std::int64_t> numbers;
+            for (std::size_t j = k; j < run.size(); ++j) {
+                const module_chunks& other = settings[run[j].second];
+                if (done[j] || other.direction != like.direction || other.sizes != like.sizes) continue;
+                done[j] = true;
+                numbers.push_back(run[j].first);
+            }
+            std::sort(numbers.begin(), numbers.end());
+            for (std::size_t from = 0, to = 0; from < numbers.size(); from = to) {
+                while (to < numbers.size() && numbers[to] - numbers[from] == static_cast<std::int64_t>(to - from)) ++to;
+                module_chunks made = like;
+                made.pattern = std::string(first.before) + std::to_string(numbers[from]);
+                if (to - from > 1) made.pattern += "-" + std::to_string(numbers[to - 1]);
+                made.pattern += first.behind;
+                all.push_back(std::move(made));
+            }
+        }
+    }
+    return all;
+}
+
+}  // namespace stretto
+
+#endif
