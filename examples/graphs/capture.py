@@ -4,7 +4,7 @@
 usage: python capture.py [--out FOLDER] [--only NAME] [--stats]
 
   --out FOLDER  where the files go (default: beside this script)
-  --only NAME   `llama` or `moe`; default is both
+  --only NAME   `llama`, `moe` or `recompute`; default is all
   --stats       captures nothing, prints the table for the files that are there
 
 Nothing is computed and nothing is sent. The models are ordinary PyTorch modules, but their
@@ -22,6 +22,11 @@ H100 class, and write the list down:
       experts live on different GPUs (expert parallelism): tokens travel to them and back by
       all-to-all, and how many travel where is known only when the router has spoken. Batch and
       token counts are therefore symbols.
+  moe_recompute_selective, moe_recompute_layers
+      a smaller mixture of experts that saves memory: what was not kept is computed once more in
+      the backward pass. `selective` keeps matrix products, attention, what was exchanged and
+      what the router chose; `layers` keeps what enters a layer and the numbers that the host has
+      read, so that exchanges, too, happen again. Weights are gathered again in both.
 
 The same versions (requirements.txt) give the same bytes: nothing depends on time, hash seeds
 or the machine.
@@ -462,6 +467,55 @@ def regather_in_backward(graph: fx.Graph) -> None:
             node.meta["ac_graph_id"] = 0
 
 
+def compute_again(graph: fx.Graph, kept: set[Any]) -> None:
+    """Lets backward compute again what forward has not kept: results of operators in `kept`, what
+    crosses from one layer to another, numbers, and what is written in place."""
+
+    def layer(node: fx.Node) -> str | None:
+        path = (node.meta.get("fqn") or "").split(".")
+        return path[1] if path[0] == "layers" else None
+
+    def stays(node: fx.Node) -> bool:
+        if node.op != "call_function" or node.meta["direction"] == "backward":
+            return True
+        source = node.args[0] if node.target is WAIT else node
+        numbers = not tensors(node.meta["val"])
+        written = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+        if layer(node) is None or numbers or written or source.target in kept:
+            return True
+        ahead = [user for user in node.users if user.meta.get("direction") == "forward"]
+        return any(layer(user) != layer(node) for user in ahead)
+
+    again: dict[fx.Node, fx.Node] = {}
+    moved: set[fx.Node] = set()  # whose operands are elsewhere now; views of them are, too
+
+    def run(node: fx.Node) -> None:
+        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
+        node.meta["val"] = node.target(*args, **kwargs)
+        moved.add(node)
+
+    def recomputed(node: fx.Node, before: fx.Node) -> fx.Node:
+        if stays(node):
+            return node
+        if node not in again:
+            sources = [recomputed(source, before) for source in node.all_input_nodes]
+            of = dict(zip(node.all_input_nodes, sources))
+            with graph.inserting_before(before):
+                copy = graph.node_copy(node, of.__getitem__)
+            copy.meta = {"fqn": node.meta["fqn"], "direction": "backward"}
+            run(copy)
+            again[node] = copy
+        return again[node]
+
+    for node in list(graph.nodes):
+        if node.op == "call_function" and node.meta["direction"] == "backward":
+            for source in node.all_input_nodes:
+                node.replace_input_with(source, recomputed(source, node))
+            if moved.intersection(node.all_input_nodes):
+                run(node)
+    graph.eliminate_dead_code()
+
+
 # --------------------------------------------------------------------------------------- costs
 # A GPU of the H100 class at rates that real kernels reach. Everything is integer arithmetic.
 
@@ -774,10 +828,6 @@ def capture_llama() -> Iterator[dict[str, Any]]:
 
 
 def capture_moe() -> Iterator[dict[str, Any]]:
-    fsdp, ep = fake_cluster(gpus=8, gpus_per_node=4, purposes=["fsdp", "ep"])
-    # Many short sequences rather than few long ones: two of them are a batch that can be run
-    # for all ranks together on a laptop, to check what a transform makes of this step.
-    batch = 256
     config = Config(
         vocabulary=4_096,
         dim=512,
@@ -791,6 +841,17 @@ def capture_moe() -> Iterator[dict[str, Any]]:
         expert_hidden=256,
         dense_layers=1,
     )
+    yield capture_mixture("moe_ep_step", config, None)
+
+
+def capture_mixture(
+    name: str, config: Config, kept: set[torch._ops.OpOverload] | None
+) -> dict[str, Any]:
+    """`kept`: the operators whose results are kept for the backward pass. None: it keeps all."""
+    fsdp, ep = fake_cluster(gpus=8, gpus_per_node=4, purposes=["fsdp", "ep"])
+    # Many short sequences rather than few long ones: two of them are a batch that can be run
+    # for all ranks together on a laptop, to check what a transform makes of this step.
+    batch = 256
     shapes = ShapeEnv()
     with FakeTensorMode(shape_env=shapes), torch.device("meta"):
         model = Transformer(config, fsdp, ep)
@@ -798,12 +859,41 @@ def capture_moe() -> Iterator[dict[str, Any]]:
             size = shapes.create_unbacked_symint()
         torch._check(size >= 2)
         trace = trace_step(model, make_batch(size, config), [])
+        if kept is not None:
+            compute_again(trace.graph.graph, kept)
     # The step is drawn for a balanced router: every rank sends every rank the same.
     balanced = batch * config.sequence * config.chosen // ep.size
     found = [s for n in trace.graph.graph.nodes for s in n.meta.get("unbacked_bindings") or {}]
     symbols = {str(size): batch} | {str(symbol): balanced for symbol in found}
-    step = Step("moe_ep_step", [fsdp, ep], symbols)
-    yield Writer(step, trace.inputs).write(trace.graph.graph)
+    step = Step(name, [fsdp, ep], symbols)
+    return Writer(step, trace.inputs).write(trace.graph.graph)
+
+
+def capture_recomputation() -> Iterator[dict[str, Any]]:
+    selective = {
+        aten.mm.default,
+        aten._grouped_mm.default,
+        aten._scaled_dot_product_efficient_attention.default,
+        aten.topk.default,
+        ALL_TO_ALL,
+    }
+    yield capture_mixture("moe_recompute_selective", SMALL, selective)
+    yield capture_mixture("moe_recompute_layers", SMALL, set())
+
+
+SMALL = Config(
+    vocabulary=512,
+    dim=256,
+    layers=4,
+    heads=4,
+    kv_heads=4,
+    hidden=512,
+    sequence=128,
+    experts=16,
+    chosen=4,
+    expert_hidden=128,
+    dense_layers=1,
+)
 
 
 def make_batch(size: int | torch.SymInt, config: Config) -> dict[str, Tensor]:
@@ -875,10 +965,10 @@ def print_table(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--only", choices=["llama", "moe"])
+    parser.add_argument("--only", choices=["llama", "moe", "recompute"])
     parser.add_argument("--stats", action="store_true")
     options = parser.parse_args()
-    captures = {"llama": capture_llama, "moe": capture_moe}
+    captures = {"llama": capture_llama, "moe": capture_moe, "recompute": capture_recomputation}
     for name, capture in captures.items():
         if not options.stats and options.only in (None, name):
             for graph in capture():

@@ -1,6 +1,7 @@
 // Captured steps in chunks, executed against themselves whole: small extents, real operators, all ranks.
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -53,6 +54,12 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
         const capture& chunked = made->step;
         const chunk_counts counts = made->plan.counts();
         CHECK(counts.chunked > step.size() / (by_module ? 5 : 2));
+        std::size_t exchanges = 0;  // that stay whole
+        for (std::uint32_t v = 0; v < step.size(); ++v)
+            exchanges += step.kind(v) == op_kind::start && step.collective(v) == collective_kind::all_to_all;
+        for (const auto& o : made->plan.operations)
+            exchanges -= step.collective(o.vertex) == collective_kind::all_to_all && !o.once;
+        CHECK((exchanges == 0 || by_module));
         // Everything in chunks leaves sums alone.
         CHECK((counts.concats != 0) == (by_module && n % 2 == 0));
         CHECK((counts.empties != 0) == (by_module && n % 2 != 0));
@@ -97,6 +104,18 @@ TEST_CASE("the step of the examples computes the same in chunks") {
                      {"layers.2.moe", pass_direction::both, {3, 1}},
                      {"layers.5.moe", pass_direction::backward, {2, 2}},
                      {"layers.7", pass_direction::forward, {1, 3}}}});
+}
+
+TEST_CASE("steps that compute activations again, and gather parameters again, compute the same in chunks") {
+    for (const char* name : {"/moe_recompute_selective.json.gz", "/moe_recompute_layers.json.gz"}) {
+        const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", name);
+        if (path.empty()) continue;
+        check_step(path, support::moe_ep_step_recipe(), 6,
+                   {whole_step({3, 3}),
+                    whole_step({2, 3, 1}),
+                    whole_step({2, 2, 2}),
+                    {{"layers.*.moe", pass_direction::both, {2, 4}}}});
+    }
 }
 
 TEST_CASE("the mixture-of-experts step of the reference computes the same in chunks") {
