@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "human_units.hpp"
@@ -180,22 +182,35 @@ expected<chunked_plan, failure> as_it_is(expected<certified, failure> plan, cons
     return chunked_plan{*std::move(plan), 1, note};
 }
 
-/// Grouped by reason.
-std::vector<kept_whole> summary_of(const stretto::chunked_capture& made) {
+/// Why operations stay whole, grouped by reason.
+std::vector<kept_whole> summary_of(const stretto::capture& step, const stretto::chunked_capture& made) {
     std::vector<kept_whole> groups;
     std::vector<std::pair<stretto::chunk_reason, std::string_view>> reasons;  // of `made`
-    for (const auto& [why, in_words] : made.kept_whole) {
-        const std::pair reason(why.why, std::string_view(why.detail));
+    for (const auto& [cause, in_words] : made.causes) {
+        const std::pair reason(cause.why.why, std::string_view(cause.why.detail));
         const auto known = std::find(reasons.begin(), reasons.end(), reason);
-        if (known != reasons.end()) {
-            ++groups[static_cast<std::size_t>(known - reasons.begin())].count;
-            continue;
+        const auto at = static_cast<std::size_t>(known - reasons.begin());
+        if (known == reasons.end()) {
+            reasons.push_back(reason);
+            groups.push_back({in_words.node_name, 0, in_words.cause});
         }
-        reasons.push_back(reason);
-        groups.push_back({in_words.node_name, 1, in_words.cause});
+        kept_whole& group = groups[at];
+        ++group.count;
+        group.behind += cause.refused;
+        for (std::uint32_t v : cause.exchanges) group.exchanges.emplace_back(step.name(v));
     }
-    std::stable_sort(groups.begin(), groups.end(), [](const auto& a, const auto& b) { return a.count > b.count; });
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const kept_whole& a, const kept_whole& b) { return a.count + a.behind > b.count + b.behind; });
     return groups;
+}
+
+/// How long the exchanges that stay whole are exposed; they keep their names.
+void price(std::vector<kept_whole>& groups, const timeline& t) {
+    std::map<std::string_view, stretto::nanoseconds> exposed;
+    for (const stretto::collective_exposure& e : t.exposures) exposed[t.of->name(e.start)] = e.exposed;
+    for (kept_whole& g : groups)
+        for (const std::string& name : g.exchanges)
+            if (const auto at = exposed.find(name); at != exposed.end()) g.exposed += at->second;
 }
 
 /// The tensors of a step, the models over them, and the tokens along which it is cut.
@@ -255,8 +270,8 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
     if (!plan) return unexpected(plan.error());
     std::size_t most = 1;
     for (const stretto::module_chunks& s : form.settings) most = std::max(most, s.sizes.size());
-    return chunked_plan{*std::move(plan), most, spelled(stretto::in_ranges(form.settings)), chunked->plan.counts().empties != 0,
-                        summary_of(*chunked)};
+    return chunked_plan{*std::move(plan), most, spelled(stretto::in_ranges(form.settings)),
+                        chunked->plan.counts().empties != 0, summary_of(step.whole->capture, *chunked)};
 }
 
 /// The step in the chunks that are wanted, or in the best form.
@@ -387,6 +402,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
         return refused(failure::reason::finding, of->capture, file, verified.error().task,
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
     c.after = {of, s.order(), s.times(), s.memory(), s.exposures()};
+    price(c.whole, c.after);
     c.bound = s.bound();
     if (wishes.pareto) {
         add_front(c.front, **made, false, false, wishes.effort);

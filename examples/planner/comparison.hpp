@@ -44,11 +44,14 @@ struct timeline {
     [[nodiscard]] std::size_t collectives() const { return exposures.size(); }
 };
 
-/// Operations that the tokens reach and that stay whole in a chunked step, all for the same reason.
+/// Operations that stay whole in a chunked step, all for the same reason, and not because others do.
 struct kept_whole {
     std::string first;  ///< in program order
     std::size_t count = 1;
     std::string why;
+    std::size_t behind = 0;                   ///< how many that tokens reach stay whole because of these
+    std::vector<std::string> exchanges = {};  ///< the all-to-alls among all of them, and of what tokens reach no more
+    stretto::nanoseconds exposed = {};        ///< of those exchanges, in the plan
 };
 
 /// Collectives whose results are only added to each other, and what has become of them.
@@ -81,7 +84,7 @@ struct comparison {
     std::string chunk_note = {};                   ///< which part in how many, as --chunk takes it; or why none
     bool slices = false;                           ///< chunks are put together slice by slice, where that may be
     std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
-    std::vector<kept_whole> whole = {};            ///< the most frequent reasons first
+    std::vector<kept_whole> whole = {};            ///< those that keep most whole first
     std::vector<front_point> front = {};           ///< by program and ascending peak, where it is asked for
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check

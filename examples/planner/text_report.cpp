@@ -62,12 +62,22 @@ std::string verdict(const std::vector<stretto::plan_violation>& violations, cons
     return out;
 }
 
-/// Why what the tokens reach does not all run in chunks: the most frequent reasons.
+/// What follows from one reason.
+std::string what_is_behind(const kept_whole& g) {
+    if (g.behind == 0 && g.exchanges.empty()) return "";
+    std::string out = "\n    " + with_commas(g.behind) + (g.behind == 1 ? " operation" : " operations");
+    out += g.behind == 1 ? " behind stays whole" : " behind stay whole";
+    if (g.exchanges.empty()) return out;
+    const std::size_t n = g.exchanges.size();
+    return out + "; " + with_commas(n) + (n == 1 ? " exchange" : " exchanges") + ", exposed " + human(g.exposed);
+}
+
+/// Why what the tokens reach does not all run in chunks: what keeps most whole.
 std::string what_stays_whole(const std::vector<kept_whole>& groups, const paint& p) {
     if (groups.empty()) return "";
     constexpr std::size_t most = 5;
     std::size_t all = 0;
-    for (const kept_whole& g : groups) all += g.count;
+    for (const kept_whole& g : groups) all += g.count + g.behind;
     const std::string which =
         all == 1 ? " operation in a chunked module stays whole" : " operations in chunked modules stay whole";
     std::string out = "\n  " + p.bold(with_commas(all) + which) + "\n";
@@ -75,7 +85,7 @@ std::string what_stays_whole(const std::vector<kept_whole>& groups, const paint&
         const kept_whole& g = groups[i];
         out += "  " + stretto::printable(g.first, 60);
         if (g.count > 1) out += " and " + with_commas(g.count - 1) + " more";
-        out += ": " + g.why + "\n";
+        out += ": " + g.why + what_is_behind(g) + "\n";
     }
     if (groups.size() > most) out += "  and " + with_commas(groups.size() - most) + " more reasons\n";
     return out;
@@ -246,6 +256,9 @@ std::string to_json(const comparison& c, const text_options& options) {
             group.add("first", std::string_view(g.first));
             group.add("count", g.count);
             group.add("why", std::string_view(g.why));
+            group.add("behind", g.behind);
+            group.add("exchanges", g.exchanges.size());
+            group.add("exposed_ns", g.exposed.count);
             list += (list.empty() ? "" : ",") + group.text();
         }
         o.raw("kept_whole", "[" + list + "]");

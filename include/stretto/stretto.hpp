@@ -58,6 +58,7 @@
 #include "stretto/schedule/verify.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/apply_reductions.hpp"
+#include "stretto/transform/chunk_causes.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/chunk_rules/all_kinds.hpp"
 #include "stretto/transform/chunk_rules/rule_chunk_model.hpp"

@@ -191,6 +191,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/aten/aten_dialect.hpp
     include/stretto/aten/aten_linear_model.hpp
+    include/stretto/transform/chunk_causes.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
     include/stretto/transform/chunk_sizes.hpp

@@ -403,6 +403,12 @@ void check(const std::vector<std::uint8_t>& bytes, bool whole_numbers, tally& co
     count.stayed += plan->refused.size();
     count.slices += plan->counts().empties;
     RC_ASSERT(verify_chunks(*plan, c.view(), c.model(), chunks).has_value());
+    for (const auto& r : plan->refused) {
+        const auto cause = std::find_if(plan->refused.begin(), plan->refused.end(),
+                                        [&](const auto& other) { return other.vertex == r.cause; });
+        RC_ASSERT(cause != plan->refused.end());
+        RC_ASSERT(cause->cause == cause->vertex);
+    }
 
     program_rewriter rewriter(c.whole, chunks);
     apply_chunks(*plan, c.view(), rewriter);

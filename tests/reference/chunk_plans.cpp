@@ -169,6 +169,7 @@ TEST_CASE("steps are cut around their exchanges") {
     // them stays whole, with the exchanges.
     for (const known_exchanges& k :
          {known_exchanges{"titan_moe.json.gz", 10, 8, false}, known_exchanges{"titan_16b.json.gz", 52, 4, false},
+          known_exchanges{"titan_16b_ac.json.gz", 52, 4, false},  // with recomputation
           known_exchanges{"dsv3_fw_64.json.gz", 26, 8192, true},
           known_exchanges{"dsv3_bw_64.json.gz", 26, 8192, true}}) {
         const std::string path = file_of({"STRETTO_REFERENCE_GRAPHS", k.name, 0, {}});

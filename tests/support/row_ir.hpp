@@ -172,7 +172,7 @@ struct row_chunk_model {
                 out[0] = {kind::sliced, 0, static_cast<std::int64_t>(v->rows) / tokens};
                 return {};
             case does::running:
-                return {false, "a row depends on all before it"};
+                return {.possible = false, .reason = "a row depends on all before it", .inherent = true};
             default:
                 return {false, "there is no rule"};
         }

@@ -17,6 +17,7 @@
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_causes.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 
@@ -32,11 +33,18 @@ struct kept_operation {
     diagnostic in_words;
 };
 
+/// An operation that stays whole by itself, and what stays whole because of it.
+struct kept_cause {
+    chunk_cause<std::uint32_t> cause;
+    diagnostic in_words;
+};
+
 /// A step in chunks, and what was done to it.
 struct chunked_capture {
     capture_chunk_plan plan;
     capture step;
     std::vector<kept_operation> kept_whole;  ///< in program order
+    std::vector<kept_cause> causes;          ///< the first operation of each chain of those, in program order
 };
 
 /// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before,
@@ -79,7 +87,12 @@ struct chunked_capture {
     std::vector<kept_operation> kept_whole;
     for (const refused_operation<std::uint32_t>& r : plan->refused)
         if (r.why.why != chunk_reason::only_sums) kept_whole.push_back({r.why, reasons.of(r.why)});
-    return chunked_capture{*std::move(plan), *std::move(made), std::move(kept_whole)};
+    std::vector<kept_cause> causes;
+    for (chunk_cause<std::uint32_t>& c : chunk_causes(*plan, view, ops, regions)) {
+        diagnostic in_words = reasons.of(c.why);
+        causes.push_back({std::move(c), std::move(in_words)});
+    }
+    return chunked_capture{*std::move(plan), *std::move(made), std::move(kept_whole), std::move(causes)};
 }
 
 }  // namespace stretto

@@ -65,6 +65,10 @@ struct chunk_verdict {
     /// The operation rounds an addend, or keeps it from being rounded, because it changes the type of its elements.
     /// Parts are then converted before they are summed, as if every chunk were computed by itself.
     bool converts = false;
+
+    /// For a refusal: it is the operation itself that cannot run per chunk, such as a cumulative sum along the rows.
+    /// Otherwise other states of its operands may make it possible, and what left them in these may be the cause.
+    bool inherent = false;
 };
 
 /// The rows of one chunk among those of the region's tokens.

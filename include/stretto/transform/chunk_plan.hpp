@@ -130,6 +130,7 @@ template <handle V>
 struct refused_operation {
     V vertex;
     chunk_error<V> why;
+    V cause{};  ///< the first operation of the chain that led to this: itself, or another one that is refused
 };
 
 /// Everything is in program order. An empty plan changes nothing.

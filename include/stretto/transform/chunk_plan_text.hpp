@@ -190,7 +190,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
             plan.joins.push_back(std::move(j));
         } else if (item == "refused") {
             const V v = vertex();
-            plan.refused.push_back({v, {chunk_reason::refused, 0, v, v}});
+            plan.refused.push_back({v, {chunk_reason::refused, 0, v, v}, v});
         } else if (item == "unreached") {
             const std::uint32_t r = region();
             if (!plan.unreached.empty() && r <= plan.unreached.back()) in.fail("these regions are named in order");

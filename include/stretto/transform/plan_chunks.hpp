@@ -90,7 +90,8 @@ public:
         : n_(numbered), p_(numbered.p), sweep_(sweep), plan_(plan), last_split_(n_.values(), none) {}
 
     void write() {
-        for (const auto& [v, why] : sweep_.refusals()) plan_.refused.push_back({n_.vertices[v], error_of(n_, why)});
+        for (const auto& [v, why, cause] : sweep_.refusals())
+            plan_.refused.push_back({n_.vertices[v], error_of(n_, why), n_.vertices[cause]});
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             if (!sweep_.in_body(v)) continue;
             chunked_operation<V> o;

@@ -26,25 +26,27 @@ struct attention {
 struct refused {
     std::string_view why = "is a kernel of the program's own: what it does with rows is not known";
 
-    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.refuse(why); }
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.refuse_itself(why); }
 };
 
 /// An operation that the dialect does not know. It is refused by its name.
 struct unknown {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
-        return {false, c.orders->say("no rule for", c.name.empty() ? "this operation" : c.name)};
+        chunk_verdict v{false, c.orders->say("no rule for", c.name.empty() ? "this operation" : c.name)};
+        v.inherent = true;
+        return v;
     }
 };
 
 inline chunk_verdict attention::verdict(const chunk_call& c) const {
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
-    if (drops) return c.refuse("drops at random: chunks would draw other numbers");
+    if (drops) return c.refuse_itself("drops at random: chunks would draw other numbers");
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         const chunk_state& s = c.state(k);
         if (is_addend(s)) return c.refuse(detail::not_linear);
         if (is_cut(s) && (s.what != chunk_kind::sliced || s.dim != 0))
-            return c.refuse("would need the keys and values of all chunks: chunk it along the batch");
+            return c.refuse_itself("would need the keys and values of all chunks: chunk it along the batch");
     }
     constexpr chunk_state sequences{chunk_kind::sliced, 0, 0, 0, 0};
     for (std::size_t k = 0; k < c.operands.size(); ++k)

@@ -118,6 +118,12 @@ struct chunk_call {
     [[nodiscard]] chunk_verdict refuse(std::string_view sentence) const {
         return {false, orders->say(name, sentence), false, -1, -1};
     }
+    /// Refused because of what the operation does, whatever its operands are.
+    [[nodiscard]] chunk_verdict refuse_itself(std::string_view sentence) const {
+        chunk_verdict v = refuse(sentence);
+        v.inherent = true;
+        return v;
+    }
     /// Refused because operand k is whole where its rows would have to be the chunk's, as `rows` are. Where a plan can
     /// help by cutting that operand along `dim` first, the verdict says so (`wanted`, `wanted_dim`). It cannot if the
     /// rows are in an order that is not the tokens', because a value that is whole can be cut only in that of the

@@ -36,7 +36,7 @@ struct exchange {
 /// A gather, a reduction or a broadcast among ranks. It runs on whole values only: chunks are joined before it.
 struct other_collective {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
-        return c.refuse("is a collective that would run once a chunk; concatenate or sum the chunks before it");
+        return c.refuse_itself("is a collective that would run once a chunk; concatenate or sum the chunks before it");
     }
 };
 

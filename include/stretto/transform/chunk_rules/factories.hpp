@@ -85,7 +85,7 @@ inline chunk_verdict fill_like::verdict(const chunk_call& c) const {
 inline chunk_verdict iota::verdict(const chunk_call& c) const {
     if (!from_0_by_1 || !c.is_number(end) || c.operands.size() != 1 || !is_addend(c.state(end)) ||
         !is_integral(c.result_types[0].element))
-        return c.refuse("numbers rows from a start or by a step that has no rule");
+        return c.refuse_itself("numbers rows from a start or by a step that has no rule");
     const chunk_state& n = c.state(end);
     if (n.positions > 0 && c.result_extent(0) == n.positions * c.tokens)
         return c.give({chunk_kind::sliced, 0, n.positions, 0, c.orders->natural(n.positions)});

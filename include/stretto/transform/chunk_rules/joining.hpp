@@ -54,7 +54,7 @@ inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dim
     }
     if (addends == c.operands.size()) return c.give(a_sum);
     if (addends != 0) return c.refuse("joins a sum over chunks with something else");
-    if (!adds_dimension && rows.dim == along) return c.refuse(along_chunks);
+    if (!adds_dimension && rows.dim == along) return c.refuse_itself(along_chunks);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (is_whole(c.state(k))) return c.want(k, rows.dim, rows);
     return c.give(moved_to(rows, adds_dimension && along <= rows.dim ? rows.dim + 1 : rows.dim));

@@ -151,7 +151,7 @@ chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) 
     const chunk_state& s = c.state(x);
     if (!is_cut(s)) return c.give(s);
     const std::int64_t d = where(static_cast<std::int64_t>(s.dim), c.shape(x).size());
-    return d < 0 ? c.refuse(along_chunks) : c.give(moved_to(s, d));
+    return d < 0 ? c.refuse_itself(along_chunks) : c.give(moved_to(s, d));
 }
 
 /// The same for operations that remove dimension `gone`, which must not be the cut one.
@@ -185,7 +185,7 @@ inline chunk_verdict reshape::verdict(const chunk_call& c) const {
         if (!detail::sizes_fit(c, sizes, s, j)) return c.refuse(detail::chunk_number);
         return c.give(moved_to(s, static_cast<std::int64_t>(j)));
     }
-    return c.refuse(detail::cuts_rows);
+    return c.refuse_itself(detail::cuts_rows);
 }
 
 inline chunk_verdict expand::verdict(const chunk_call& c) const {
@@ -204,7 +204,7 @@ inline chunk_verdict expand::verdict(const chunk_call& c) const {
         return c.give(rows);
     }
     const std::size_t at = static_cast<std::size_t>(s.dim + added);
-    if (at >= to.size() || to[at] != from[static_cast<std::size_t>(s.dim)]) return c.refuse(detail::cuts_rows);
+    if (at >= to.size() || to[at] != from[static_cast<std::size_t>(s.dim)]) return c.refuse_itself(detail::cuts_rows);
     if (!detail::sizes_fit(c, sizes, s, at)) return c.refuse(detail::chunk_number);
     return c.give(moved_to(s, s.dim + added));
 }

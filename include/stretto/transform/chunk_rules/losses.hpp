@@ -48,7 +48,7 @@ inline chunk_verdict class_loss::verdict(const chunk_call& c) const {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (is_addend(c.state(k)) || (k != x && k != target && !is_whole(c.state(k))))
             return c.refuse(detail::sum_meets_rows);
-    if (is_whole(names)) return rows.dim == 0 ? c.want(target, 0, rows) : c.refuse(detail::along_chunks);
+    if (is_whole(names)) return rows.dim == 0 ? c.want(target, 0, rows) : c.refuse_itself(detail::along_chunks);
     if (is_whole(rows)) return c.want(x, 0, names);
     chunk_state together = rows;
     if (rows.dim != 0 || !detail::join_rows(c, together, names)) return c.refuse(detail::no_such_rows);

@@ -31,7 +31,7 @@ inline chunk_verdict normalization::verdict(const chunk_call& c) const {
     chunk_state rows;
     if (!detail::rows_side_by_side(c, rank, rows, v)) return v;
     if (dims == 0 || dims >= rank || static_cast<std::size_t>(rows.dim) >= rank - dims)
-        return c.refuse(detail::mixes_rows);
+        return c.refuse_itself(detail::mixes_rows);
     for (std::size_t j = 0; j < c.results.size(); ++j)
         c.results[j] = c.result_types[j].shape.size() == rank ? rows : a_sum;
     return {};

@@ -50,7 +50,7 @@ inline chunk_verdict put_slice::verdict(const chunk_call& c) const {
     if (!detail::join_rows(c, together, written)) return c.refuse(detail::no_such_rows);
     const std::size_t d = static_cast<std::size_t>(together.dim);
     if (together.dim == wrapped(dim, c.shape(base).size()) && c.extent(base, d) != c.extent(source, d))
-        return c.refuse(detail::along_chunks);
+        return c.refuse_itself(detail::along_chunks);
     return c.give(together);
 }
 
@@ -65,8 +65,8 @@ inline chunk_verdict slice_gradient::verdict(const chunk_call& c) const {
     const std::int64_t gone = wrapped(dim, c.result_types[0].shape.size());
     const std::int64_t d = of_select && gone <= s.dim ? s.dim + 1 : s.dim;
     const std::size_t at = static_cast<std::size_t>(d);
-    if (d == gone && c.result_extent(at) != c.extent(gradient, s.dim)) return c.refuse(detail::along_chunks);
-    if (d == gone && s.what != chunk_kind::sliced) return c.refuse(detail::along_chunks);
+    if (d == gone && c.result_extent(at) != c.extent(gradient, s.dim)) return c.refuse_itself(detail::along_chunks);
+    if (d == gone && s.what != chunk_kind::sliced) return c.refuse_itself(detail::along_chunks);
     const std::size_t count = detail::operand_at(sizes, at);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (k != gradient && k != count && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);

@@ -65,7 +65,7 @@ inline std::int64_t free_place(std::int64_t d, std::size_t rank, const dim_list&
 /// shapes and lists of dimensions may be anything.
 inline chunk_verdict multiplied(const chunk_call& c, const matrix_product& m) {
     if (m.left_contracts.size() != m.right_contracts.size() || m.left_batch.size() != m.right_batch.size())
-        return c.refuse("is in a form that has no rule");
+        return c.refuse_itself("is in a form that has no rule");
     const chunk_state &sa = c.state(m.left), &sb = c.state(m.right);
     if (is_addend(sa) || is_addend(sb)) {
         if (!is_whole(sa) && !is_whole(sb)) return c.refuse(sum_times_rows);
@@ -134,7 +134,7 @@ inline chunk_verdict grouped_product::verdict(const chunk_call& c) const {
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
     if (!c.is_tensor(left) || !c.is_tensor(right) || !c.is_tensor(ends) || c.shape(left).size() != 2)
-        return c.refuse("is in a form that has no rule");
+        return c.refuse_itself("is in a form that has no rule");
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (k != left && k != right && k != ends && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
     const chunk_state &sa = c.state(left), &sb = c.state(right), &so = c.state(ends);

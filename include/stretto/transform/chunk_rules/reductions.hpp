@@ -102,7 +102,7 @@ inline chunk_verdict along_dimension::verdict(const chunk_call& c) const {
     }
     chunk_state rows;
     if (!detail::rows_side_by_side(c, c.shape(x).size(), rows, v, false)) return v;
-    if (rows.dim == wrapped(dim, c.shape(x).size())) return c.refuse(detail::mixes_rows);
+    if (rows.dim == wrapped(dim, c.shape(x).size())) return c.refuse_itself(detail::mixes_rows);
     return c.give(rows);
 }
 
@@ -114,7 +114,7 @@ inline chunk_verdict histogram::verdict(const chunk_call& c) const {
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
     if (!c.is_tensor(0) || !is_cut(c.state(0)) || c.operands.size() != 1) return c.refuse(detail::not_linear);
-    if (!fixed_bins) return c.refuse("takes its bins from the least and the greatest element");
+    if (!fixed_bins) return c.refuse_itself("takes its bins from the least and the greatest element");
     return c.give(a_sum);
 }
 

@@ -145,7 +145,7 @@ inline chunk_verdict look_up_gradient::verdict(const chunk_call& c) const {
     if (!c.is_tensor(gradient) || !c.is_tensor(index) || c.operands.size() != 2) return c.refuse(detail::chunk_number);
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
-    if (scales_by_count) return c.refuse("divides by how often a token occurs in all chunks");
+    if (scales_by_count) return c.refuse_itself("divides by how often a token occurs in all chunks");
     chunk_state together = c.state(gradient);
     if (is_addend(together) && is_whole(c.state(index))) return c.give(together);
     if (is_addend(together) || is_addend(c.state(index))) return c.refuse(detail::sum_meets_rows);

@@ -35,7 +35,7 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
         if (counts_rows(s)) return c.refuse(detail::reads_row_numbers);
         return c.give(s);
     }
-    if (rank != 1) return c.refuse("sorts each column of the chunk's rows by itself");
+    if (rank != 1) return c.refuse_itself("sorts each column of the chunk's rows by itself");
     // A permutation of the rows of order `s.into` is sorted: its values are those rows' numbers in their own order, and
     // the numbers it gives are the inverse permutation, back into the order that the rows have now.
     const std::uint32_t from = detail::order_of(c, s, c.shape(x));

@@ -1,4 +1,6 @@
 // The search of plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
+//
+// Longer than 300 lines: one search, pass by pass, over arrays that all passes share.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 
@@ -26,6 +28,7 @@ public:
         body_.assign(p_.size(), false);
         chain_.assign(p_.size(), false);
         converts_.assign(p_.size(), false);
+        cause_.assign(p_.size(), none);
         state_.resize(p_.first_component.back());
         index_lists launches;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
@@ -55,6 +58,7 @@ public:
     struct refusal {
         std::uint32_t vertex;
         chunk_fault why;
+        std::uint32_t cause;  // the refusal that led to this one, or the vertex itself
     };
     [[nodiscard]] std::vector<refusal> refusals() const {
         std::vector<refusal> found = refusals_;
@@ -91,6 +95,7 @@ public:
 
 private:
     using kind = chunk_state::kind;
+    static constexpr std::uint32_t none = chunk_program::none;
 
     void keep_collectives_together() {
         for (std::uint32_t w = 0; w < p_.size(); ++w)
@@ -110,7 +115,9 @@ private:
         again_ = false;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             body_[v] = chain_[v] = false;
-            if (p_.region[v] == chunk_program::no_region || refused_[v]) continue;
+            if (refused_[v]) continue;
+            cause_[v] = cause_of_operands(v);
+            if (p_.region[v] == chunk_program::no_region) continue;
             operands_.clear();
             bool reached = false, rows = false;
             for_each_operand(v, [&](std::uint32_t, chunk_state s) {
@@ -127,7 +134,8 @@ private:
             body_[v] = verdict.possible;
             converts_[v] = verdict.converts;
             if (verdict.possible) continue;
-            refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, std::string(verdict.reason)});
+            refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, std::string(verdict.reason)},
+                   verdict.inherent);
             if (!skip_ && rows) return false;
         }
         return true;
@@ -270,9 +278,23 @@ private:
                                       : s.what == kind::whole || s.what == kind::addend;
     }
 
-    void refuse(std::uint32_t v, const chunk_fault& why) {
+    /// `inherent`: because of what v does, whatever it reads.
+    void refuse(std::uint32_t v, const chunk_fault& why, bool inherent = false) {
+        std::uint32_t cause = none;
+        if (why.why == chunk_reason::refused && !inherent) cause = cause_of_operands(v);
+        for (std::uint32_t u : {why.vertex, why.other})
+            if (cause == none && u != v && !body_[u] && p_.region[u] != chunk_program::no_region) cause = cause_[u];
+        if (cause == none) cause = v;
+        if (why.why != chunk_reason::only_sums) cause_[v] = cause;  // a sum is whole, but not for want of a rule
         refused_[v] = true;
-        refusals_.push_back({v, fault_ = why});
+        refusals_.push_back({v, fault_ = why, cause});
+    }
+    /// The refusal that left an operand of v whole, or an operand of what made it, and so on: cut again, its rows are
+    /// those of no order but the tokens'. None if there is none.
+    [[nodiscard]] std::uint32_t cause_of_operands(std::uint32_t v) const {
+        for (std::uint32_t x : p_.operands[v])
+            if (cause_[p_.producer[x]] != none) return cause_[p_.producer[x]];
+        return none;
     }
 
     bool note(const chunk_fault& fault) {  // always false
@@ -287,9 +309,10 @@ private:
     bool again_ = false;
     index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
-    std::vector<char> chain_;         // may add its addend in place, chunk by chunk
-    std::vector<char> converts_;      // as its verdict says
-    std::vector<chunk_state> state_;  // by component
+    std::vector<char> chain_;           // may add its addend in place, chunk by chunk
+    std::vector<char> converts_;        // as its verdict says
+    std::vector<std::uint32_t> cause_;  // of an operation: the refusal that it follows from, or none
+    std::vector<chunk_state> state_;    // by component
     std::vector<chunk_state> operands_;
     std::vector<refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};

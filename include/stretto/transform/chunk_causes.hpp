@@ -1,0 +1,72 @@
+// Why operations of a chunk plan stay whole, from the beginning: one operation that cannot run per chunk leaves whole
+// what it makes, and with that what reads it. A plan lists all that is left whole; here are the first of each chain,
+// with what follows from them.
+#ifndef STRETTO_TRANSFORM_CHUNK_CAUSES_HPP
+#define STRETTO_TRANSFORM_CHUNK_CAUSES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/vertex_map.hpp"
+#include "stretto/transform/chunk_plan.hpp"
+
+namespace stretto {
+
+/// An operation that stays whole by itself, and what stays whole because of it.
+template <handle V>
+struct chunk_cause {
+    V vertex;
+    chunk_error<V> why;
+    std::size_t refused = 0;     ///< further operations that a token reaches
+    std::size_t unreached = 0;   ///< candidates that no token reaches any more, since what they read is whole
+    std::vector<V> exchanges{};  ///< all-to-alls among all these, the operation itself included
+};
+
+/// The causes of a plan with `skip_refused`, in program order. Operations that read sums only run once in any case, and
+/// are no causes. What stays whole for two reasons counts for the first one that the search of the plan has met; the
+/// other shows when that is gone. `regions` are those of the plan; `g` lists its vertices in a topological order.
+/// O(V + E).
+template <dataflow_graph G, op_model<G> M>
+    requires vertex_list_graph<G> && indexed_graph<G>
+[[nodiscard]] std::vector<chunk_cause<vertex_t<G>>> chunk_causes(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g,
+                                                                 const M& ops,
+                                                                 std::span<const chunk_region<vertex_t<G>>> regions) {
+    using V = vertex_t<G>;
+    constexpr std::uint32_t none = UINT32_MAX;
+    std::vector<chunk_cause<V>> causes;
+    vertex_map<G, std::uint32_t> cause_of(g, none);
+    vertex_map<G, char> settled(g, false), candidate(g, false);
+    for (const chunk_region<V>& r : regions)
+        for (const V& v : r.candidates) candidate[v] = r.sizes.size() > 1;
+    for (const chunked_operation<V>& o : plan.operations) settled[o.vertex] = true;
+    for (const refused_operation<V>& o : plan.refused) {
+        settled[o.vertex] = true;
+        if (o.why.why == chunk_reason::only_sums || !(o.cause == o.vertex)) continue;
+        cause_of[o.vertex] = static_cast<std::uint32_t>(causes.size());
+        causes.push_back({o.vertex, o.why});
+    }
+    for (const refused_operation<V>& o : plan.refused) {
+        if (o.why.why == chunk_reason::only_sums || o.cause == o.vertex || cause_of[o.cause] == none) continue;
+        cause_of[o.vertex] = cause_of[o.cause];
+        ++causes[cause_of[o.cause]].refused;
+    }
+    for (V v : g.vertices()) {
+        if (!settled[v]) {
+            for (value_t<G> x : g.operands(v))
+                if (cause_of[v] == none) cause_of[v] = cause_of[g.producer(x)];
+            if (cause_of[v] != none && candidate[v]) ++causes[cause_of[v]].unreached;
+        }
+        if (cause_of[v] != none && ops.kind(v) == op_kind::start &&
+            collective_of<G>(ops, v) == collective_kind::all_to_all)
+            causes[cause_of[v]].exchanges.push_back(v);
+    }
+    return causes;
+}
+
+}  // namespace stretto
+
+#endif
