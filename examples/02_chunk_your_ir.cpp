@@ -29,6 +29,7 @@
 #include "stretto/transform/reorder.hpp"
 #include "stretto/transform/token_exchanges.hpp"
 #include "stretto/transform/verify_chunks.hpp"
+#include "stretto/tune/part_costs.hpp"
 #include "stretto/tune/search_chunks.hpp"
 #include "stretto/views/from_values.hpp"
 

@@ -90,7 +90,8 @@ TEST_CASE("costs of the parts of a captured step can be believed") {
         REQUIRE(step);
         const auto tensors = support::read_tensors(*step);
         REQUIRE(tensors);
-        const fresh_capture_chunk_model chunks(*step, *tensors);
+        const auto numbers = value_numbers_of(*step, *tensors);
+        const fresh_capture_chunk_model chunks(*step, *tensors, numbers);
         const auto found = check_part_costs(capture_view{&*step}, capture_op_model{&*step}, capture_chunk_model(chunks),
                                             part_costs_of(*step, *tensors));
         CHECK_MESSAGE(found, found.error().message());

@@ -97,15 +97,15 @@ TEST_CASE("a channel that was idle again when the collective was issued is not t
 }
 
 TEST_CASE("memory: kernels were ready, but would have exceeded the limit") {
-    // 0 and 1: a gather and its wait; 2 frees it. 3 needs room that is there only when the gather is gone.
+    // 0 and 1: a gather and its wait; 2 frees it. 4 needs room that is there only when the gather is gone.
     toy_program p;
     p.ops.push_back({.kind = op_kind::start, .duration = {40}, .results = {{{100}, {}}}});
     p.ops.push_back({.kind = op_kind::wait, .operands = {{0, 0}}, .results = {{{0}, {{0, 0}}}}});
     p.ops.push_back({.duration = {10}, .operands = {{1, 0}}, .results = {}});
-    p.ops.push_back({.duration = {40}, .results = {{{100}, {}}}});
-    p.ops.push_back({.duration = {1}, .operands = {{3, 0}}, .results = {}});
-    // Something to win, so that the input order does not stand: 6 can begin at once.
+    // Something to win, so that the input order does not stand: 3 and 6 can begin at once.
     p.ops.push_back({.duration = {1}, .results = {}});
+    p.ops.push_back({.duration = {40}, .results = {{{100}, {}}}});
+    p.ops.push_back({.duration = {1}, .operands = {{4, 0}}, .results = {}});
     p.ops.push_back({.kind = op_kind::start, .group = 1, .duration = {20}, .results = {{{0}, {}}}});
     p.ops.push_back({.kind = op_kind::wait, .operands = {{6, 0}}});
     p.groups = 2;

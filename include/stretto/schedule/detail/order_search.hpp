@@ -113,7 +113,11 @@ private:
             if (fastest_within(within) <= enough) return;
             refused_ = false;
             if (lowest) {
-                both_ways(within, given_, pass_within(within, given_, orders_of(given_)));
+                const order in_program_order = pass_within(within, given_, orders_of(given_));
+                both_ways(within, given_, in_program_order);
+                // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
+                both_ways(within, in_program_order, in_program_order);
+                pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
                 for (order& track : tracks) track = both_ways(within, given_, track);
             }
             for (order& track : tracks) {
