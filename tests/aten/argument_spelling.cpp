@@ -88,7 +88,8 @@ TEST_CASE("sizes may be named, and may be the first argument") {
     const std::vector<named_tensor_argument> named = {{"shape", list(items)}};
     CHECK(integers(s.of(spelled::sizes_second, {operand(0)}, named).named[0].value) == extents{4});
     CHECK(integers(s.of(spelled::sizes_first, {list(items)}).positional[0]) == extents{4});
-    const chunk_arguments untouched = s.of(spelled::nothing, {list(items)});
+    const std::vector<tensor_argument> given = {list(items)};
+    const chunk_arguments untouched = s.of(spelled::nothing, given);
     CHECK(integers(untouched.positional[0]) == extents{8});
 }
 
@@ -145,7 +146,8 @@ TEST_CASE("constant amounts of an exchange become the chunk's share, others stay
     spelling s{.name = "_c10d_functional.all_to_all_single.default", .shape = {8}, .result = permuted_at(0)};
     s.numbers = {addend};
     const std::vector<tensor_argument> received = {integer(4), integer(8)}, sent = {operand(0), operand(0)};
-    const chunk_arguments out = s.of(spelled::amounts, {operand(0), list(received), list(sent)});
+    const std::vector<tensor_argument> given = {operand(0), list(received), list(sent)};
+    const chunk_arguments out = s.of(spelled::amounts, given);
     CHECK(integers(out.positional[1]) == extents{2, 4});
     CHECK(out.positional[2].items[0].what == form::operand);
     REQUIRE(s.store.extents().size() == 2);
