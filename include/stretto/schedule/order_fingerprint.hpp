@@ -52,6 +52,19 @@ private:
 
 }  // namespace detail
 
+namespace detail {
+
+/// What ranks must agree about when they launch the start `t`: kind, element type, logical id and chunk. What the op
+/// model leaves out counts as equal.
+inline void add_call(word_hash& hash, const task_graph& g, task_id t) {
+    const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
+    hash.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
+             std::uint64_t{who.chunk} << 32);
+    hash.add(who.logical_id);
+}
+
+}  // namespace detail
+
 /// The fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of ids, the
 /// sequence of (kind, element type, logical id, chunk). Two orders, of one graph or of two, have the same fingerprint
 /// if and, except for collisions of a 128-bit hash, only if these sequences are the same for every group. It does not
@@ -67,10 +80,7 @@ template <class = void>
     for (const task_id t : order) {
         if (g.kind[t] != op_kind::start) continue;
         sequence& s = of_group[g.group[t]];
-        const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
-        s.calls.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
-                    std::uint64_t{who.chunk} << 32);
-        s.calls.add(who.logical_id);
+        detail::add_call(s.calls, g, t);
         ++s.count;
     }
     detail::word_hash all;

@@ -66,11 +66,8 @@ namespace detail {
 
 /// What ranks must agree about when they launch `t`, as a number.
 [[nodiscard]] inline std::uint64_t call_number(const task_graph& g, task_id t) {
-    const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
     word_hash hash;
-    hash.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
-             std::uint64_t{who.chunk} << 32);
-    hash.add(who.logical_id);
+    add_call(hash, g, t);
     return hash.value().high;
 }
 
