@@ -3,6 +3,7 @@
 
 # stretto::stretto: no dependencies.
 set(STRETTO_HEADERS
+    include/stretto/transform/detail/chunk_text_words.hpp
     include/stretto/analysis/antichain.hpp
     include/stretto/analysis/boundary.hpp
     include/stretto/analysis/cone.hpp
@@ -26,9 +27,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/raw_array.hpp
     include/stretto/analysis/detail/reach_verdict.hpp
     include/stretto/analysis/detail/spine_labels.hpp
-    include/stretto/analysis/storage_rules.hpp
     include/stretto/analysis/detail/support_labels.hpp
-    include/stretto/core/unique_rows.hpp
     include/stretto/analysis/dominators.hpp
     include/stretto/analysis/incremental_reachability.hpp
     include/stretto/analysis/influence.hpp
@@ -36,116 +35,22 @@ set(STRETTO_HEADERS
     include/stretto/analysis/liveness.hpp
     include/stretto/analysis/maintained_order.hpp
     include/stretto/analysis/reachability.hpp
+    include/stretto/analysis/storage_rules.hpp
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
     include/stretto/analysis/value_numbers.hpp
-    include/stretto/core/chunk_model.hpp
-    include/stretto/core/collective_call.hpp
-    include/stretto/core/concepts.hpp
-    include/stretto/core/config.hpp
-    include/stretto/core/dataflow_concepts.hpp
-    include/stretto/core/checked_index.hpp
-    include/stretto/core/has_member.hpp
-    include/stretto/core/element_type.hpp
-    include/stretto/core/expected.hpp
-    include/stretto/core/heap_sort.hpp
-    include/stretto/core/index_lists.hpp
-    include/stretto/core/iterable.hpp
-    include/stretto/core/linear_model.hpp
-    include/stretto/core/module_model.hpp
-    include/stretto/core/language.hpp
-    include/stretto/core/op_model.hpp
-    include/stretto/core/part_cost_model.hpp
-    include/stretto/core/process_group.hpp
-    include/stretto/core/process_groups.hpp
-    include/stretto/core/pure_call_model.hpp
-    include/stretto/core/rewriter_concepts.hpp
-    include/stretto/core/tensor_model.hpp
-    include/stretto/core/units.hpp
-    include/stretto/core/value_map.hpp
-    include/stretto/core/vertex_map.hpp
-    include/stretto/core/vertex_set.hpp
-    include/stretto/schedule/chrome_trace.hpp
-    include/stretto/schedule/json_quote.hpp
-    include/stretto/capture/diagnostic.hpp
-    include/stretto/capture/plan_report.hpp
-    include/stretto/schedule/autoparallel_clock.hpp
-    include/stretto/schedule/bounds.hpp
-    include/stretto/schedule/certificate.hpp
-    include/stretto/schedule/checked_order.hpp
-    include/stretto/schedule/compiled.hpp
-    include/stretto/schedule/contention.hpp
-    include/stretto/schedule/cost/alpha_beta.hpp
-    include/stretto/schedule/cost/cost_model.hpp
-    include/stretto/schedule/cost/cost_point.hpp
-    include/stretto/schedule/cost/monotone_hull.hpp
-    include/stretto/schedule/cost/nccl_autoparallel.hpp
-    include/stretto/schedule/cost/nccl_autoparallel_formulas.hpp
-    include/stretto/schedule/cost/nccl_autoparallel_tables.hpp
-    include/stretto/schedule/cost/nccl_common.hpp
-    include/stretto/schedule/cost/nccl_v1.hpp
-    include/stretto/schedule/cost/nccl_v2.hpp
-    include/stretto/schedule/cost/roofline.hpp
-    include/stretto/schedule/cost/saturation.hpp
-    include/stretto/schedule/cost/table.hpp
-    include/stretto/schedule/deadlock.hpp
-    include/stretto/schedule/detail/baseline_witness.hpp
-    include/stretto/schedule/detail/compact_tasks.hpp
-    include/stretto/schedule/detail/finish_task_graph.hpp
-    include/stretto/schedule/detail/launch_machine.hpp
-    include/stretto/schedule/detail/late_pass.hpp
-    include/stretto/schedule/detail/list_pass.hpp
-    include/stretto/schedule/detail/machine_orders.hpp
-    include/stretto/schedule/detail/matched_launches.hpp
-    include/stretto/schedule/detail/memory_jobs.hpp
-    include/stretto/schedule/detail/order_search.hpp
-    include/stretto/schedule/detail/path_lengths.hpp
-    include/stretto/schedule/detail/range_profile.hpp
-    include/stretto/schedule/detail/ready_set.hpp
-    include/stretto/schedule/detail/shortest_wait_cycle.hpp
-    include/stretto/schedule/detail/sorted_by_key.hpp
-    include/stretto/schedule/detail/spine_bound.hpp
-    include/stretto/schedule/detail/workspace.hpp
-    include/stretto/schedule/explain.hpp
-    include/stretto/schedule/explain_deadlock.hpp
-    include/stretto/schedule/explain_errors.hpp
-    include/stretto/schedule/exposure.hpp
-    include/stretto/schedule/human_units.hpp
-    include/stretto/schedule/list_schedule.hpp
-    include/stretto/schedule/memory.hpp
-    include/stretto/schedule/order_fingerprint.hpp
-    include/stretto/schedule/plan_overlap.hpp
-    include/stretto/schedule/rank_program.hpp
-    include/stretto/schedule/simulate.hpp
-    include/stretto/schedule/task_graph.hpp
-    include/stretto/schedule/task_labels.hpp
-    include/stretto/schedule/verify.hpp
-    include/stretto/stretto.hpp
-    include/stretto/testing/archetypes.hpp
-    include/stretto/testing/check_applied_chunks.hpp
-    include/stretto/testing/check_chunk_model.hpp
-    include/stretto/testing/check_graph.hpp
-    include/stretto/testing/check_part_costs.hpp
-    include/stretto/testing/check_rewriter.hpp
-    include/stretto/testing/check_linear_model.hpp
-    include/stretto/testing/check_module_model.hpp
-    include/stretto/testing/check_pure_call_model.hpp
-    include/stretto/testing/check_tensor_model.hpp
-    include/stretto/testing/chunk_relation.hpp
-    include/stretto/testing/detail/accepted_cuts.hpp
-    include/stretto/testing/detail/chunk_model_checker.hpp
-    include/stretto/testing/detail/chunked_sample.hpp
-    include/stretto/testing/detail/graph_checker.hpp
-    include/stretto/testing/detail/host_program.hpp
-    include/stretto/testing/detail/made_values.hpp
-    include/stretto/testing/detail/part_cost_checker.hpp
-    include/stretto/testing/detail/program_copy.hpp
-    include/stretto/testing/detail/rewriter_checker.hpp
-    include/stretto/testing/detail/rewriter_trial.hpp
-    include/stretto/testing/detail/row_clone_checker.hpp
-    include/stretto/testing/detail/sample_source.hpp
-    include/stretto/testing/detail/slicing_checker.hpp
+    include/stretto/aten/argument_spelling.hpp
+    include/stretto/aten/aten_calls.hpp
+    include/stretto/aten/aten_chunk_model.hpp
+    include/stretto/aten/aten_dialect.hpp
+    include/stretto/aten/aten_linear_model.hpp
+    include/stretto/aten/collective_calls.hpp
+    include/stretto/aten/detail/aten_arguments.hpp
+    include/stretto/aten/detail/aten_decode.hpp
+    include/stretto/aten/detail/aten_decode_rows.hpp
+    include/stretto/aten/detail/aten_decode_values.hpp
+    include/stretto/aten/detail/aten_rules.hpp
     include/stretto/aten/detail/interpreted_value.hpp
     include/stretto/aten/detail/interpreter_activations.hpp
     include/stretto/aten/detail/interpreter_arithmetic.hpp
@@ -172,38 +77,125 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
     include/stretto/aten/detail/tensor_storage.hpp
-    include/stretto/testing/detail/misspelt_members.hpp
-    include/stretto/testing/finding.hpp
-    include/stretto/testing/host_value.hpp
-    include/stretto/testing/run_conformance.hpp
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp
+    include/stretto/capture/diagnostic.hpp
+    include/stretto/capture/plan_report.hpp
+    include/stretto/core/checked_index.hpp
+    include/stretto/core/chunk_model.hpp
+    include/stretto/core/collective_call.hpp
+    include/stretto/core/concepts.hpp
+    include/stretto/core/config.hpp
+    include/stretto/core/dataflow_concepts.hpp
+    include/stretto/core/element_type.hpp
+    include/stretto/core/expected.hpp
+    include/stretto/core/has_member.hpp
+    include/stretto/core/heap_sort.hpp
+    include/stretto/core/index_lists.hpp
+    include/stretto/core/iterable.hpp
+    include/stretto/core/language.hpp
+    include/stretto/core/linear_model.hpp
+    include/stretto/core/module_model.hpp
+    include/stretto/core/op_model.hpp
+    include/stretto/core/part_cost_model.hpp
+    include/stretto/core/process_group.hpp
+    include/stretto/core/process_groups.hpp
+    include/stretto/core/pure_call_model.hpp
+    include/stretto/core/rewriter_concepts.hpp
+    include/stretto/core/tensor_model.hpp
+    include/stretto/core/unique_rows.hpp
+    include/stretto/core/units.hpp
+    include/stretto/core/value_map.hpp
+    include/stretto/core/vertex_map.hpp
+    include/stretto/core/vertex_set.hpp
+    include/stretto/schedule/autoparallel_clock.hpp
+    include/stretto/schedule/bounds.hpp
+    include/stretto/schedule/certificate.hpp
+    include/stretto/schedule/checked_order.hpp
+    include/stretto/schedule/chrome_trace.hpp
+    include/stretto/schedule/compiled.hpp
+    include/stretto/schedule/contention.hpp
+    include/stretto/schedule/cost/alpha_beta.hpp
+    include/stretto/schedule/cost/cost_model.hpp
+    include/stretto/schedule/cost/cost_point.hpp
+    include/stretto/schedule/cost/monotone_hull.hpp
+    include/stretto/schedule/cost/nccl_autoparallel.hpp
+    include/stretto/schedule/cost/nccl_autoparallel_formulas.hpp
+    include/stretto/schedule/cost/nccl_autoparallel_tables.hpp
+    include/stretto/schedule/cost/nccl_common.hpp
+    include/stretto/schedule/cost/nccl_v1.hpp
+    include/stretto/schedule/cost/nccl_v2.hpp
+    include/stretto/schedule/cost/roofline.hpp
+    include/stretto/schedule/cost/saturation.hpp
+    include/stretto/schedule/cost/table.hpp
+    include/stretto/schedule/deadlock.hpp
+    include/stretto/schedule/detail/baseline_witness.hpp
+    include/stretto/schedule/detail/compact_tasks.hpp
+    include/stretto/schedule/detail/finish_task_graph.hpp
+    include/stretto/schedule/detail/late_pass.hpp
+    include/stretto/schedule/detail/launch_machine.hpp
+    include/stretto/schedule/detail/list_pass.hpp
+    include/stretto/schedule/detail/machine_orders.hpp
+    include/stretto/schedule/detail/matched_launches.hpp
+    include/stretto/schedule/detail/memory_jobs.hpp
+    include/stretto/schedule/detail/order_search.hpp
+    include/stretto/schedule/detail/path_lengths.hpp
+    include/stretto/schedule/detail/range_profile.hpp
+    include/stretto/schedule/detail/ready_set.hpp
+    include/stretto/schedule/detail/shortest_wait_cycle.hpp
+    include/stretto/schedule/detail/sorted_by_key.hpp
+    include/stretto/schedule/detail/spine_bound.hpp
+    include/stretto/schedule/detail/workspace.hpp
+    include/stretto/schedule/explain.hpp
+    include/stretto/schedule/explain_deadlock.hpp
+    include/stretto/schedule/explain_errors.hpp
+    include/stretto/schedule/exposure.hpp
+    include/stretto/schedule/human_units.hpp
+    include/stretto/schedule/json_quote.hpp
+    include/stretto/schedule/list_schedule.hpp
+    include/stretto/schedule/memory.hpp
+    include/stretto/schedule/order_fingerprint.hpp
+    include/stretto/schedule/plan_overlap.hpp
+    include/stretto/schedule/rank_program.hpp
+    include/stretto/schedule/simulate.hpp
+    include/stretto/schedule/task_graph.hpp
+    include/stretto/schedule/task_labels.hpp
+    include/stretto/schedule/verify.hpp
+    include/stretto/stretto.hpp
+    include/stretto/testing/archetypes.hpp
+    include/stretto/testing/check_applied_chunks.hpp
+    include/stretto/testing/check_chunk_model.hpp
+    include/stretto/testing/check_graph.hpp
+    include/stretto/testing/check_linear_model.hpp
+    include/stretto/testing/check_module_model.hpp
+    include/stretto/testing/check_part_costs.hpp
+    include/stretto/testing/check_pure_call_model.hpp
+    include/stretto/testing/check_rewriter.hpp
+    include/stretto/testing/check_tensor_model.hpp
+    include/stretto/testing/chunk_relation.hpp
+    include/stretto/testing/detail/accepted_cuts.hpp
+    include/stretto/testing/detail/chunk_model_checker.hpp
+    include/stretto/testing/detail/chunked_sample.hpp
+    include/stretto/testing/detail/graph_checker.hpp
+    include/stretto/testing/detail/host_program.hpp
+    include/stretto/testing/detail/made_values.hpp
+    include/stretto/testing/detail/misspelt_members.hpp
+    include/stretto/testing/detail/part_cost_checker.hpp
+    include/stretto/testing/detail/program_copy.hpp
+    include/stretto/testing/detail/rewriter_checker.hpp
+    include/stretto/testing/detail/rewriter_trial.hpp
+    include/stretto/testing/detail/row_clone_checker.hpp
+    include/stretto/testing/detail/sample_source.hpp
+    include/stretto/testing/detail/slicing_checker.hpp
+    include/stretto/testing/finding.hpp
+    include/stretto/testing/host_value.hpp
+    include/stretto/testing/run_conformance.hpp
     include/stretto/transform/apply_chunks.hpp
-    include/stretto/aten/aten_calls.hpp
     include/stretto/transform/apply_reductions.hpp
-    include/stretto/transform/describe_reductions.hpp
-    include/stretto/transform/detail/reduction_facts.hpp
-    include/stretto/transform/plan_reductions.hpp
-    include/stretto/transform/reduction_plan.hpp
-    include/stretto/transform/reduction_rules.hpp
-    include/stretto/transform/verify_reductions.hpp
-    include/stretto/aten/aten_chunk_model.hpp
-    include/stretto/aten/aten_dialect.hpp
-    include/stretto/aten/aten_linear_model.hpp
     include/stretto/transform/chunk_causes.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
-    include/stretto/transform/chunk_sizes.hpp
-    include/stretto/transform/describe_chunks.hpp
-    include/stretto/transform/explain_chunks.hpp
-    include/stretto/aten/collective_calls.hpp
-    include/stretto/aten/detail/aten_arguments.hpp
-    include/stretto/aten/detail/aten_decode.hpp
-    include/stretto/aten/detail/aten_decode_rows.hpp
-    include/stretto/aten/detail/aten_decode_values.hpp
-    include/stretto/aten/detail/aten_rules.hpp
-    include/stretto/aten/argument_spelling.hpp
     include/stretto/transform/chunk_rules/all_kinds.hpp
     include/stretto/transform/chunk_rules/any_rule.hpp
     include/stretto/transform/chunk_rules/blocks.hpp
@@ -229,50 +221,58 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/scatters.hpp
     include/stretto/transform/chunk_rules/sorting.hpp
     include/stretto/transform/chunk_rules/value_history.hpp
+    include/stretto/transform/chunk_sizes.hpp
+    include/stretto/transform/describe_chunks.hpp
+    include/stretto/transform/describe_reductions.hpp
     include/stretto/transform/detail/applied_origins.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_program.hpp
     include/stretto/transform/detail/chunk_request.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
-    include/stretto/transform/detail/chunk_text_words.hpp
-    include/stretto/transform/detail/text_order.hpp
     include/stretto/transform/detail/recorded_program.hpp
+    include/stretto/transform/detail/reduction_facts.hpp
+    include/stretto/transform/detail/text_order.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp
     include/stretto/transform/detail/verify_memory.hpp
     include/stretto/transform/detail/verify_replay.hpp
-    include/stretto/transform/verify_rules.hpp
     include/stretto/transform/detail/verify_slices.hpp
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
+    include/stretto/transform/explain_chunks.hpp
     include/stretto/transform/extent_expression.hpp
     include/stretto/transform/isolate_groups.hpp
     include/stretto/transform/module_ranges.hpp
     include/stretto/transform/module_regions.hpp
     include/stretto/transform/plan_chunks.hpp
+    include/stretto/transform/plan_reductions.hpp
     include/stretto/transform/recording_rewriter.hpp
+    include/stretto/transform/reduction_plan.hpp
+    include/stretto/transform/reduction_rules.hpp
     include/stretto/transform/reorder.hpp
     include/stretto/transform/step_modules.hpp
     include/stretto/transform/token_exchanges.hpp
     include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
     include/stretto/transform/verify_chunks.hpp
+    include/stretto/transform/verify_reductions.hpp
+    include/stretto/transform/verify_rules.hpp
     include/stretto/tune/choose_tokens.hpp
     include/stretto/tune/chunk_source.hpp
     include/stretto/tune/chunk_trial.hpp
     include/stretto/tune/chunk_units.hpp
-    include/stretto/tune/fastest_of.hpp
     include/stretto/tune/clone_layout.hpp
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
+    include/stretto/tune/fastest_of.hpp
     include/stretto/tune/part_costs.hpp
     include/stretto/tune/search_chunks.hpp
     include/stretto/tune/step_form.hpp
     include/stretto/tune/step_table.hpp
     include/stretto/tune/try_chunks.hpp
     include/stretto/version.hpp
-    include/stretto/views/contracted.hpp
     include/stretto/views/adaptor.hpp
+    include/stretto/views/contracted.hpp
     include/stretto/views/filtered.hpp
     include/stretto/views/from_values.hpp
     include/stretto/views/induced.hpp
@@ -291,11 +291,9 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_chunks.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
-    include/stretto/capture/capture_reducer.hpp
-    include/stretto/capture/detail/plan_sums.hpp
-    include/stretto/capture/reduce_capture.hpp
     include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
+    include/stretto/capture/capture_reducer.hpp
     include/stretto/capture/capture_tensors.hpp
     include/stretto/capture/capture_tokens.hpp
     include/stretto/capture/capture_view.hpp
@@ -320,11 +318,13 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/plan_packs.hpp
     include/stretto/capture/detail/plan_prices.hpp
     include/stretto/capture/detail/plan_stand_ins.hpp
+    include/stretto/capture/detail/plan_sums.hpp
     include/stretto/capture/detail/rename_operands.hpp
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
     include/stretto/capture/gzip.hpp
     include/stretto/capture/isolate_capture.hpp
+    include/stretto/capture/reduce_capture.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.
