@@ -98,6 +98,7 @@ set(STRETTO_HEADERS
     include/stretto/core/linear_model.hpp
     include/stretto/core/module_model.hpp
     include/stretto/core/op_model.hpp
+    include/stretto/core/outlives_call.hpp
     include/stretto/core/part_cost_model.hpp
     include/stretto/core/process_group.hpp
     include/stretto/core/process_groups.hpp
@@ -240,6 +241,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/verify_states.hpp
     include/stretto/transform/detail/verify_structure.hpp
     include/stretto/transform/explain_chunks.hpp
+    include/stretto/transform/explain_groups.hpp
     include/stretto/transform/extent_expression.hpp
     include/stretto/transform/isolate_groups.hpp
     include/stretto/transform/module_ranges.hpp

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 using program = archetypes::program;
@@ -27,7 +27,7 @@ archetypes::vertex at(std::size_t i) { return archetypes::detail::at(i); }
 }  // namespace
 
 TEST_CASE("a model without calls tells what follows from the kind of the collective") {
-    static_assert(!calling_op_model<archetypes::kinds, program> && !calling_op_model<call_is_a_kind, program>);
+    static_assert(!calling_op_model<archetypes::kinds, program> && !op_model<call_is_a_kind, program>);
     const collective_call gather = call_of<program>(kinds_of_collectives(0), at(1));
     CHECK(gather.kind == collective_kind::all_gather);
     CHECK(gather.reduction == reduction_kind::none);

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 

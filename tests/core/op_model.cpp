@@ -2,9 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/toy_irs.hpp"
@@ -17,6 +18,11 @@ namespace {
 struct no_kind {};
 struct kind_is_an_int {
     int kind(archetypes::vertex) const { return 0; }
+};
+template <class Group>
+struct groups_are : archetypes::kinds {
+    using archetypes::kinds::kinds;
+    Group group(archetypes::vertex) const;
 };
 /// Knows what a wait waits for, against the default rule.
 struct launches : archetypes::kinds {
@@ -32,6 +38,15 @@ TEST_CASE("only kind is required") {
     static_assert(op_model<archetypes::kinds, program>);
     static_assert(!op_model<no_kind, program> && !op_model<kind_is_an_int, program>);
     static_assert(!op_model<archetypes::kinds, archetypes::dependence>);  // a model needs values
+}
+
+TEST_CASE("a group is an id, or what fits into one") {
+    static_assert(op_model<groups_are<group_id>, program> && op_model<groups_are<const group_id&>, program>);
+    static_assert(op_model<groups_are<std::uint8_t>, program>);
+    static_assert(op_model<groups_are<archetypes::proxy<group_id>>, program>);
+    static_assert(!op_model<groups_are<std::uint64_t>, program>);  // two handles could become one group
+    static_assert(!op_model<groups_are<int>, program> && !op_model<groups_are<double>, program>);
+    static_assert(!op_model<groups_are<void*>, program> && !op_model<groups_are<void>, program>);
 }
 
 TEST_CASE("what a model leaves out has a default") {

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 

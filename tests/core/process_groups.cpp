@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
@@ -18,6 +18,12 @@ std::vector<rank_id> ranks_of(const process_groups& all, group_id id) {
     const process_group g = all.group_at(id);
     return {g.ranks.begin(), g.ranks.end()};
 }
+/// The second group thinks that it is number 7.
+struct renumbered_groups {
+    std::size_t group_count() const { return 2; }
+    process_group group_at(group_id id) const { return {.size = 2, .id = id == 1 ? 7 : id}; }
+};
+
 group_fault fault_in(const process_groups& all) {
     const auto fault = first_fault(all);
     REQUIRE(fault.has_value());
@@ -91,6 +97,10 @@ TEST_CASE("what is wrong with a list is found, with its place") {
     CHECK(fault_in(none).why == why::no_rank);
     CHECK(fault_in(none).group == 1);
 
+    process_groups nowhere;
+    nowhere.add({.size = 2, .ranks_per_node = 0});
+    CHECK(fault_in(nowhere).why == why::no_rank_on_node);
+
     process_groups fewer;
     fewer.add({.size = 4, .ranks = good});
     CHECK(fault_in(fewer).why == why::rank_count);
@@ -117,6 +127,14 @@ TEST_CASE("what is wrong with a list is found, with its place") {
     smaller.add({.size = 3});
     smaller.add({.size = 2, .duplicate_of = 0});
     CHECK(fault_in(smaller).why == why::other_ranks_than_original);
+}
+
+TEST_CASE("a group whose id is not its position is found") {
+    const auto fault = first_fault(renumbered_groups{});
+    REQUIRE(fault.has_value());
+    CHECK(fault->why == why::other_id);
+    CHECK(fault->group == 1);
+    CHECK(fault->other == 7);
 }
 
 TEST_CASE("a list that offers no more than its concept can be checked") {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 

@@ -5,10 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using stretto::element_type;
 using stretto::size_of;
@@ -27,6 +28,25 @@ struct silent_tensors {
 struct extents_of_vertices : silent_tensors {
     std::string_view symbolic_extent(vertex, std::size_t, std::size_t) const { return {}; }
 };
+struct operations_by_value : silent_tensors {
+    std::string operation(vertex) const { return "aten.relu.default"; }
+};
+struct arguments_by_value : silent_tensors {
+    std::vector<stretto::tensor_argument> arguments(vertex) const { return {}; }
+};
+struct named_arguments_by_value : silent_tensors {
+    std::vector<stretto::named_tensor_argument> named_arguments(vertex) const { return {}; }
+};
+struct components_by_value : silent_tensors {
+    std::vector<tensor_type> components(value) const { return {}; }
+};
+struct extents_by_value : silent_tensors {
+    std::string symbolic_extent(value, std::size_t, std::size_t) const { return {}; }
+};
+struct components_by_reference : silent_tensors {
+    std::vector<tensor_type> all;
+    const std::vector<tensor_type>& components(value) const { return all; }
+};
 struct without_arguments {
     std::string_view operation(vertex) const { return "aten.relu.default"; }
     std::span<const tensor_type> components(value) const { return {}; }
@@ -41,6 +61,15 @@ TEST_CASE("a tensor model names operations, their arguments and the tensors they
     static_assert(!stretto::tensor_model<without_arguments, program>);
     static_assert(!stretto::tensor_model<kinds, program>);
     static_assert(!stretto::tensor_model<silent_tensors, dependence>);
+}
+
+TEST_CASE("what a tensor model returns must not die with the call") {
+    static_assert(!stretto::tensor_model<operations_by_value, program>);
+    static_assert(!stretto::tensor_model<arguments_by_value, program>);
+    static_assert(!stretto::tensor_model<named_arguments_by_value, program>);
+    static_assert(!stretto::tensor_model<components_by_value, program>);
+    static_assert(!stretto::tensor_model<extents_by_value, program>);
+    static_assert(stretto::tensor_model<components_by_reference, program>);
 }
 
 TEST_CASE("extents are numbers unless the model has an expression") {

@@ -1,18 +1,25 @@
 // What a start asks of its process group, as a value: everything that decides whether two collectives may become one,
-// whether ranks that issue them agree, and what a backend has to call. The group itself is `group(v)` of the op model.
+// whether ranks that issue them agree, and what a backend has to call. The group itself is `group(v)` of the op model
+// (core/op_model.hpp), which also gives the calls of starts.
 #ifndef STRETTO_CORE_COLLECTIVE_CALL_HPP
 #define STRETTO_CORE_COLLECTIVE_CALL_HPP
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
 #include "stretto/core/element_type.hpp"
-#include "stretto/core/has_member.hpp"
-#include "stretto/core/op_model.hpp"
+#include "stretto/core/language.hpp"
 
 namespace stretto {
+
+enum class collective_kind : std::uint8_t {
+    all_gather,
+    reduce_scatter,
+    all_reduce,
+    all_to_all,
+    other
+};
 
 /// How a collective folds what the ranks contribute.
 enum class reduction_kind : std::uint8_t {
@@ -71,33 +78,6 @@ private:
 /// Whether a collective of this kind folds data.
 [[nodiscard]] constexpr bool reduces(collective_kind kind) noexcept {
     return kind != collective_kind::all_gather && kind != collective_kind::all_to_all;
-}
-
-/// An op model that knows the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
-template <class M, class G>
-concept calling_op_model = op_model<M, G> && requires(const M& m, const typename G::vertex_type v) {
-    { m.call(v) } -> std::convertible_to<collective_call>;
-};
-
-namespace detail {
-
-STRETTO_MEMBER_NAME(call);
-
-}  // namespace detail
-
-/// The call of the start `v`. For a model without `call` it has the kind and whether data is folded, and nothing else.
-template <dataflow_graph G, op_model<G> M>
-constexpr collective_call call_of(const M& model, vertex_t<G> v) {
-    static_assert(calling_op_model<M, G> || !detail::has_call<M, vertex_t<G>>,
-                  "the op model's member call(v) is not const, or returns no collective_call");
-    if constexpr (calling_op_model<M, G>) {
-        return model.call(v);
-    } else {
-        collective_call call;
-        call.kind = collective_of<G>(model, v);
-        call.reduction = reduces(call.kind) ? reduction_kind::unknown : reduction_kind::none;
-        return call;
-    }
 }
 
 }  // namespace stretto

@@ -12,6 +12,7 @@
 #include <concepts>
 #include <cstdint>
 
+#include "stretto/core/collective_call.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/has_member.hpp"
 #include "stretto/core/process_group.hpp"
@@ -28,14 +29,6 @@ enum class op_kind : std::uint8_t {
     output,   ///< names the results of the step; what it reads is never freed
 };
 
-enum class collective_kind : std::uint8_t {
-    all_gather,
-    reduce_scatter,
-    all_reduce,
-    all_to_all,
-    other
-};
-
 /// Group ids must be below this limit, because algorithms keep an array entry for every group up to the largest in use.
 /// The handle of a communicator or a hash of its name is therefore not a group_id; make_task_graph and check_op_model
 /// reject ids that are too large.
@@ -47,6 +40,7 @@ STRETTO_MEMBER_NAME(duration);
 STRETTO_MEMBER_NAME(collective);
 STRETTO_MEMBER_NAME(group);
 STRETTO_MEMBER_NAME(payload);
+STRETTO_MEMBER_NAME(call);
 STRETTO_MEMBER_NAME(launch_of);
 STRETTO_MEMBER_NAME(bytes_of);
 STRETTO_MEMBER_NAME(aliases);
@@ -62,13 +56,17 @@ concept collective_returns_collective_kind =
     !has_collective<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
         { m.collective(v) } -> std::convertible_to<collective_kind>;
     };
+// Braces refuse what may not fit: two handles of 64 bits could become one group id, and share a channel.
 template <class M, class G>
-concept group_returns_group_id = !has_group<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
-    { m.group(v) } -> std::convertible_to<group_id>;
-};
+concept group_returns_group_id_unnarrowed =
+    !has_group<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) { group_id{m.group(v)}; };
 template <class M, class G>
 concept payload_returns_bytes = !has_payload<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
     { m.payload(v) } -> std::convertible_to<bytes>;
+};
+template <class M, class G>
+concept call_returns_collective_call = !has_call<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.call(v) } -> std::convertible_to<collective_call>;
 };
 template <class M, class G>
 concept launch_of_returns_vertex = !has_launch_of<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
@@ -90,15 +88,18 @@ concept effects_returns_values = !has_effects<M, vertex_t<G>> || requires(const 
 }  // namespace detail
 
 /// Requires `kind(v)`. These members are optional, and are called only for the vertices or values that are named:
-///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start      default 0
+///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start;     default 0
+///                                      0 for all others, which take none
 ///   collective(v) -> collective_kind   of a start                                           default other
-///   group(v) -> group_id               of a start: which channel                            default 0
+///   group(v) -> group_id               of a start: which channel; no wider integer,         default 0
+///                                      no signed one
 ///   payload(v) -> bytes                of a start: bytes of this rank's input               default 0
 ///   call(v) -> collective_call         of a start: see core/collective_call.hpp             default from its kind
 ///   launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
 ///                                      of its first operand if that is a start, else none
 ///   bytes_of(x) -> bytes               storage allocated for a value (0 if it only aliases) default 0
-///   aliases(x) -> values               values whose storage x shares                        default none
+///   aliases(x) -> values               values whose storage x shares: of earlier vertices,  default none
+///                                      or earlier results of its own
 ///   effects(v) -> values               values whose storage v writes in place               default none
 template <class M, class G>
 concept op_model =
@@ -106,14 +107,19 @@ concept op_model =
     requires(const M& m, const typename G::vertex_type v) {
         { m.kind(v) } -> std::same_as<op_kind>;
     } && detail::duration_returns_nanoseconds<M, G> && detail::collective_returns_collective_kind<M, G> &&
-    detail::group_returns_group_id<M, G> && detail::payload_returns_bytes<M, G> &&
-    detail::launch_of_returns_vertex<M, G> && detail::bytes_of_returns_bytes<M, G> &&
-    detail::aliases_returns_values<M, G> && detail::effects_returns_values<M, G>;
+    detail::group_returns_group_id_unnarrowed<M, G> && detail::payload_returns_bytes<M, G> &&
+    detail::call_returns_collective_call<M, G> && detail::launch_of_returns_vertex<M, G> &&
+    detail::bytes_of_returns_bytes<M, G> && detail::aliases_returns_values<M, G> &&
+    detail::effects_returns_values<M, G>;
+
+/// An op model that knows the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
+template <class M, class G>
+concept calling_op_model = op_model<M, G> && detail::has_call<M, vertex_t<G>>;
 
 /// Which of the optional members a model has.
 struct op_model_members {
-    bool duration = false, collective = false, group = false, payload = false, launch_of = false, bytes_of = false,
-         aliases = false, effects = false;
+    bool duration = false, collective = false, group = false, payload = false, call = false, launch_of = false,
+         bytes_of = false, aliases = false, effects = false;
     friend bool operator==(const op_model_members&, const op_model_members&) = default;
 };
 
@@ -125,6 +131,7 @@ template <dataflow_graph G, op_model<G> M>
             .collective = detail::has_collective<M, V>,
             .group = detail::has_group<M, V>,
             .payload = detail::has_payload<M, V>,
+            .call = detail::has_call<M, V>,
             .launch_of = detail::has_launch_of<M, V>,
             .bytes_of = detail::has_bytes_of<M, X>,
             .aliases = detail::has_aliases<M, X>,
@@ -160,6 +167,19 @@ template <dataflow_graph G, op_model<G> M>
 constexpr bytes payload_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_payload<M, vertex_t<G>>) return model.payload(v);
     else return {};
+}
+
+/// The call of the start `v`. For a model without `call` it has the kind and whether data is folded, and nothing else.
+template <dataflow_graph G, op_model<G> M>
+constexpr collective_call call_of(const M& model, vertex_t<G> v) {
+    if constexpr (calling_op_model<M, G>) {
+        return model.call(v);
+    } else {
+        collective_call call;
+        call.kind = collective_of<G>(model, v);
+        call.reduction = reduces(call.kind) ? reduction_kind::unknown : reduction_kind::none;
+        return call;
+    }
 }
 
 template <dataflow_graph G, op_model<G> M>

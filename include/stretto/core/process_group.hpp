@@ -24,7 +24,7 @@ using rank_id = std::uint32_t;
 /// A process group. It refers to its ranks and does not own them; `process_groups` owns them (core/process_groups.hpp).
 struct process_group {
     std::int64_t size = 1;            ///< the number of ranks, 1 or more
-    std::int64_t ranks_per_node = 8;  ///< as many of its ranks share a node; the last node may hold fewer
+    std::int64_t ranks_per_node = 8;  ///< as many of its ranks share a node, 1 or more; the last node may hold fewer
     group_id id = 0;                  ///< its position in the list of groups
     /// Its ranks in their order in the group, each once; empty if only their number is known.
     std::span<const rank_id> ranks = {};

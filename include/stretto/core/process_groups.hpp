@@ -71,7 +71,9 @@ private:
 /// The first thing that is wrong with a list of groups.
 struct group_fault {
     enum class reason : std::uint8_t {
+        other_id,                   ///< `group_at(group)` says that its id is `other`
         no_rank,                    ///< `group` has fewer than one rank
+        no_rank_on_node,            ///< `group` has fewer than one rank on a node
         rank_count,                 ///< `group` lists more or fewer ranks than its size
         rank_twice,                 ///< `group` lists `rank` twice
         unknown_original,           ///< `group` duplicates `other`, which does not stand before it in the list
@@ -83,9 +85,9 @@ struct group_fault {
     rank_id rank = 0;
 };
 
-/// Checks every group of a list, in the order of their ids: ranks are distinct and as many as the size says, and a
-/// duplicate comes after its original and agrees with it. Returns nothing if all is well. O(all ranks * log of the
-/// largest group).
+/// Checks every group of a list, in the order of their ids: a group has the id under which it is found, its ranks are
+/// distinct and as many as the size says, at least one is on each node, and a duplicate comes after its original and
+/// agrees with it. Returns nothing if all is well. O(all ranks * log of the largest group).
 template <group_model M>
 [[nodiscard]] std::optional<group_fault> first_fault(const M& groups) {
     using why = group_fault::reason;
@@ -93,7 +95,9 @@ template <group_model M>
     std::vector<rank_id> sorted;
     for (group_id id = 0; id < count; ++id) {
         const process_group g = groups.group_at(id);
+        if (g.id != id) return group_fault{why::other_id, id, g.id};
         if (g.size < 1) return group_fault{why::no_rank, id};
+        if (g.ranks_per_node < 1) return group_fault{why::no_rank_on_node, id};
         if (g.knows_ranks()) {
             if (g.ranks.size() != static_cast<std::uint64_t>(g.size)) return group_fault{why::rank_count, id};
             sorted.assign(g.ranks.begin(), g.ranks.end());

@@ -107,6 +107,33 @@ template <class R, class G>
 concept reducing_rewriter =
     cloning_rewriter<R, G> && adding_rewriter<R, G> && use_rewriter<R, G> && erasing_rewriter<R, G>;
 
+/// The four vertices that a merged collective consists of, and its ends. `members` and `waits` are the collectives that
+/// it replaces and their waits, in the order of the payload; they are still there.
+///   pack(members, parts)      one kernel that copies all parts into one buffer, laid out as the collective needs it,
+///                             each converted first to what its member sends, if it is not that already;
+///   launch(members, payload)  the start: of what pack has made, or, where `payload` has an entry for every member, of
+///                             all of them at once without a copy; returns what arrives;
+///   wait(waits, launched)     the wait; returns what has arrived;
+///   unpack(waits, arrived)    one kernel that copies the results of all members apart, and gives them;
+///   parts(waits, arrived)     the same results where they lie, without a kernel, for what was launched without a copy.
+template <class R, class G>
+concept packing_rewriter =
+    dataflow_graph<G> && requires(R& r, vertex_t<G> v, value_t<G> x, std::span<const vertex_t<G>> members,
+                                  std::span<const value_t<G>> parts) {
+        r.insert_before(v);
+        { r.pack(members, parts) } -> std::convertible_to<value_t<G>>;
+        { r.launch(members, parts) } -> std::convertible_to<value_t<G>>;
+        { r.wait(members, x) } -> std::convertible_to<value_t<G>>;
+        { r.unpack(members, x) } -> iterable_of<value_t<G>>;
+        { r.parts(members, x) } -> iterable_of<value_t<G>>;
+    };
+
+/// What apply_buckets asks for: move_before, insert_before, pack, launch, wait, unpack and parts, replace_uses and
+/// erase.
+template <class R, class G>
+concept bucketing_rewriter =
+    ordering_rewriter<R, G> && packing_rewriter<R, G> && use_rewriter<R, G> && erasing_rewriter<R, G>;
+
 namespace detail {
 
 STRETTO_MEMBER_NAME(empty_like);

@@ -13,6 +13,7 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/element_type.hpp"
 #include "stretto/core/has_member.hpp"
+#include "stretto/core/outlives_call.hpp"
 
 namespace stretto {
 
@@ -64,11 +65,28 @@ namespace detail {
 
 STRETTO_MEMBER_NAME(symbolic_extent);
 
+template <class M, class G>
+concept operation_returns_text_that_outlives_the_call = requires(const M& m, const vertex_t<G> v) {
+    { m.operation(v) } -> outlives_call<std::string_view>;
+};
+template <class M, class G>
+concept arguments_returns_span_that_outlives_the_call = requires(const M& m, const vertex_t<G> v) {
+    { m.arguments(v) } -> outlives_call<std::span<const tensor_argument>>;
+};
+template <class M, class G>
+concept named_arguments_returns_span_that_outlives_the_call = requires(const M& m, const vertex_t<G> v) {
+    { m.named_arguments(v) } -> outlives_call<std::span<const named_tensor_argument>>;
+};
+template <class M, class G>
+concept components_returns_span_that_outlives_the_call = requires(const M& m, const value_t<G> x) {
+    { m.components(x) } -> outlives_call<std::span<const tensor_type>>;
+};
+
 // An optional member is either missing, or as documented.
 template <class M, class G>
-concept symbolic_extent_returns_text =
+concept symbolic_extent_returns_text_that_outlives_the_call =
     !has_symbolic_extent<M, value_t<G>> || requires(const M& m, const value_t<G> x, const std::size_t n) {
-        { m.symbolic_extent(x, n, n) } -> std::convertible_to<std::string_view>;
+        { m.symbolic_extent(x, n, n) } -> outlives_call<std::string_view>;
     };
 
 }  // namespace detail
@@ -77,13 +95,15 @@ concept symbolic_extent_returns_text =
 /// program does not spell them, these are the operands, in order. `named_arguments(v)` are the others. `components(x)`
 /// are the tensors of which value x consists: usually one, several for a tuple, none for a number. `symbolic_extent(x,
 /// component, dim)` is optional, see symbolic_extent_of; it is an error if it is there but wrong.
+///
+/// What these return is read after the call, so it must refer to memory of the program: a std::string or a std::vector
+/// that is returned by value is refused.
 template <class M, class G>
-concept tensor_model = dataflow_graph<G> && requires(const M& m, const vertex_t<G> v, const value_t<G> x) {
-    { m.operation(v) } -> std::convertible_to<std::string_view>;
-    { m.arguments(v) } -> std::convertible_to<std::span<const tensor_argument>>;
-    { m.named_arguments(v) } -> std::convertible_to<std::span<const named_tensor_argument>>;
-    { m.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
-} && detail::symbolic_extent_returns_text<M, G>;
+concept tensor_model = dataflow_graph<G> && detail::operation_returns_text_that_outlives_the_call<M, G> &&
+                       detail::arguments_returns_span_that_outlives_the_call<M, G> &&
+                       detail::named_arguments_returns_span_that_outlives_the_call<M, G> &&
+                       detail::components_returns_span_that_outlives_the_call<M, G> &&
+                       detail::symbolic_extent_returns_text_that_outlives_the_call<M, G>;
 
 /// The extent of dimension `dim` of component `component` of x as an expression in symbols, such as "64*u0", if the
 /// program was traced for more than one value of it; empty if it is just a number. The extent in components(x) is the

@@ -15,6 +15,9 @@ STRETTO_MEMBER_NAME(aliases_of);
 STRETTO_MEMBER_NAME(allocation);
 STRETTO_MEMBER_NAME(byte_of);
 STRETTO_MEMBER_NAME(byte_size);
+STRETTO_MEMBER_NAME(call_of);
+STRETTO_MEMBER_NAME(calls);
+STRETTO_MEMBER_NAME(collective_call);
 STRETTO_MEMBER_NAME(collective_of);
 STRETTO_MEMBER_NAME(collectives);
 STRETTO_MEMBER_NAME(cost);
@@ -60,6 +63,11 @@ template <class M, class G>
     if constexpr (!found.payload) {
         if constexpr (has_payloads<M, V>) return "nothing reads the member payloads(v); is it payload(v)?";
         if constexpr (has_payload_of<M, V>) return "nothing reads the member payload_of(v); is it payload(v)?";
+    }
+    if constexpr (!found.call) {
+        if constexpr (has_calls<M, V>) return "nothing reads the member calls(v); is it call(v)?";
+        if constexpr (has_call_of<M, V>) return "nothing reads the member call_of(v); is it call(v)?";
+        if constexpr (has_collective_call<M, V>) return "nothing reads the member collective_call(v); is it call(v)?";
     }
     if constexpr (!found.launch_of) {
         if constexpr (has_launch<M, V>) return "nothing reads the member launch(w); is it launch_of(w)?";
