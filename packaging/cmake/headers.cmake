@@ -166,8 +166,10 @@ set(STRETTO_HEADERS
     include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
     include/stretto/testing/check_applied_chunks.hpp
+    include/stretto/testing/check_bucket_costs.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_graph.hpp
+    include/stretto/testing/check_input_roles.hpp
     include/stretto/testing/check_linear_model.hpp
     include/stretto/testing/check_module_model.hpp
     include/stretto/testing/check_part_costs.hpp
@@ -191,6 +193,8 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/slicing_checker.hpp
     include/stretto/testing/finding.hpp
     include/stretto/testing/host_value.hpp
+    include/stretto/testing/model_archetypes.hpp
+    include/stretto/testing/rewriter_archetypes.hpp
     include/stretto/testing/run_conformance.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/apply_reductions.hpp

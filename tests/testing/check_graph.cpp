@@ -10,7 +10,7 @@
 
 #include "stretto/analysis/liveness.hpp"
 #include "stretto/schedule/task_graph.hpp"
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/linked_ir.hpp"
 #include "support/random_program.hpp"
 
@@ -222,6 +222,8 @@ struct model_of_lies : archetypes::kinds {
     enum fault {
         none,
         slow,
+        view_takes_time,
+        wait_takes_time,
         owes,
         launch_is_compute,
         launch_is_later,
@@ -236,8 +238,15 @@ struct model_of_lies : archetypes::kinds {
     explicit model_of_lies(fault f) : kinds(0), wrong(f) {}
     static bool is(vertex v, std::size_t i) { return v == archetypes::detail::at(i); }
 
-    op_kind kind(vertex v) const { return wrong == no_kind && is(v, 3) ? static_cast<op_kind>(77) : kinds::kind(v); }
-    nanoseconds duration(vertex v) const { return {wrong == slow && is(v, 4) ? -1 : 1}; }
+    op_kind kind(vertex v) const {
+        if (wrong == no_kind && is(v, 3)) return static_cast<op_kind>(77);
+        return wrong == view_takes_time && is(v, 3) ? op_kind::view : kinds::kind(v);
+    }
+    nanoseconds duration(vertex v) const {
+        if (wrong == slow && is(v, 4)) return {-1};
+        if (kinds::kind(v) == op_kind::wait) return {wrong == wait_takes_time && is(v, 6) ? 1 : 0};
+        return {1};
+    }
     bytes payload(vertex v) const { return {wrong == payload_below && is(v, 5) ? -1 : 1}; }
     group_id group(vertex v) const { return wrong == group_is_hash && is(v, 5) ? 0xdeadbeef : 3; }
     bytes bytes_of(value x) const { return {wrong == owes && is(x.producer(), 0) ? -8 : 8}; }
@@ -266,6 +275,8 @@ std::string verdict(model_of_lies::fault fault) {
 TEST_CASE("broken promises of a model") {
     CHECK(verdict(model_of_lies::none) == "fine");
     CHECK(verdict(model_of_lies::slow) == "duration 4");
+    CHECK(verdict(model_of_lies::view_takes_time) == "duration 3");
+    CHECK(verdict(model_of_lies::wait_takes_time) == "duration 6");
     CHECK(verdict(model_of_lies::owes) == "bytes 0");
     CHECK(verdict(model_of_lies::payload_below) == "payload 5");
     CHECK(verdict(model_of_lies::launch_is_compute) == "launch 6");
@@ -286,6 +297,7 @@ TEST_CASE("the summary of a model says which members it has") {
                                             .collective = false,
                                             .group = true,
                                             .payload = true,
+                                            .call = false,
                                             .launch_of = true,
                                             .bytes_of = true,
                                             .aliases = true,
@@ -302,7 +314,9 @@ TEST_CASE("members that look misspelt are named, unless the right one stands bes
     CHECK(found.error().message() == "misspelt: nothing reads the member durations(v); is it duration(v)?");
     struct both : plural {
         using plural::plural;
-        nanoseconds duration(archetypes::vertex v) const { return durations(v); }
+        nanoseconds duration(archetypes::vertex v) const {
+            return kind(v) == op_kind::compute ? durations(v) : nanoseconds{};
+        }
     };
     CHECK(check_op_model(archetypes::program(0), both(0)));
     struct singular : archetypes::kinds {
@@ -311,6 +325,12 @@ TEST_CASE("members that look misspelt are named, unless the right one stands bes
     };
     CHECK(check_op_model(archetypes::program(0), singular(0)).error().message() ==
           "misspelt: nothing reads the member alias(x); is it aliases(x)?");
+    struct many_calls : archetypes::kinds {
+        using kinds::kinds;
+        collective_call calls(archetypes::vertex) const { return {}; }
+    };
+    CHECK(check_op_model(archetypes::program(0), many_calls(0)).error().message() ==
+          "misspelt: nothing reads the member calls(v); is it call(v)?");
 }
 
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/reduction_ir.hpp"
 
 using namespace stretto;

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "stretto/core/part_cost_model.hpp"
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "stretto/tune/part_costs.hpp"
 #include "support/checked_row_ir.hpp"
 #include "support/priced_rows.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 using archetypes::vertex;

@@ -38,6 +38,7 @@ enum class fault {
     split_in_reverse,
     split_rows_overlap,
     split_of_scaled,
+    split_copies,
     concat_in_reverse,
     concat_of_one,
     concat_sorted,
@@ -140,8 +141,22 @@ struct faulty_rewriter : support::row_rewriter {
     }
 };
 
+/// The model of an IR whose parts may have memory of their own.
+struct copying_model : support::row_model {
+    bool copies = false;
+    std::vector<row_op*> aliases(row_op* v) const {
+        if (copies && v->what == does::part) return {};
+        return row_model::aliases(v);
+    }
+};
+
 struct faulty_ir : support::row_ir {
     fault wrong = fault::none;
+    copying_model model() const {
+        copying_model m;
+        m.copies = wrong == fault::split_copies;
+        return m;
+    }
     faulty_rewriter rewriter() {
         faulty_rewriter r{{&p, p.ops.end()}};
         r.wrong = wrong;
@@ -195,6 +210,7 @@ TEST_CASE("each planted fault is found, with its verb") {
     CHECK(verdict(fault::split_in_reverse) == "split: part-extent");
     CHECK(verdict(fault::split_rows_overlap) == "split: value");
     CHECK(verdict(fault::split_of_scaled) == "split: value");
+    CHECK(verdict(fault::split_copies) == "split: part-aliases");
     CHECK(verdict(fault::concat_in_reverse) == "concat: parts-order");
     CHECK(verdict(fault::concat_of_one) == "concat: reads");
     CHECK(verdict(fault::concat_sorted) == "concat: value");

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 
 using namespace stretto;
 using archetypes::value;

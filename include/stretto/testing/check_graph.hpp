@@ -92,6 +92,8 @@ template <dependence_graph G, op_model<G> M>
                 break;
             case op_kind::view:
                 ++summary.views;
+                if (duration_of<G>(model, v) > nanoseconds{})
+                    broken("duration", "a view takes no time: an operation that runs a kernel is of kind compute");
                 break;
             case op_kind::start:
                 ++summary.starts;
@@ -106,6 +108,8 @@ template <dependence_graph G, op_model<G> M>
                 break;
             case op_kind::wait: {
                 ++summary.waits;
+                if (duration_of<G>(model, v) > nanoseconds{})
+                    broken("duration", "a wait takes as long as the collective: duration(v) is that of its start");
                 const V s = launch_of<G>(g, model, v);
                 if (s == v) {
                     ++summary.waits_on_nothing;
@@ -127,6 +131,11 @@ template <dependence_graph G, op_model<G> M>
                 const std::size_t p = checker.definition(y);
                 if (p == finding::none) broken("alias", "a result aliases a value that the graph does not have");
                 else if (p > here) broken("alias", "a result aliases a value that is defined later", p);
+                bool behind = false;
+                for (value_t<G> z : g.results(v)) {
+                    if (behind && z == y) broken("alias", "a result aliases a later result of the same operation");
+                    behind = behind || z == x;
+                }
             });
         }
         for_each_effect<G>(model, v, [&](value_t<G> y) {

@@ -1,4 +1,8 @@
 // The ways of cutting the operands of one operation that a chunk model accepts, as a planner would find them.
+//
+// Checks of costs and of rewriters need parts to ask about, and only the model knows which there are. So it is asked
+// the way plan_chunks asks: one operand is cut, and as long as the refusal names another operand that would have to be
+// cut too, that one is cut and the question is asked again.
 #ifndef STRETTO_TESTING_DETAIL_ACCEPTED_CUTS_HPP
 #define STRETTO_TESTING_DETAIL_ACCEPTED_CUTS_HPP
 
@@ -22,6 +26,7 @@ struct accepted_cut {
 };
 
 /// The number of states that a value has.
+/// A number, or a value of which no tensors are known, has one state too.
 template <class C, class X>
 [[nodiscard]] std::size_t states_of(const C& chunks, const X& x) {
     return std::max<std::size_t>(1, chunks.components_of(x));
@@ -64,6 +69,10 @@ public:
     }
 
 private:
+    /// Whether the model accepts the way, after cutting what it asks for; `way` then has the states of the results.
+    /// Each round cuts one operand more, which bounds the number of questions; a model that asks for the same operand
+    /// again and again is refused. Sliced operands hold a whole number of rows per token, and so an extent that is no
+    /// multiple of the tokens ends the search.
     [[nodiscard]] bool accepts(accepted_cut& way) const {
         for (std::size_t round = 0; round <= operands_.size(); ++round) {
             for (chunk_state& s : way.results) s = {chunk_state::kind::unset};

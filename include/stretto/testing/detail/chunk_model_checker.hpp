@@ -121,6 +121,8 @@ private:
     }
 
     /// Cuts component c of x along a dimension, in the tokens' order or another, or into a sum, or leaves it whole.
+    /// With `slice` it is only sliced, along the preferred dimension if there is such a one: operands that are cut
+    /// alike are accepted far more often than operands that are cut at random, and only what is accepted is tested.
     void cut_component(chunked_sample& x, std::size_t c, const sample_region& region, bool slice,
                        std::size_t preferred) {
         std::vector<std::size_t> dims;
@@ -167,8 +169,11 @@ private:
             chunked_sample out;
             chunk_verdict verdict;
             finding f = compare(v, region, in, out, verdict, book);
+            // One more try with what the refusal asked for; after that, the operation is computed whole.
             if (!verdict.possible && cut_wanted(v, verdict, region, in)) f = compare(v, region, in, out, verdict, book);
             if (*f.rule) return f;
+            // Its results stay whole. One in 16 is kept whole on purpose, so that readers meet cut and whole operands
+            // side by side.
             if (out.parts.empty() || verdict.chain || pick_.one_in(16)) continue;
             std::size_t first = 0;  // its first state, among those of all results
             for (std::size_t k = 0; k < program_.results[v].size(); ++k) {
@@ -216,7 +221,8 @@ private:
     }
 
     /// Asks about one operation and compares the answer with what is computed. Parts of results are listed chunk by
-    /// chunk; there are none if the model refuses, or if nothing was computed.
+    /// chunk; there are none if the model refuses, or if nothing was computed. A refusal is never wrong here, only
+    /// counted: a model may know less than is true, but what it claims must hold.
     finding compare(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
                     chunked_sample& out, chunk_verdict& verdict, const order_book& book) {
         const V vertex = program_.vertices[v];
@@ -320,6 +326,7 @@ private:
         return {};
     }
 
+    /// The results of v on the operands of chunk c; empty if `evaluate` cannot compute them.
     std::vector<host_value> run(std::size_t v, const std::vector<host_value>& own, const sample_region& region,
                                 std::size_t c, std::span<const chunk_state> operands,
                                 std::span<const chunk_state> results) {
@@ -329,6 +336,7 @@ private:
             chunk_part{static_cast<std::uint32_t>(c), chunks, region.tokens, region.chunks[c], operands, results, 0});
     }
 
+    /// A finding about v that says with which states and chunks it was asked, so that the question can be asked again.
     finding report(const char* rule, const char* hint, std::size_t v, const sample_region& region,
                    const std::vector<chunked_sample>& in, const std::string& wrong = {}) const {
         finding f{.rule = rule, .hint = hint, .vertex = v};

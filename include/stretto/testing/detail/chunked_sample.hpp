@@ -64,7 +64,8 @@ inline void cut_rows(chunked_sample& x, std::size_t k, std::size_t dim, const sa
                    static_cast<std::int8_t>(dim), 0, 0, 0};
 }
 
-/// Makes component k a sum: each part but the last consists of small integers, and the last part is the rest.
+/// Makes component k a sum: each part but the last consists of small integers, and the last part is the rest. So
+/// the parts of small integers are exact.
 inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
     x.states[k] = {chunk_state::kind::addend, -1, 0, 0, 0};
     for (std::size_t c = 0; c + 1 < x.parts.size(); ++c) {
@@ -90,6 +91,8 @@ public:
     /// is empty if nothing is.
     [[nodiscard]] std::string_view note(const host_tensor& whole, std::span<const host_value> parts, std::size_t k,
                                         const chunk_state& s) {
+        // Only values that are permuted in a named order say something of it; numbers of rows differ from chunk to
+        // chunk by what is counted in them, and so cannot be compared as rows.
         if (s.what != chunk_state::kind::permuted || s.order == 0 || s.positions != 0 || s.into != 0) return {};
         page& p = page_of(s.order);
         if (p.is_known) return {};  // check() has already compared it row by row
@@ -132,6 +135,8 @@ private:
             for (const row_list& own : parts) found.insert(found.end(), own.begin(), own.end());
             std::sort(found.begin(), found.end());
             if (found != sorted) return false;
+            // Two rows that are alike leave open which is which. That is no fault; another value in the same order may
+            // tell them apart.
             if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return true;
             rows.of_chunk.assign(parts.size(), {});
             for (std::size_t c = 0; c < parts.size(); ++c)

@@ -1,4 +1,8 @@
 // The rules of check_graph, one function each. A function returns a finding without a rule if nothing is wrong.
+//
+// A view is code of the caller, and may be wrong in any way. So read() goes first: it asks for everything once, checks
+// every number before it is used as an index, and keeps positions in vertices(); the other rules work on what was read
+// and cannot be led astray. Only stable(), values() and definition() ask the view again.
 #ifndef STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 
@@ -24,6 +28,7 @@ public:
     explicit graph_checker(G g) : g_(g) {}
 
     /// The position of a listed vertex, or finding::none.
+    /// An index may be out of bounds or belong to another vertex, because nothing that the view says is trusted.
     std::size_t position(const V& v) const {
         const std::size_t i = g_.index(v);
         if (i >= position_.size() || position_[i] == finding::none) return finding::none;
@@ -32,6 +37,7 @@ public:
     const std::vector<V>& vertices() const { return vertices_; }
     const index_lists& successors() const { return successors_; }
 
+    /// Reads vertices and neighbours. The other functions may only be called if it has found nothing. O(V + E).
     finding read() {
         const std::size_t bound = g_.index_bound();
         if (bound >= UINT32_MAX)
@@ -59,7 +65,8 @@ public:
         return read_rows(predecessors_, [this](V v) { return positions(g_.predecessors(v)); });
     }
 
-    /// v appears in the predecessors of its successors, and vice versa, with the same multiplicity.
+    /// v appears in the predecessors of its successors, and vice versa, with the same multiplicity. Inverting a list of
+    /// rows sorts each of them, so that two inversions sort the predecessors in linear time. O(V + E).
     finding mirror() const {
         const index_lists expected = successors_.inverse(vertices_.size());
         const index_lists sorted = predecessors_.inverse(vertices_.size()).inverse(vertices_.size());
@@ -86,7 +93,8 @@ public:
         return {};
     }
 
-    /// A depth-first search on a stack of its own. An edge to a vertex on the current path closes a cycle.
+    /// A depth-first search on a stack of its own, because a graph may be deeper than the stack of the thread. An edge
+    /// to a vertex on the current path closes a cycle, which the finding lists. O(V + E).
     finding acyclic() const {
         enum : std::uint8_t {
             unseen,
@@ -126,6 +134,7 @@ public:
         return {};
     }
 
+    /// vertices() lists every vertex before its successors. A self-loop is found here as well as by acyclic().
     finding program_order() const {
         for (std::size_t v = 0; v < vertices_.size(); ++v)
             for (std::uint32_t w : successors_[v])
@@ -154,7 +163,9 @@ public:
         return {};
     }
 
-    /// Values: every vertex is checked against the values that it defines or reads.
+    /// Values: every vertex is checked against the values that it defines or reads, and the data dependences against
+    /// the edges. `count` grows by the number of values. Lists are counted through, so that it takes time quadratic in
+    /// the uses of one value.
     finding values(std::size_t& count) const
         requires dataflow_graph<G>
     {
@@ -217,12 +228,14 @@ public:
     }
 
 private:
+    /// The positions of neighbours, finding::none for one that is not listed.
     template <class R>
     std::vector<std::size_t> positions(R&& neighbours) const {
         std::vector<std::size_t> found;
         for (V w : neighbours) found.push_back(position(w));
         return found;
     }
+    /// How often a range contains a value.
     template <class R>
     static std::size_t times(R&& range, const auto& wanted) {
         std::size_t n = 0;

@@ -68,6 +68,7 @@ public:
         }
     }
 
+    /// The number of a value; `none` if its producer does not list it.
     [[nodiscard]] std::uint32_t number(const G& g, const X& x) const {
         const std::uint32_t v = number_[g.index(g.producer(x))];
         for (std::uint32_t k : results[v])
@@ -81,12 +82,15 @@ public:
                 if (!is_known[x]) return false;
         return true;
     }
+    /// What `evaluate` gives for v on these operands; empty if it computes nothing of that kind.
     [[nodiscard]] std::vector<host_value> run(std::size_t v, std::span<const host_value> own,
                                               const chunk_part& part) const {
         return evaluate_on(evaluate_, vertices[v], own, part);
     }
 
-    /// Computes everything, in program order; makes up small integers where `evaluate` returns nothing.
+    /// Computes everything, in program order; makes up small integers where `evaluate` returns nothing, as for inputs,
+    /// or where an operand is unknown. So an operation that cannot be computed hides only itself, and its readers are
+    /// checked all the same. Values with more elements than the limit stay unknown.
     finding compute(sample_source& pick) {
         values.resize(handles_.size());
         is_known.assign(handles_.size(), false);
@@ -116,6 +120,7 @@ public:
         return {};
     }
 
+    /// One state for each component of these values, in order; all say that it is whole.
     [[nodiscard]] std::vector<chunk_state> whole_states(const std::vector<std::uint32_t>& all) const {
         std::size_t n = 0;
         for (std::uint32_t x : all) {
@@ -133,6 +138,8 @@ private:
         for (std::size_t d = 0; d < all.size(); ++d) all[d] = chunks_.extent(handles_[x], component, d);
         return all;
     }
+    /// Whether no component has more elements than the limit. The product of the extents is never formed, because
+    /// extents of a captured model may overflow it.
     [[nodiscard]] bool is_small(std::uint32_t x) const {
         for (std::size_t c = 0; c < chunks_.components_of(handles_[x]); ++c) {
             std::int64_t left = most_elements_;

@@ -1,4 +1,8 @@
 // What a verb of a rewriter has made: whether it reads what it was given, and what it computes.
+//
+// A verb may make one operation or several, and of any operators; the check does not know them. It only requires that
+// what is made reads the given values and nothing else, and lets the author's `evaluate` compute it, if there is one,
+// on contents that are known.
 #ifndef STRETTO_TESTING_DETAIL_MADE_VALUES_HPP
 #define STRETTO_TESTING_DETAIL_MADE_VALUES_HPP
 
@@ -47,6 +51,7 @@ protected:
     struct account {
         std::vector<std::pair<X, host_value>> known;
 
+        /// The contents of a value; null if they are not known.
         [[nodiscard]] const host_value* find(const X& x) const {
             for (const auto& [y, value] : known)
                 if (x == y) return &value;
@@ -74,6 +79,7 @@ protected:
     };
 
     [[nodiscard]] static auto shapes(trial& t) { return t.ir.chunks(); }
+    /// Whether a value is a result of what the last verb has made.
     [[nodiscard]] static bool is_made(const trial& t, const X& x) {
         for (const operation& o : t.made)
             if (std::find(o.results.begin(), o.results.end(), x) != o.results.end()) return true;
@@ -98,6 +104,8 @@ protected:
             if (!r) return broken(t, at, verb, "reads", "the verb does not read a value that it was given");
         return {};
     }
+    /// The same for a verb that joins parts into one value. A join may be a tree of operations: its leaves, from left
+    /// to right, must be the parts, each once. O(operations made^2).
     [[nodiscard]] static finding check_join(trial& t, const operation& at, const char* verb,
                                             const std::vector<X>& parts, const X& joined) {
         if (finding f = check_made(t, at, verb, parts); *f.rule) return f;
@@ -115,7 +123,7 @@ protected:
         if (in_order != parts) return broken(t, at, verb, "parts-order", "parts are read in their order, each once");
         return {};
     }
-    /// Whether one is a view of the other, or both are views of a third.
+    /// Whether one is a view of the other, or both are views of a third, through any number of views between.
     [[nodiscard]] static bool share_memory(trial& t, const X& x, const X& y) {
         const auto storages = [&](const X& of) {
             std::vector<X> all = {of};
@@ -130,6 +138,8 @@ protected:
                            [&](const X& z) { return std::find(others.begin(), others.end(), z) != others.end(); });
     }
 
+    /// Compares the contents of x with what they should be, exactly: contents are small integers, so that no order of
+    /// summation may round. Finds nothing if they could not be computed.
     [[nodiscard]] finding check_value(trial& t, const operation& at, const char* verb, const account& values,
                                       const X& x, const host_value& expected) {
         const host_value* found = values.find(x);

@@ -1,4 +1,8 @@
 // The rules of check_part_costs. A function returns a finding without a rule if nothing is wrong.
+//
+// Nobody knows what a clone really costs, and so only what every cost must satisfy is checked: the same question has
+// the same answer, more rows do not cost less, the part that is everything costs what the operation does, and no
+// payload or memory is lost between two parts. Times may grow when work is cut, and usually do.
 #ifndef STRETTO_TESTING_DETAIL_PART_COST_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_PART_COST_CHECKER_HPP
 
@@ -31,6 +35,7 @@ public:
 
     [[nodiscard]] const Summary& summary() const { return summary_; }
 
+    /// Asks about every operation that is neither input nor output; the first finding ends the check.
     finding check() {
         for (V v : g_.vertices()) {
             const op_kind kind = model_.kind(v);
@@ -58,6 +63,7 @@ private:
         return {.rule = rule, .hint = hint, .vertex = here_, .detail = std::move(detail)};
     }
 
+    /// Asks about v in every way of cutting that the chunk model accepts.
     finding check_clones(V v, op_kind kind) {
         std::vector<X> operands, results;
         for (X x : g_.operands(v)) operands.push_back(x);
@@ -73,6 +79,7 @@ private:
         return f;
     }
 
+    /// Asks for parts of no row, one, half, all but one and all, and for the rest beside one row.
     finding check_way(V v, op_kind kind, const accepted_cut& way, const std::vector<X>& results) {
         const std::int64_t all = way.tokens;
         answer less{{}, {}, std::vector<bytes>(results.size())}, first, rest;
@@ -110,6 +117,8 @@ private:
         return {};
     }
 
+    /// What a clone of v costs that has these rows. Allocations are set to -1 before, so that an answer which leaves
+    /// one out is noticed.
     [[nodiscard]] answer ask(V v, const accepted_cut& way, chunk_interval rows, std::size_t results) {
         ++summary_.clones;
         answer own{{}, {}, std::vector<bytes>(results, bytes{-1})};
@@ -120,6 +129,7 @@ private:
         return own;
     }
 
+    /// The costs of putting the parts of x together, and of the memory into which slices are written.
     finding check_joins(X x) {
         const std::array<join_cost, 2> said = {costs_.of_concat(x), costs_.of_sum(x)},
                                        again = {costs_.of_concat(x), costs_.of_sum(x)};
@@ -141,6 +151,7 @@ private:
         return chunks_.components_of(x) == 1 ? check_slices(x) : finding{};
     }
 
+    /// Writing more rows of a slice takes no less time, along any dimension.
     finding check_slices(X x) {
         for (std::size_t d = 0; d < chunks_.rank(x, 0); ++d) {
             const std::int64_t extent = chunks_.extent(x, 0, d);

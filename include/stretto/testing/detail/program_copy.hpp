@@ -66,8 +66,9 @@ template <class G, class M>
 }
 
 /// Compares a rewritten program with what is expected of the operations that were there, and finds the new ones. The
-/// new ones must be together, before the one at position `at` of the expected ones. Returns a finding without a rule if
-/// nothing is wrong; its positions are those in the program after.
+/// new ones must be together, before the one at position `at` of the expected ones; finding::none allows none. Returns
+/// a finding without a rule if nothing is wrong; its positions are those in the program after. O(V) if nothing is
+/// wrong.
 template <class G>
 [[nodiscard]] finding match_rewritten(const char* verb, const program_copy<G>& before, const program_copy<G>& expected,
                                       std::size_t at, const program_copy<G>& after, program_copy<G>& made) {
@@ -78,6 +79,8 @@ template <class G>
         const auto broken = [&](const char* rule, const char* hint) {
             return finding{.rule = rule, .hint = hint, .vertex = k, .verb = verb};
         };
+        // `after` is walked along `expected`: what stands at the same place is compared, and everything else must be
+        // new.
         if (next < expected.size() && expected[next].vertex == o.vertex) {
             const operation_copy<G>& e = expected[next++];
             if (o.operands != e.operands)
@@ -93,6 +96,8 @@ template <class G>
             continue;
         }
         const auto same = [&](const operation_copy<G>& other) { return other.vertex == o.vertex; };
+        // An operation that is old and not the next one: it was moved, or the next one is gone, or it should have been
+        // erased. Which of these it is decides what the author is told.
         if (std::any_of(before.begin(), before.end(), same)) {
             if (next < expected.size() &&
                 std::none_of(

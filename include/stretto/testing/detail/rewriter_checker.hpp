@@ -18,6 +18,7 @@
 
 namespace stretto::detail {
 
+/// The checks of one rewriter. `Make` makes a fresh IR at every call; two calls must make the same program.
 template <class Make, class Options, class Summary>
 class rewriter_checker : verb_checker<Make, Options, Summary> {
     using base = verb_checker<Make, Options, Summary>;
@@ -28,6 +29,8 @@ class rewriter_checker : verb_checker<Make, Options, Summary> {
 public:
     using base::base;
 
+    /// Tries the verbs on operations that are spread evenly over the program, at most about `options.most` of them, and
+    /// moves random operations. The first finding ends the check.
     [[nodiscard]] finding check() {
         trial first(make_), second(make_);
         if (!same(first, second))
@@ -67,6 +70,8 @@ private:
         return true;
     }
 
+    /// Clones the operation at position p three times, and then one of its readers, which must read the results of the
+    /// first clone.
     [[nodiscard]] finding try_clone(std::size_t p) {
         trial t(make_);
         const operation original = t.now[p];
@@ -109,6 +114,7 @@ private:
         states_.assign(64 * (o.operands.size() + o.results.size() + 1), whole);  // more than there are components
         return {0, 1, 1, {0, 1}, states_, states_, 0};
     }
+    /// Makes a clone of all rows before its original; returns its results.
     [[nodiscard]] std::vector<X> call_clone(trial& t, const operation& o, const std::vector<X>& operands) {
         t.rewriter.insert_before(o.vertex);
         std::vector<X> made;
@@ -116,7 +122,9 @@ private:
         return made;
     }
 
-    /// The kind, the collective and the launch of the clone must be those of `expected`.
+    /// Makes a clone that reads `operands`, and checks everything that the models say about it: kind, collective and
+    /// launch must be those of `expected`; effects and aliases those of the original, with operands and results in
+    /// place of its own. `made` gets the results.
     [[nodiscard]] finding clone_whole(trial& t, const operation& o, const std::vector<X>& operands,
                                       const operation& expected, std::vector<X>& made) {
         made = call_clone(t, o, operands);
@@ -167,6 +175,7 @@ private:
         const operation original = t.now[p];
         if (original.kind != op_kind::compute && original.kind != op_kind::view) return {};
         const X* to = nullptr;
+        // Any value that is there in time will do, except one in flight, which only its wait may read.
         for (std::size_t k = 0; k < p; ++k)
             if (!t.now[k].results.empty() && t.now[k].kind != op_kind::start) to = &t.now[k].results[0];
         if (to == nullptr) return {};
@@ -199,6 +208,8 @@ private:
         return {};
     }
 
+    /// Moves one operation before another. The result need not be in topological order: only a transform knows where an
+    /// operation may go.
     [[nodiscard]] finding try_move(std::size_t from, std::size_t to) {
         trial t(make_);
         t.rewriter.move_before(t.now[from].vertex, t.now[to].vertex);

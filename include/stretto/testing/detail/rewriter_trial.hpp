@@ -37,11 +37,13 @@ public:
     program_copy<G> now;   ///< the program as it was at the last look
     program_copy<G> made;  ///< what the verb had made at the last look
 
+    /// The position of an operation in the program at the last look; finding::none if it is not there.
     [[nodiscard]] std::size_t position(const V& v) const {
         for (std::size_t k = 0; k < now.size(); ++k)
             if (now[k].vertex == v) return k;
         return finding::none;
     }
+    /// The position of the operation that makes a value; finding::none if none does.
     [[nodiscard]] std::size_t producer(const X& x) const {
         for (std::size_t k = 0; k < now.size(); ++k)
             for (const X& y : now[k].results)
@@ -66,6 +68,7 @@ public:
                             "operations by it while they are applied",
                         .vertex = k,
                         .verb = verb};
+        // Only now may the IR number its operations anew.
         if constexpr (requires { ir.changed(); }) ir.changed();
         const G g = ir.view();
         if (auto checked = check_graph(g, {.program_order_is_topological = topological}); !checked) {

@@ -1,4 +1,8 @@
 // The rule of check_rewriter for clones of the rows of a chunk: they have the extents of their parts and compute them.
+//
+// A clone for a chunk is the verb on which every chunked program stands, and the one that is easiest to get almost
+// right: an argument that spells the extent of the whole goes unnoticed until it is run. So an operation is really cut,
+// with the rewriter's own splits as operands, and the parts of its results are compared with the whole.
 #ifndef STRETTO_TESTING_DETAIL_ROW_CLONE_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_ROW_CLONE_CHECKER_HPP
 
@@ -20,6 +24,7 @@
 
 namespace stretto::detail {
 
+/// The check of one operation at a time. Precondition: the IR has a chunk model and a rewriter that slices and clones.
 template <class Make, class Options, class Summary>
 class row_clone_checker : made_values_checker<Make, Options, Summary> {
     using base = made_values_checker<Make, Options, Summary>;
@@ -49,6 +54,9 @@ public:
     }
 
 private:
+    /// Cuts the operands into a part of one token and a part of the others, whose sizes mostly differ, so that mixing
+    /// them up shows; makes both clones, and compares extents and contents of their results with what the states in
+    /// `way` say.
     template <class Program>
     [[nodiscard]] finding clone_rows(trial& t, const operation& o, const accepted_cut& way, const Program& program) {
         const auto& [tokens, operands, results, dims] = way;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "stretto/core/chunk_model.hpp"
+#include "stretto/core/op_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/testing/detail/accepted_cuts.hpp"
 #include "stretto/testing/detail/made_values.hpp"
@@ -21,6 +22,7 @@
 
 namespace stretto::detail {
 
+/// The checks of one rewriter. Where the IR has no chunk model, or the rewriter lacks the verbs, check() finds nothing.
 template <class Make, class Options, class Summary>
 class slicing_checker : made_values_checker<Make, Options, Summary> {
     using base = made_values_checker<Make, Options, Summary>;
@@ -28,10 +30,12 @@ class slicing_checker : made_values_checker<Make, Options, Summary> {
         base::options_, base::pick_, base::shapes, base::share_memory, base::summary_;
     using typename base::account, typename base::operation, typename base::trial;
     using typename base::G, typename base::IR, typename base::R, typename base::X;
+    using M = typename trial::M;
 
 public:
     using base::base;
 
+    /// Tries the verbs on values and operations that are spread evenly over the program, about `most()` of each.
     [[nodiscard]] finding check() {
         if constexpr (chunked_ir<IR> && slicing_rewriter<R, G> && cloning_rewriter<R, G>) {
             trial first(make_);
@@ -81,6 +85,7 @@ private:
         const std::int64_t extent = whole[dim];
         // Sizes are given as a ratio, so an even extent is cut in units of two.
         const std::int64_t unit = extent % 2 == 0 && extent > 2 ? 2 : 1, n = extent / unit;
+        // Where sizes differ, parts in a wrong order have wrong extents.
         std::vector<std::int64_t> sizes = {1, n - 1};
         if (n > 3) sizes = {1, 2, n - 3};
         host_value contents{{{whole, {}}}, 0};
@@ -111,6 +116,9 @@ private:
                     check_value(t, reader, "split", values, parts[k], slice(contents, dim, first, expected[dim]));
                 *f.rule)
                 return f;
+            if (members_of<G, M>().aliases && !share_memory(t, parts[k], x))
+                return broken(t, reader, "split", "part-aliases",
+                              "a part shares the memory of the value that is cut; the op model's aliases(x) say so");
         }
         if (finding f = try_concat(t, reader, parts, dim, contents, values); *f.rule) return f;
         if constexpr (slice_writing_rewriter<R, G>)
@@ -118,6 +126,7 @@ private:
         return {};
     }
 
+    /// The parts together are the value again.
     [[nodiscard]] finding try_concat(trial& t, const operation& reader, const std::vector<X>& parts, std::size_t dim,
                                      const host_value& contents, account& values) {
         t.rewriter.insert_before(reader.vertex);
@@ -131,6 +140,9 @@ private:
         return check_value(t, reader, "concat", values, joined, contents);
     }
 
+    /// Memory like x is made, and each part is written to its place; then it has the contents of x. A write may give
+    /// the memory a new name or keep the old one. In the second case nothing can be computed, because one name then has
+    /// several contents, and only effects and aliases are checked.
     [[nodiscard]] finding try_slices(trial& t, const operation& reader, const X& x, const std::vector<X>& parts,
                                      std::size_t dim, const std::vector<std::int64_t>& sizes,
                                      const host_value& contents, account& values) {
@@ -208,6 +220,7 @@ private:
         return {};
     }
 
+    /// `count` rows of a value of one tensor, from row `first` on along `dim`.
     [[nodiscard]] static host_value slice(const host_value& x, std::size_t dim, std::int64_t first,
                                           std::int64_t count) {
         std::vector<std::int64_t> places;

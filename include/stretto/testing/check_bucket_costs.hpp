@@ -1,0 +1,65 @@
+// Does a model of the costs of buckets keep the promises that a compiler cannot check? Two lines in the test of an
+// adapter:
+//
+//     const auto costs = stretto::check_bucket_costs(view, my_model, my_costs);
+//     if (!costs) FAIL(costs.error().message());
+#ifndef STRETTO_TESTING_CHECK_BUCKET_COSTS_HPP
+#define STRETTO_TESTING_CHECK_BUCKET_COSTS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/core/bucket_cost_model.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/testing/finding.hpp"
+
+namespace stretto {
+
+/// What was checked: a test of an adapter compares these with what it knows.
+struct bucket_cost_summary {
+    std::size_t starts = 0;
+    nanoseconds dearest;  ///< the longest time of a collective of its own payload
+    friend bool operator==(const bucket_cost_summary&, const bucket_cost_summary&) = default;
+};
+
+/// Checks that no cost is negative, and that more bytes take no less time: of copies, and of every start from its own
+/// payload, or none, up to 2^36 bytes in steps of a factor of two. Deterministic. O(V) questions.
+template <vertex_list_graph G, op_model<G> M, bucket_cost_model<G> C>
+[[nodiscard]] expected<bucket_cost_summary, finding> check_bucket_costs(G g, const M& ops, const C& costs) {
+    constexpr bytes most{std::int64_t{1} << 36};
+    bucket_cost_summary summary;
+    std::size_t here = 0;
+    nanoseconds before;
+    for (bytes b{1}; b <= most; b += b) {
+        const nanoseconds t = costs.of_moving(b);
+        if (t < before || t.count < 0)
+            return unexpected(finding{
+                .rule = "of_moving", .hint = "a copy of more bytes takes less time, or less than none", .vertex = 0});
+        before = t;
+    }
+    for (const vertex_t<G> v : g.vertices()) {
+        if (ops.kind(v) == op_kind::start) {
+            const bytes own = payload_of<G>(ops, v);
+            const nanoseconds alone = costs.of_merged(v, own);
+            before = costs.of_merged(v, {});
+            for (bytes b{1}; b <= most; b += b) {
+                const nanoseconds t = costs.of_merged(v, own + b);
+                if (t < before || t < alone || before.count < 0)
+                    return unexpected(finding{.rule = "of_merged",
+                                              .hint = "a larger collective takes less time, or less than none",
+                                              .vertex = here});
+                before = t;
+            }
+            ++summary.starts;
+            if (summary.dearest < alone) summary.dearest = alone;
+        }
+        ++here;
+    }
+    return summary;
+}
+
+}  // namespace stretto
+
+#endif
