@@ -56,6 +56,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_arithmetic.hpp
     include/stretto/aten/detail/interpreter_call.hpp
     include/stretto/aten/detail/interpreter_collectives.hpp
+    include/stretto/aten/detail/interpreter_combining.hpp
     include/stretto/aten/detail/interpreter_comparisons.hpp
     include/stretto/aten/detail/interpreter_complex.hpp
     include/stretto/aten/detail/interpreter_creation.hpp

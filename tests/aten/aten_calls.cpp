@@ -45,6 +45,7 @@ TEST_CASE("operators with a rule are pure, but for unwritten memory, drop-out an
     CHECK(is_pure("_c10d_functional.all_gather_into_tensor.default", "%0 8 g"));
     CHECK_FALSE(is_pure("aten.native_dropout.default", "%0 0.5 true"));
     CHECK_FALSE(is_pure("aten.rand_like.default", "%0"));
+    CHECK_FALSE(is_pure("aten.uniform_.default", "%0 0.0 1.0"));
     CHECK_FALSE(is_pure("aten.new_empty.default", "%0 [2]"));
     CHECK_FALSE(is_pure("placeholder", ""));
     CHECK_FALSE(is_pure("triton_kernel_wrapper_functional", ""));

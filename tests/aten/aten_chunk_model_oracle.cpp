@@ -358,6 +358,16 @@ void scatter(maker& m, std::string_view name, bool tensor_values) {
     m.call_with(name,
                 {l.x, integer(l.dim), l.index, tensor_values ? m.make(element_type::f32, l.index_shape) : real(7)});
 }
+/// index_reduce, and scatter_reduce of single elements, in one of their ways.
+void combine(maker& m, std::string_view name, bool elements) {
+    const looked_up l = elements ? same_rank(m, !m.pick.one_in(4)) : lookup(m, 1, !m.pick.one_in(4));
+    extents source = l.shape;
+    source[static_cast<std::size_t>(l.dim)] = l.index_shape[elements ? static_cast<std::size_t>(l.dim) : 0];
+    static constexpr std::string_view ways[] = {"sum", "mean", "prod", "amax", "amin"};
+    const tensor_argument from = m.make(m.c.types[0][0].element, source);
+    m.call_with(name, {l.x, integer(l.dim), l.index, from, text(ways[m.pick.below(5)])});
+    m.name_argument("include_self", truth(m.pick.below(2)));
+}
 void reduction(maker& m, std::string_view name) {
     const extents s = m.shape(1 + m.pick.below(3));
     std::vector<tensor_argument> dims;
@@ -654,6 +664,10 @@ constexpr spec specs[] = {
      }},
     {"aten.scatter.value", [](maker& m, std::string_view n) { scatter(m, n, false); }},
     {"aten.scatter_add.default", [](maker& m, std::string_view n) { scatter(m, n, true); }},
+    {"aten.scatter_add_.default", [](maker& m, std::string_view n) { scatter(m, n, true); }},
+    {"aten.index_reduce.default", [](maker& m, std::string_view n) { combine(m, n, false); }},
+    {"aten.scatter_reduce.two", [](maker& m, std::string_view n) { combine(m, n, true); }},
+    {"aten.scatter_reduce_.two", [](maker& m, std::string_view n) { combine(m, n, true); }},
     {"torchtitan.deterministic_scatter_add.default",
      [](maker& m, std::string_view n) {
          extents s = m.shape(2), index = s;
@@ -815,7 +829,6 @@ std::string one_case(const spec& s, const std::vector<std::uint8_t>& bytes, tall
     const stretto::chunk_verdict verdict = model.combine_rule(c.vertex(), w.tokens, states, results);
     if (!verdict.possible) return ++count.refused[std::string(verdict.reason)], std::string();
     ++count.possible;
-    if (verdict.chain) return {};
     for (const chunk_state& r : results) count.cut += r.what != kind::whole;
 
     stretto::argument_store store;
@@ -823,22 +836,43 @@ std::string one_case(const spec& s, const std::vector<std::uint8_t>& bytes, tall
     for (std::size_t k = 0; k < w.chunks.size(); ++k) {
         const stretto::chunk_arguments own =
             model.local_arguments(c.vertex(), w.tokens, w.chunks[k], states, results, store);
-        const auto part = run(c, own.positional, own.named, [&](std::size_t j) { return c.operands[j].parts[k]; }, why);
+        // Of a chain, each chunk writes what the one before has left, and the last one leaves the result.
+        const auto given = [&](std::size_t j) {
+            return verdict.chain && j == 0 && k > 0 ? parts[k - 1] : c.operands[j].parts[k];
+        };
+        const auto part = run(c, own.positional, own.named, given, why);
         // The interpreter knows no extremes of tensors without elements, along whatever dimension.
         if (part.empty() && why.find("no extreme element of none") != std::string::npos) return {};
         if (part.empty()) return "does not run on a part: " + why;
         parts.push_back(part[0]);
     }
+    if (verdict.chain) parts.assign(parts.size(), parts.back());
     return w.check(whole[0], parts, results);
 }
 
 }  // namespace
 
 TEST_CASE("what has a rule can be executed") {
-    // Kernels of the program's own, or of a GPU with outputs that only it has.
+    // Kernels of the program's own, or of a GPU with outputs that only it has. Random numbers are drawn by nobody.
     const std::string_view foreign[] = {"_c10d_functional.broadcast.default",
                                         "aten._scaled_dot_product_flash_attention.default",
                                         "aten._scaled_dot_product_flash_attention_backward.default",
+                                        "aten.bernoulli.default",
+                                        "aten.bernoulli.p",
+                                        "aten.bernoulli_.float",
+                                        "aten.exponential_.default",
+                                        "aten.multinomial.default",
+                                        "aten.native_dropout.default",
+                                        "aten.normal_.default",
+                                        "aten.rand.default",
+                                        "aten.rand_like.default",
+                                        "aten.randint.default",
+                                        "aten.randint.low",
+                                        "aten.randint_like.default",
+                                        "aten.randn.default",
+                                        "aten.randn_like.default",
+                                        "aten.randperm.default",
+                                        "aten.uniform_.default",
                                         "flex_attention",
                                         "flex_attention_backward",
                                         "triton_kernel_wrapper_functional"};

@@ -62,6 +62,15 @@ TEST_CASE("lists of more dimensions than a rule can hold are refused, not cut sh
     CHECK(rule("aten.permute.default", {operand(0), list(many)}).as<chunk_rules::refused>() != nullptr);
 }
 
+TEST_CASE("what draws random numbers is known and refused, in place or not") {
+    for (std::string_view name : {"aten.rand_like.default", "aten.native_dropout.default", "aten.uniform_.default"}) {
+        const auto drawn = rule(name, {operand(0), real(0.5)});
+        REQUIRE(drawn.as<chunk_rules::refused>() != nullptr);
+        CHECK(drawn.as<chunk_rules::refused>()->why.starts_with("draws random numbers"));
+        CHECK(drawn.writes_in_place() == (name == "aten.uniform_.default"));
+    }
+}
+
 TEST_CASE("what is filled with zero is known to be; what is filled with no number is not") {
     const std::vector<tensor_argument> sizes = {integer(2)};
     const auto zero = [&](tensor_argument with) {

@@ -327,6 +327,43 @@ TEST_CASE("groups must hold every rank once, and be of the size that the program
           std::string::npos);
 }
 
+TEST_CASE("a gradient that nobody asks for keeps its place among those of a normalisation") {
+    const tensor twos = floats({2, 2}, {2, 2, 2, 2}), one_a_row = floats({2, 1}, {1, 1});
+    tensor_program p;
+    const auto gradient = p.input("gradient", floats({2, 2}, {1, 2, 3, 5}), 1), x = p.input("x", twos, 1),
+               mean = p.input("mean", floats({2, 1}, {0, 0}), 1), scale = p.input("scale", one_a_row, 1),
+               weight = p.input("weight", floats({2}, {1, 1}), 1);
+    const auto all = p.add("all", "aten.native_layer_norm_backward.default", {gradient, x, mean, scale, weight},
+                           "%0 %1 [2] %2 %3 %4 %4 [false,true,true]");
+    const auto by_root = p.add("by_root", "aten._fused_rms_norm_backward.default", {gradient, x, scale, weight},
+                               "%0 %1 [2] %2 %3 [false,true]");
+    p.output({p.add("of_weight", "getitem", {all}, "%0 1"), p.add("of_bias", "getitem", {all}, "%0 2"),
+              p.add("of_root", "getitem", {by_root}, "%0 1")});
+    const auto done = p.run();
+    REQUIRE(done);
+    CHECK(output(*done, 0, 0) == std::vector<double>{8, 14});  // twice that of the bias
+    CHECK(output(*done, 1, 0) == std::vector<double>{4, 7});
+    CHECK(output(*done, 2, 0) == std::vector<double>{8, 14});
+}
+
+TEST_CASE("numbers of the program are divided as Python divides them") {
+    tensor_program p;
+    const auto x = p.input("x", floats({1}, {1}), 1), by = p.input("by", floats({1}, {0.1}), 1);
+    const auto a = p.add("a", "aten.item.default", {x}), b = p.add("b", "aten.item.default", {by});
+    p.output({p.add("floor", "floordiv", {a, b}), p.add("rest", "mod", {a, b})});
+    const auto done = p.run();
+    REQUIRE(done);
+    CHECK(done->outputs[0].by_rank[0].scalar.real == 9);
+    CHECK(done->outputs[1].by_rank[0].scalar.real == 0.09999999999999995);
+}
+
+TEST_CASE("integers cannot be stored as truth values in place") {
+    const tensor truths = tensor::of_integers(element_type::boolean, {2}, {0, 1});
+    CHECK(cause_of("aten.add_.Tensor", {truths, integers({2}, {1, 2})}, "").find("cannot be stored as bool[2]") !=
+          std::string::npos);
+    CHECK(cause_of("aten.copy_.default", {truths, integers({2}, {1, 2})}, "") == "runs");
+}
+
 TEST_CASE("fresh memory shows") {
     const auto done = run_operator("aten.new_empty.default", {floats({1}, {1})}, "%0 [2]");
     REQUIRE(done);

@@ -402,7 +402,11 @@ void check(const std::vector<std::uint8_t>& bytes, bool whole_numbers, tally& co
     count.chunked += plan->operations.size();
     count.stayed += plan->refused.size();
     count.slices += plan->counts().empties;
-    RC_ASSERT(verify_chunks(*plan, c.view(), c.model(), chunks).has_value());
+    const auto verified = verify_chunks(*plan, c.view(), c.model(), chunks);
+    if (!verified) {
+        const auto& first = verified.error()[0];
+        RC_FAIL(std::string(hint(first.broken)) + ": " + c.whole.nodes[first.vertex].name);
+    }
     for (const auto& r : plan->refused) {
         const auto cause = std::find_if(plan->refused.begin(), plan->refused.end(),
                                         [&](const auto& other) { return other.vertex == r.cause; });

@@ -78,6 +78,8 @@ struct aten_arguments {
     [[nodiscard]] std::vector<std::size_t> indices(std::size_t position, std::string_view name_of) const {
         std::vector<std::size_t> all;
         for (const tensor_argument& a : argument(position, name_of).items)
+            // A number or a text as an index must not look as if it were left out, which would leave the dimension
+            // whole.
             all.push_back(a.what == argument_form::none      ? chunk_rules::no_operand
                           : a.what == argument_form::operand ? operand(a)
                                                              : chunk_rules::no_operand - 1);

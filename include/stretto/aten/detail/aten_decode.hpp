@@ -26,6 +26,7 @@ namespace rules = chunk_rules;
 /// Says which rule an operator has when it is called with these arguments.
 using aten_decoder = rules::any_rule (*)(const aten_arguments&);
 
+/// What is said of a call with a longer list of dimensions than dim_list holds. It is refused, and never cut short.
 inline rules::any_rule too_many_dimensions() {
     return rules::refused{.why = "names more dimensions than a rule can hold"};
 }
@@ -35,13 +36,15 @@ inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 
 // Elementwise operators.
 
+/// The first is for functions such as exp, of which a part of a sum says nothing; the second for those with f(a + b) =
+/// f(a) + f(b), such as neg.
 inline rules::any_rule elementwise(const aten_arguments&) { return rules::elementwise{}; }
 inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules::elementwise{.linear = true}; }
 inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
 /// add(self, other, alpha) and its like. `alpha`, if it is there, multiplies `other`. A constant may be any positional
-/// argument that is spelt as a number.
+/// argument that is spelt as a number; one that is added would be added by every chunk, and so the rule must know.
 template <rules::arithmetic::op What>
 rules::any_rule arithmetic(const aten_arguments& a) {
     rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
@@ -52,6 +55,7 @@ rules::any_rule arithmetic(const aten_arguments& a) {
 }
 inline constexpr aten_decoder sum = arithmetic<rules::arithmetic::op::add>;
 inline constexpr aten_decoder difference = arithmetic<rules::arithmetic::op::subtract>;
+// rsub is other - self: linear in both, and not a difference in the order in which arithmetic has it.
 inline constexpr aten_decoder reversed_difference = arithmetic<rules::arithmetic::op::combine>;
 inline constexpr aten_decoder scaled = arithmetic<rules::arithmetic::op::multiply>;
 inline constexpr aten_decoder quotient = arithmetic<rules::arithmetic::op::divide>;
@@ -83,6 +87,8 @@ inline rules::any_rule copied(const aten_arguments& a) {
 
 // Views.
 
+/// view, reshape and their like. Only extents that the program computes are listed; the others are known from the
+/// shapes of the values.
 inline rules::any_rule reshaped(const aten_arguments& a) {
     return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, "shape")};
 }

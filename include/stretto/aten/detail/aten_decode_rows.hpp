@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "stretto/aten/detail/aten_arguments.hpp"
 #include "stretto/aten/detail/aten_decode.hpp"
@@ -15,6 +16,7 @@
 #include "stretto/transform/chunk_rules/parts.hpp"
 #include "stretto/transform/chunk_rules/products.hpp"
 #include "stretto/transform/chunk_rules/reductions.hpp"
+#include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "stretto/transform/chunk_rules/scatters.hpp"
 #include "stretto/transform/chunk_rules/sorting.hpp"
 
@@ -55,6 +57,8 @@ rules::any_rule reduced(const aten_arguments& a) {
     return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
 }
 /// Argument `Dim` names the dimension.
+/// softmax and its like: every row along a dimension is computed by itself, and so nothing may be cut there. `Linear`
+/// is for those whose results of a sum are the sums of the results.
 template <std::size_t Dim, bool Linear>
 rules::any_rule along_one(const aten_arguments& a) {
     return rules::along_dimension{.x = a.operand(0, "self"), .dim = a.integer(Dim, "dim", -1), .linear = Linear};
@@ -135,6 +139,20 @@ rules::any_rule rows_put(const aten_arguments& a) {
                            .source = a.operand(3, "source"),
                            .dim = a.integer(1, "dim", 0),
                            .adds = Adds};
+}
+/// index_reduce and scatter_reduce(self, dim, index, source, reduce, *, include_self).
+template <class Kind>
+rules::any_rule combined_at(const aten_arguments& a) {
+    using by = rules::reduction::by;
+    const std::string_view how = a.argument(4, "reduce").text;
+    return Kind{.base = a.operand(0, "self"),
+                .index = a.operand(2, "index"),
+                .source = a.operand(3, a.argument(3, "src").what == argument_form::none ? "source" : "src"),
+                .dim = a.integer(1, "dim", 0),
+                .how = how == "sum"    ? by::sum
+                       : how == "mean" ? by::mean
+                                       : by::other,
+                .with_base = a.integer(SIZE_MAX, "include_self", 1) != 0};
 }
 /// torchtitan's scatter_add along dimension 0, with its index expanded to rows: (base, index, src).
 inline rules::any_rule rows_scatter_added(const aten_arguments& a) {

@@ -28,6 +28,8 @@ template <bool Zero>
 rules::any_rule made(const aten_arguments& a) {
     return rules::fill{.zero = Zero, .sizes = a.sizes(0, "size")};
 }
+/// full(size, fill_value). Whether it fills with zero matters, because zero is the only constant that is the sum of
+/// what all chunks fill with.
 inline rules::any_rule made_full(const aten_arguments& a) {
     return rules::fill{.zero = is_zero(a.argument(1, "fill_value")), .sizes = a.sizes(0, "size")};
 }
@@ -96,6 +98,10 @@ rules::any_rule attended(const aten_arguments& a) {
 /// flex_attention and its backward.
 inline rules::any_rule flexible_attention(const aten_arguments&) {
     return rules::refused{.why = "has a block mask whose tables name rows of the whole batch"};
+}
+/// Random numbers come from a state that the program does not show. What is drawn again is not what was drawn before.
+inline rules::any_rule drawn(const aten_arguments&) {
+    return rules::refused{.why = "draws random numbers: chunks would draw others, and so does whoever draws again"};
 }
 inline rules::any_rule foreign_kernel(const aten_arguments&) { return rules::refused{}; }
 

@@ -28,7 +28,9 @@ struct number {
 /// which no tensors are made.
 struct interpreted_value {
     std::vector<tensor> tensors;
-    std::vector<std::size_t> places;  ///< of the tensors in a tuple, where some members are not tensors
+    /// The place that each tensor has in a tuple some of whose members are not tensors, so that getitem finds it by
+    /// the number that the program uses. It is empty if the tensors are all the members.
+    std::vector<std::size_t> places;
     bool is_number = false;
     number scalar;
     /// Whether the collective that makes the value is under way: its shape may be read, but its data may not.

@@ -9,6 +9,8 @@
 
 namespace stretto::aten::detail {
 
+/// softplus(self, beta, threshold): log(1 + exp(beta x)) / beta. Above the threshold it is taken to be x itself,
+/// because there the power might overflow.
 template <class = void>
 void softplus(operator_call& c) {
     const double beta = c.real(1, "beta", 1), threshold = c.real(2, "threshold", 20);
@@ -18,7 +20,7 @@ void softplus(operator_call& c) {
 /// GELU is x times the share of the normal distribution below x, exact or as approximated by tanh.
 struct gelu_forms {
     bool by_tanh;
-    static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi), cubic factor
+    static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi), and the factor of x^3
 
     /// The factor of x.
     [[nodiscard]] double share(double x) const {
@@ -38,6 +40,7 @@ void gelu(operator_call& c) {
     of_float(c, [form](double x) { return x * form.share(x); });
 }
 
+/// gelu_backward(grad, self, approximate): the product rule on x times the share of x.
 template <class = void>
 void gelu_backward(operator_call& c) {
     const gelu_forms form{c.text(c.positional.size(), "approximate", "none") == "tanh"};

@@ -18,7 +18,8 @@
 
 namespace stretto::aten::detail {
 
-// Integers wrap, as they do on every device; the detour over unsigned integers makes that well defined.
+// Integers wrap, as they do on every device; the detour over unsigned integers makes that well defined. Arithmetic on
+// narrower types wraps in 64 bits here and again when it is stored, which leaves the same lower bits.
 template <class T>
 T plus(T a, T b) noexcept {
     if constexpr (std::is_same_v<T, std::int64_t>)
@@ -58,14 +59,25 @@ template <class T>
 T larger(T a, T b) noexcept {
     return is_nan(a) || a >= b ? a : b;
 }
+/// The smaller of two elements; again, what is not a number wins.
 template <class T>
 T smaller(T a, T b) noexcept {
     return is_nan(a) || a <= b ? a : b;
 }
-/// The quotient rounded towards minus infinity.
+/// What a division that rounds towards minus infinity leaves; it has the sign of the divisor.
+template <class = void>
+double remaining(double a, double b) noexcept {
+    const double rest = std::fmod(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+/// The quotient rounded towards minus infinity. As in Python and in the framework, it is how often the divisor fits
+/// before the exact remainder is left: 0.1 fits 9 times into 1, although 1 / 0.1 rounds to 10.
 template <class = void>
 double floored(double a, double b) noexcept {
-    return std::floor(a / b);
+    if (b == 0) return a / b;
+    const double rest = std::fmod(a, b);
+    const double count = std::round((a - rest) / b) - (rest != 0 && (rest < 0) != (b < 0) ? 1 : 0);
+    return count == 0 ? std::copysign(count, a / b) : count;
 }
 /// The quotient rounded towards minus infinity. Precondition: b is not 0.
 template <class = void>
@@ -74,9 +86,15 @@ std::int64_t floored(std::int64_t a, std::int64_t b) noexcept {
     const std::int64_t q = a / b;
     return a % b != 0 && (a % b < 0) != (b < 0) ? q - 1 : q;
 }
+template <class = void>
+std::int64_t remaining(std::int64_t a, std::int64_t b) noexcept {
+    return minus(a, times(floored(a, b), b));
+}
 
-/// Applies f to pairs of elements, computed in the class of `in` and stored as `out`. If f returns a truth value, so
-/// does the operator; if f cannot take elements of that class, the call fails.
+/// Applies f to pairs of elements of `a` and `b` broadcast against each other, computed in the class of `in` and stored
+/// as `out`. What f returns for two elements of that class decides: a truth value makes an operator that compares, an
+/// element one that computes, and if f cannot take such elements at all (complex numbers have no order), the call
+/// fails. The result is dense, with the broadcast shape. O(elements of the result).
 template <class F>
 void on_pairs(operator_call& c, const mixed_operand& a, const mixed_operand& b, element_type in, element_type out,
               F f) {
@@ -112,7 +130,8 @@ void on_operands(operator_call& c, F f) {
     on_pairs(c, operands[0], operands[1], e, e, f);
 }
 
-/// add, sub and rsub(self, other, alpha): `alpha` multiplies the second term, which for rsub is self.
+/// add, sub and rsub(self, other, alpha): `alpha` multiplies the second term, which for rsub is self. It is converted
+/// to the type of the sum first, so a sum of integers stays exact.
 template <class = void>
 void add(operator_call& c) {
     const number alpha = c.scalar(2, "alpha", number::of(std::int64_t{1}));
@@ -148,7 +167,8 @@ void minimum(operator_call& c) {
 }
 
 /// Divides as floats, unless the operands are integers and `mode` says how to round; `mode` is empty, "floor" or
-/// "trunc". The call fails if an integer is divided by zero.
+/// "trunc". A true division of integers gives f32, whatever their width. The call fails if an integer is divided by
+/// zero; a float so divided is infinite or not a number.
 template <class = void>
 void divided(operator_call& c, std::string_view mode) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -191,22 +211,18 @@ void floor_divide(operator_call& c) {
 /// remainder(self, other): what is left has the sign of the divisor.
 template <class = void>
 void remainder(operator_call& c) {
-    const mixed_operand by = c.input_or_number(1, "other");
-    if (by.value.integral())
-        for (const std::int64_t d : by.value.values<std::int64_t>())
+    const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
+    if (c.failed()) return;
+    if (class_of(result_type(operands)) <= element_class::integer)
+        for (const std::int64_t d : operands[1].value.values<std::int64_t>())
             if (d == 0) return c.fail("divides an integer by zero");
     on_operands(c,
                 []<class T>(T a, T b) -> T
                     requires(!std::is_same_v<T, complex_number>)
-                {
-                    if constexpr (std::is_same_v<T, std::int64_t>) return minus(a, times(floored(a, b), b));
-                    else {
-                        const double r = std::fmod(a, b);
-                        return r != 0 && (r < 0) != (b < 0) ? r + b : r;
-                    }
-                });
+                { return remaining(a, b); });
 }
-/// pow(self, exponent). A square is a product, so that it is exact where a product is.
+/// pow(self, exponent), for results that are floats. The square is by far the most frequent power; it is computed as a
+/// product, so that it is exact where a product is, which std::pow does not promise.
 template <class = void>
 void power(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "exponent")};
@@ -219,7 +235,8 @@ void power(operator_call& c) {
     });
 }
 
-/// a * b + c, rounded only by the arithmetic of doubles, and so not at all as far as the product is exact.
+/// fma(a, b, c) computes a * b + c. The product of two elements of at most 32 bits is exact as a double, so that only
+/// the sum is rounded, as the fused instruction does; a product of two f64 is rounded as well.
 template <class = void>
 void fma(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "a"), c.input_or_number(1, "b"), c.input_or_number(2, "c")};
@@ -242,6 +259,7 @@ template <class = void>
 void add_product(operator_call& c) {
     const bool divides = c.operation.starts_with("aten.addcdiv");
     const tensor self = c.input(0, "self"), a = c.input(1, "tensor1"), b = c.input(2, "tensor2");
+    // `value` can only be named: no position reaches it.
     const double value = c.real(SIZE_MAX, "value", 1);
     const extents shape = broadcast(c, broadcast(c, self.shape(), a.shape()), b.shape());
     if (self.category() != element_class::real || a.element() != self.element() || b.element() != self.element())

@@ -59,6 +59,9 @@ public:
     }
 
     /// The argument at position k or of that name; null if it is left out.
+    /// An operand that holds neither a number nor a tensor counts as left out, because that is what a None from an
+    /// operator looks like here, such as the gradient that nobody asked for. An argument that may only be named is read
+    /// with a position that no positional argument has: SIZE_MAX, or the number of positional ones.
     [[nodiscard]] const tensor_argument* find(std::size_t k, std::string_view name) const {
         const tensor_argument* found = nullptr;
         if (k < positional.size()) found = &positional[k];
@@ -78,6 +81,7 @@ public:
     }
 
     /// The tensor of an operand that consists of exactly one.
+    /// It lets the call fail if that is a result in flight and the operator reads data.
     [[nodiscard]] tensor input(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || a->what != form::operand || of(*a).tensors.size() != 1) {
@@ -109,6 +113,7 @@ public:
     [[nodiscard]] mixed_operand input_or_number(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || !is_number(*a)) return {input(k, name), false};
+        // As in the framework: True is a bool, an integer an i64, and a float an f32, its default float type.
         const number n = number_of(*a);
         constexpr element_type defaults[] = {element_type::boolean, element_type::i64, element_type::f32};
         const element_type e = defaults[static_cast<std::size_t>(n.what)];
@@ -134,6 +139,7 @@ public:
     }
     [[nodiscard]] std::int64_t integer(std::size_t k, std::string_view name, std::int64_t otherwise) {
         const number n = scalar(k, name, number::of(otherwise));
+        // The framework never rounds a float to make an index or an extent of it.
         if (n.what == element_class::real) fail("argument " + std::string(name) + " is a float, not an integer");
         return n.integer;
     }
@@ -144,9 +150,12 @@ public:
     [[nodiscard]] double real(std::size_t k, std::string_view name, double otherwise) {
         return scalar(k, name, number::of(otherwise)).real;
     }
+    /// A truth value; an integer that is not 0 counts as true.
     [[nodiscard]] bool truth(std::size_t k, std::string_view name, bool otherwise) {
         return scalar(k, name, number::of(otherwise)).integer != 0;
     }
+    /// The text of an argument; `otherwise` if it is left out or is no text. This reader never lets the call fail,
+    /// because texts only choose among variants.
     [[nodiscard]] std::string_view text(std::size_t k, std::string_view name, std::string_view otherwise) const {
         const tensor_argument* a = find(k, name);
         return a && a->what == form::text ? a->text : otherwise;
@@ -186,9 +195,13 @@ public:
         return 0;
     }
 
+    /// What an operand is on this rank. Precondition: the argument has the form of an operand; its integer is then the
+    /// position among the operands of the node, and not the number of a value.
     [[nodiscard]] const interpreted_value& of(const tensor_argument& a) const {
         return *operands[static_cast<std::size_t>(a.integer)];
     }
+    /// The number that an argument is. Precondition: is_number(a). The format spells infinities as the texts "inf" and
+    /// "-inf", since JSON has no numbers for them.
     [[nodiscard]] number number_of(const tensor_argument& a) const {
         switch (a.what) {
             case form::operand:
@@ -206,6 +219,8 @@ public:
     }
 
 private:
+    /// The value, after making sure that its data has arrived. Shapes are known from the launch of a collective on, and
+    /// so operators that read nothing else may run while it is under way.
     const interpreted_value& readable(const interpreted_value& v) {
         if (v.in_flight && !only_shapes)
             fail("reads the data of a collective in flight",
@@ -214,7 +229,8 @@ private:
     }
 };
 
-/// Calls f(T{}) where T is the type in which arithmetic of a class is done.
+/// Calls f(T{}) where T is the type in which arithmetic of a class is done. An operator is written once, as a generic
+/// function of T; truth values are computed as integers 0 and 1.
 template <class F>
 void in_class(element_class c, F f) {
     if (c <= element_class::integer) f(std::int64_t{});

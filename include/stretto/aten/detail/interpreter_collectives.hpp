@@ -1,5 +1,9 @@
 // Collectives: what the ranks of one process group give and get. Data moves at the launch; the interpreter itself sees
 // to it that nobody looks at it before the wait.
+//
+// A collective is checked the way a transport would hang or corrupt memory: ranks must agree on shapes, types, split
+// sizes and the size of the group, and each mistake is an error of the rank where it shows. Reductions fold the
+// elements in the order of the ranks, so that results are always the same; NCCL may add in another order.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 
@@ -40,7 +44,8 @@ group_complaint complaint_about(const process_groups& groups, std::size_t ranks)
     return {};
 }
 
-/// The elements of all ranks, folded in the order of the ranks.
+/// The elements of all ranks, folded in the order of the ranks; `how` is "sum", "avg", "max", "min" or "product". All
+/// tensors have the shape and type of the first. An average is the sum divided at the end.
 template <class = void>
 tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
     const bool sum = how == "sum" || how == "avg";
@@ -82,7 +87,9 @@ extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, st
         if (s < 0) c.fail("a negative number of rows in " + text_of(sizes));
     return sizes;
 }
-/// Exchanges rows among the ranks of a group. The call fails if the split sizes of two ranks disagree.
+/// Exchanges rows among the ranks of a group: rank k sends its first gives[k][0] rows to rank 0, the next to rank 1,
+/// and gets the rows from rank 0 first. The call fails if the split sizes of two ranks disagree, which a transport
+/// would not notice: it would hang, or cut rows off. O(ranks^2 + elements).
 template <class = void>
 void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
     const std::size_t n = calls.size();
@@ -115,7 +122,9 @@ void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> s
     }
 }
 
-/// Runs one collective among the ranks of one group. `name` is the operator without its namespace and overload.
+/// Runs one collective among the ranks of one group, whose calls come in the order of their positions in it. `name` is
+/// the operator without its namespace and overload, one that collective_name() knows. Every rank gets a tensor of its
+/// own, except that all_reduce_ writes what it was given. After a failure, one of the calls has failed.
 template <class = void>
 void run_collective(std::string_view name, std::span<operator_call* const> calls) {
     const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";

@@ -26,10 +26,13 @@ template <class = void>
 void equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return a == b; });
 }
+/// This is the negation of equality, so that what is not a number differs from everything, itself included.
 template <class = void>
 void not_equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == b); });
 }
+/// The requirement keeps complex numbers out, which have no order: on_pairs() then lets the call fail. less_equal,
+/// greater and greater_equal do the same.
 template <class = void>
 void less(operator_call& c) {
     compare(
@@ -62,6 +65,8 @@ void greater_equal(operator_call& c) {
             requires requires { a >= b; }
         { return a >= b; });
 }
+/// Whether both elements are other than 0. Elements of any type are taken, what is not a number counts as true, and the
+/// result is bool.
 template <class = void>
 void logical_and(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == T{}) && !(b == T{}); });
@@ -92,7 +97,9 @@ void bitwise_xor(operator_call& c) {
     on_bits(c, [](std::int64_t a, std::int64_t b) { return a ^ b; });
 }
 
-/// Elements of `yes` where the condition holds, elements of `no` elsewhere.
+/// Elements of `yes` where the condition holds and of `no` elsewhere, as elements of type `e`. All three are broadcast
+/// against each other. Elements are chosen and never computed with, so that one that is not a number does no harm where
+/// it is not chosen; gradients rely on that.
 template <class = void>
 void choose(operator_call& c, const tensor& condition, const mixed_operand& yes, const mixed_operand& no,
             element_type e) {
@@ -114,14 +121,17 @@ void where(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(1, "self"), c.input_or_number(2, "other")};
     if (!c.failed()) choose(c, condition, operands[0], operands[1], result_type(operands));
 }
-/// masked_fill(self, mask, value): the type is that of self, whatever that of the value is.
+/// masked_fill(self, mask, value): the type is that of self, whatever that of the value is. Unlike `where`, it does not
+/// promote, because it also works in place.
 template <class = void>
 void masked_fill(operator_call& c) {
     const tensor self = c.input(0, "self"), mask = c.input(1, "mask");
     const mixed_operand value = c.input_or_number(2, "value");
     if (!c.failed()) choose(c, mask, value, {self, false}, self.element());
 }
-/// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max). Integers become floats if a bound is one.
+/// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max), with bounds that are numbers or left out.
+/// Integers become f32 if a bound is a float. The upper bound is applied last, and so it wins if the two contradict
+/// each other; what is not a number stays so.
 template <class = void>
 void clamp(operator_call& c) {
     const bool only_max = c.operation.starts_with("aten.clamp_max");

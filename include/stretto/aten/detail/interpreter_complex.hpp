@@ -1,4 +1,9 @@
-// Views between complex numbers and pairs of floats.
+// Views between complex numbers and pairs of floats, such as rotary position embeddings use.
+//
+// They never touch data. Storage holds a complex number as two adjacent doubles, and the strides and offsets of a
+// complex tensor count these halves; so the strides of its dimensions are those of the pairs, and only the last
+// dimension, of extent 2 and stride 1, comes or goes. A conjugate is a flag on the view, and its storage holds other
+// signs than its elements: a view of its parts would show them, and is refused.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMPLEX_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMPLEX_HPP
 
@@ -10,6 +15,7 @@
 
 namespace stretto::aten::detail {
 
+/// [.., 2] of floats as [..] of complex numbers twice as wide. The two floats of each number must be adjacent.
 template <class = void>
 void view_as_complex(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -23,6 +29,7 @@ void view_as_complex(operator_call& c) {
     const element_type e = self.element() == element_type::f64 ? element_type::c128 : element_type::c64;
     c.give(self.reinterpreted(e).view(std::move(shape), std::move(strides), self.offset()));
 }
+/// [..] of complex numbers as [.., 2] of floats half as wide.
 template <class = void>
 void view_as_real(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -47,6 +54,8 @@ void real(operator_call& c) {
     if (!self.is_complex()) c.give(self);
     else c.give(self.reinterpreted(e).view(self.shape(), self.strides(), self.offset() + which));
 }
+/// The complex conjugate, as a view: reads and writes turn the sign of the imaginary part. Real tensors are their own
+/// conjugates.
 template <class = void>
 void conj(operator_call& c) {
     const tensor self = c.input(0, "self");

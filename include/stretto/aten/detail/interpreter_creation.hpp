@@ -1,4 +1,6 @@
 // Operators that make tensors from nothing but shapes and numbers.
+// The new_ and _like operators read of their tensor no more than shape and type, and are marked so; a buffer like the
+// result of a collective may then be made while that is in flight.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CREATION_HPP
 
@@ -15,7 +17,8 @@
 
 namespace stretto::aten::detail {
 
-/// A tensor all of whose elements are the same number.
+/// A tensor all of whose elements are the same number, in storage of its own. An integer does not pass through a
+/// double, which would round those above 2^53.
 template <class = void>
 tensor constant(element_type e, extents shape, number n) {
     const bool real = n.what == element_class::real;
@@ -34,7 +37,8 @@ tensor filled(operator_call& c, element_type e, extents shape, std::size_t fill_
         return constant(e, std::move(shape), number::of(std::int64_t{1}));
     return constant(e, std::move(shape), c.scalar(fill_position, "fill_value"));
 }
-/// zeros(size, dtype=), full(size, fill_value, dtype=) and the like.
+/// zeros(size, dtype=), full(size, fill_value, dtype=) and the like. Without a dtype, elements are f32, or for `full`
+/// of the type that the class of the value has by default.
 template <class = void>
 void create(operator_call& c) {
     extents shape = c.integers(0, "size");
@@ -62,6 +66,7 @@ void create_like(operator_call& c) {
     const element_type e = c.element(c.positional.size(), "dtype", like.element());
     if (!c.failed()) c.give(filled(c, e, like.shape(), 1));
 }
+/// scalar_tensor(s, dtype=): f32 by default, also if the number is an integer.
 template <class = void>
 void scalar_tensor(operator_call& c) {
     const number n = c.scalar(0, "s");
@@ -69,6 +74,9 @@ void scalar_tensor(operator_call& c) {
     if (!c.failed()) c.give(constant(e, {}, n));
 }
 
+/// arange(end), arange(start, end) and arange(start, end, step): the numbers from start up to end, without it. Without
+/// a dtype they are i64, or f32 if one of the arguments is a float. The k-th float is start + k * step and no running
+/// sum, so that its error does not grow.
 template <class = void>
 void arange(operator_call& c) {
     const bool only_end = c.operation == "aten.arange.default";

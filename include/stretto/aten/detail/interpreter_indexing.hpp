@@ -80,6 +80,8 @@ index_list indices_of(operator_call& c, const tensor& self) {
     for (const tensor& p : list.positions) list.shape = broadcast(c, list.shape, p.shape());
     if (list.dims.empty()) c.fail("names no positions");
     if (c.failed()) return list;
+    // If the indexed dimensions are adjacent, the shape of the positions takes their place; otherwise nobody could say
+    // which place that is, and the framework puts it first.
     bool adjacent = true;
     for (std::size_t k = 1; k < list.dims.size(); ++k) adjacent = adjacent && list.dims[k] == list.dims[k - 1] + 1;
     list.at = adjacent ? list.dims[0] : 0;
@@ -247,8 +249,8 @@ void embedding_dense_backward(operator_call& c) {
     c.give(made_of<double>(grad.element(), {rows, grad.shape().back()}, made));
 }
 
-/// repeat_interleave(repeats) lists every position p repeats[p] times; repeat_interleave(self, repeats, dim) repeats
-/// the rows of self that way.
+/// repeat_interleave(repeats) lists every position p repeats[p] times, in the type of the counts;
+/// repeat_interleave(self, repeats, dim) repeats the rows of self that way.
 template <class = void>
 void repeat_interleave(operator_call& c) {
     const bool positions = c.operation == "aten.repeat_interleave.Tensor";
@@ -276,7 +278,7 @@ void repeat_interleave(operator_call& c) {
     if (expected_size >= 0 && expected_size != size)
         c.fail("makes " + text_of(size) + " rows where output_size says " + text_of(expected_size));
     if (c.failed()) return;
-    const tensor made = positions ? made_of<std::int64_t>(element_type::i64, {size}, at) : rows_at(c, rows, dim, at);
+    const tensor made = positions ? made_of<std::int64_t>(self.element(), {size}, at) : rows_at(c, rows, dim, at);
     if (!c.failed()) c.give(made);
 }
 

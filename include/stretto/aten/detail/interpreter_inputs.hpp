@@ -1,4 +1,10 @@
 // Inputs for a program that make sense to it: integers lie where their readers want them.
+//
+// A captured program has shapes and no data. Random floats will do, but a random integer that is a row number must lie
+// within its table, and one that counts tokens must agree with the shapes. So the uses of every input are followed
+// through views and copies to the operators that look something up with it, and their tables give the bound. What is
+// the same on all ranks in training (weights that are not sharded) is the same here, or a transform that relies on it
+// would seem wrong.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 
@@ -56,6 +62,7 @@ struct input_use {
 /// Finds the uses of values in a program.
 class input_uses {
 public:
+    /// O(nodes + operands). The program must outlive this object.
     explicit input_uses(const program& p) : program_(p), readers_(p.values), seen_(p.values, 0) {
         for (std::size_t n = 0; n < p.nodes.size(); ++n)
             for (const std::uint32_t x : p.nodes[n].operands) readers_[x].push_back(n);
@@ -64,6 +71,8 @@ public:
             for (std::uint32_t k = 0; k < node.recorded.size(); ++k)
                 recorded_[node.first_result + k] = node.recorded[k];
     }
+    /// The use of one value. O(readers that it reaches through views and copies); `round_` numbers the questions, so
+    /// that the marks of the last one need not be cleared.
     [[nodiscard]] input_use of(std::uint32_t value) {
         input_use use;
         ++round_;
@@ -98,6 +107,8 @@ private:
     /// Adds what one reader says about value `x`, and follows its results if it passes the value on.
     void look(const program_node& node, std::uint32_t x, input_use& use) {
         const std::string_view op = node.operation;
+        // In each of these operators the first operand is the table, whose values are not positions; all others are
+        // taken for positions, which can only make the range smaller than it must be.
         const bool first = !node.operands.empty() && node.operands[0] == x;
         const std::int64_t dim = node.positional.size() > 1 ? node.positional[1].integer : 0;
         std::int64_t range = 0;
@@ -128,7 +139,9 @@ private:
 };
 
 /// A tensor of pseudo-random elements: integers below `range`; complex numbers as in tables of rotations, by position
-/// and frequency; floats that are small multiples of 1/8, or small integers if `whole`.
+/// and frequency; floats that are multiples of 1/8 from -1 to 1, or integers from -2 to 2 if `whole`. Sums of
+/// products of two such floats are exact in doubles, so that a changed order of summation shows no difference where a
+/// wrong operand does. `seed` and the position decide the element.
 template <class = void>
 tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
     tensor made(type.element, extents(type.shape.begin(), type.shape.end()));
@@ -192,6 +205,8 @@ std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::s
                         continue;
                     }
                     const bool differs = use.gathered || class_of(t.element) <= element_class::integer;
+                    // The rank enters the seed only of what may differ between ranks; the ordinal keeps the data of an
+                    // input when a transform adds vertices before it.
                     std::uint64_t seed = mixed(options.seed) ^ mixed(ordinal << 20 | (differs ? rank : 0));
                     seed = mixed(seed + v.tensors.size());
                     std::int64_t range = use.range > 0 ? use.range : 2;

@@ -14,14 +14,16 @@
 
 namespace stretto::aten::detail {
 
-/// Writes the elements of one tensor into another of the same shape.
+/// Writes the elements of one tensor into another of the same shape, in the wider of the two classes, so that nothing
+/// is lost before the type of the target narrows it. This counts as one write of its storage.
 template <class = void>
 void write_elements(const tensor& to, const tensor& from) {
     const element_class wider = to.category() > from.category() ? to.category() : from.category();
     in_class(wider, [&]<class T>(T) { to.assign<T>(from.values<T>()); });
 }
 
-/// The tensors one after the other along a dimension.
+/// The tensors one after the other along a dimension, in storage of their own and in the type that all of them promote
+/// to. The call fails if they differ in another dimension. Precondition: there is at least one part.
 template <class = void>
 tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
     std::vector<mixed_operand> operands;
@@ -63,12 +65,16 @@ void cat(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
+/// stack(tensors, dim): every tensor gets a dimension of extent 1 at `dim`, and they are joined along it. The dimension
+/// is counted in the result, which has one more.
 template <class = void>
 void stack(operator_call& c) {
     std::vector<tensor> parts = c.inputs(0, "tensors");
     if (parts.empty()) return c.fail("joins no tensors");
     const std::size_t dim = c.wrapped(c.integer(1, "dim", 0), parts[0].rank() + 1);
     for (tensor& part : parts) {
+        // parts[0] already has the new dimension when the others are compared with it, so that only the number of
+        // dimensions can be checked here; concatenated() checks the extents.
         if (part.shape() != parts[0].shape() && part.rank() + 1 != parts[0].rank())
             return c.fail(text_of(part) + " cannot stand behind " + text_of(parts[0]));
         extents shape = part.shape(), strides = part.strides();
@@ -80,6 +86,7 @@ void stack(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
+/// repeat(self, repeats): the whole tensor several times along each dimension. Missing leading dimensions are added.
 template <class = void>
 void repeat(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -120,6 +127,7 @@ void flip(operator_call& c) {
     made.storage()->writes = 0;
     c.give(std::move(made));
 }
+/// slice_scatter(self, src, dim, start, end, step): a copy of self in which the slice is src.
 template <class = void>
 void slice_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");
@@ -135,6 +143,7 @@ void slice_scatter(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
+/// select_scatter(self, src, dim, index): a copy of self in which one position of a dimension is src.
 template <class = void>
 void select_scatter(operator_call& c) {
     const tensor self = c.input(0, "self"), source = c.input(1, "src");

@@ -74,6 +74,8 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
     for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t i = 0; i < s.rows; ++i)
             for (std::size_t j = 0; j < s.columns; ++j) {
+                // Row i sees columns up to i, also where there are more keys than queries: the diagonal starts in the
+                // upper left corner.
                 double& x = s.at(n, i, j);
                 x *= scale;
                 if (!shift.empty()) x += shift[(n * s.rows + i) * s.columns + j];
@@ -110,6 +112,7 @@ void attention(operator_call& c) {
     std::vector<double> lse;
     for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t i = 0; i < s.rows; ++i) {
+            // The largest score is subtracted before powers are taken, so that none overflows.
             double top = -std::numeric_limits<double>::infinity(), total = 0;
             for (std::size_t j = 0; j < s.columns; ++j) top = larger(top, s.at(n, i, j));
             for (std::size_t j = 0; j < s.columns; ++j) total += std::exp(s.at(n, i, j) - top);
@@ -123,9 +126,11 @@ void attention(operator_call& c) {
     // The result is dense as [batch, rows, heads, v], because kernels leave it that way.
     const tensor out = made_of<double>(q.element(), shape, (s * matrices(v)).x);
     c.give(out.rank() == 4 ? transposed(transposed(out, 1, 2).cloned(), 1, 2) : out);
+    // The log-sum-exp is f32 whatever the type of the query: the backward pass computes probabilities from it again.
     c.give(made_of<double>(element_type::f32, rows, lse));
     c.give(tensor(element_type::i64, {}));  // the state of a generator, which nobody reads
     c.give(tensor(element_type::i64, {}));
+    // Between the log-sum-exp and the seed, cudnn returns lengths of sequences that do not exist here and two numbers.
     if (cudnn) c.result.places = {0, 1, 6, 7};
 }
 /// The gradients of q, k and v:
@@ -155,6 +160,8 @@ void attention_backward(operator_call& c) {
     for (std::size_t n = 0; n < p.batch; ++n)
         for (std::size_t i = 0; i < p.rows; ++i)
             for (std::size_t j = 0; j < p.columns; ++j) p.at(n, i, j) = std::exp(p.at(n, i, j) - l[n * p.rows + i]);
+    // The gradient of the softmax needs, for each row, the sum over all keys of p * dp. That is the product of the rows
+    // of gradient and result, because the result is p v and dp is g v^T.
     const matrices gm(g), om(out);
     matrices ds = gm * matrices(v).transposed();
     for (std::size_t n = 0; n < p.batch; ++n)
@@ -175,7 +182,8 @@ struct nll_terms {
     double total = 0;            ///< the sum of the weights
     std::int64_t reduction = 1;  ///< 0 is none, 1 mean, 2 sum
 };
-/// Reads arguments `first` to `first + 3`: target, weight, reduction and ignore_index.
+/// Reads arguments `first` to `first + 3`: target, weight, reduction and ignore_index. `self` is [rows, classes] or one
+/// row. The call fails for a target that is no class, unless it is the one to ignore, which need not be a class.
 template <class = void>
 nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     nll_terms t;
@@ -203,7 +211,8 @@ nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     return t;
 }
 /// nll_loss_forward(self, target, weight, reduction, ignore_index) returns the loss and the sum of the weights, which
-/// is 0 if the losses of rows are returned.
+/// is 0 if the losses of rows are returned. A mean divides by that sum and not by the number of rows, and so it is not
+/// a number if every row is ignored.
 template <class = void>
 void nll_loss(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,4 +1,8 @@
 // Normalisation over the last dimensions of a tensor, and its gradients.
+//
+// Layer norm subtracts the mean of a row and divides by its deviation; RMS norm only divides by the root of the mean
+// square. So they share everything but the mean. The scale of a row (`rstd`) is one over that root, with epsilon added
+// below it; it is returned for the backward pass, as f32 if the elements are shorter than that.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NORMS_HPP
 
@@ -81,6 +85,7 @@ template <class = void>
 void rms_norm(operator_call& c) {
     const tensor input = c.input(0, "input");
     const normalised_rows r(c, input, 1, 2, false);
+    // Without an epsilon, the framework takes that of the type it computes in, which is f32 for shorter floats.
     const double smallest = r.statistics == element_type::f64 ? std::numeric_limits<double>::epsilon()
                                                               : std::numeric_limits<float>::epsilon();
     const double epsilon = c.real(3, "eps", smallest);
@@ -98,7 +103,8 @@ void rms_norm(operator_call& c) {
 }
 
 /// The gradients of (gradient, input, shape, mean, scale, weight, bias, which), or of the same without mean and bias;
-/// `which` names those of input, weight and bias that are wanted.
+/// `which` names those of input, weight and bias that are wanted. The others are no tensors, and those that are keep
+/// the places that they have among all.
 template <bool Centred>
 void norm_backward(operator_call& c) {
     constexpr std::size_t scale_at = Centred ? 4 : 3;
@@ -114,6 +120,8 @@ void norm_backward(operator_call& c) {
     std::vector<double> of_input(r.x.size()), of_weight(r.width), of_bias(r.width);
     const double width = static_cast<double>(r.width);
     for (std::size_t i = 0; i < r.rows; ++i) {
+        // With u the normalised row and h = g * weight, the gradient of the row is scale * (h - mean(h) - u * mean(h *
+        // u)); without a mean in the forward direction there is no mean(h) either.
         double sum = 0, along = 0;
         const auto unit = [&](std::size_t k) { return (r.x[k] - (Centred ? m[i] : 0)) * s[i]; };
         for (std::size_t j = 0, k = i * r.width; j < r.width; ++j, ++k) {
@@ -126,9 +134,14 @@ void norm_backward(operator_call& c) {
             of_input[k] = s[i] * (g[k] * r.weight[j] - sum / width - unit(k) * along / width);
     }
     const extents last = c.integers(2, "normalized_shape");
-    if (which->items[0].integer != 0) c.give(made_of<double>(input.element(), input.shape(), of_input));
-    if (which->items[1].integer != 0) c.give(made_of<double>(input.element(), last, of_weight));
-    if (Centred && which->items[2].integer != 0) c.give(made_of<double>(input.element(), last, of_bias));
+    const auto give = [&](std::size_t place, const extents& shape, const std::vector<double>& x) {
+        if (place >= which->items.size() || which->items[place].integer == 0) return;
+        c.give(made_of<double>(input.element(), shape, x));
+        c.result.places.push_back(place);
+    };
+    give(0, input.shape(), of_input);
+    give(1, last, of_weight);
+    give(2, last, of_bias);
 }
 
 template <class = void>

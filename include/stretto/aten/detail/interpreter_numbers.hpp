@@ -1,5 +1,8 @@
 // Operators on the numbers of a program: extents, arithmetic, numbers that are read from tensors, and members of
 // tuples.
+// They are of two kinds. Operators of `aten` read a number from a tensor. The others have the bare names of Python
+// functions ("add", "getitem"), with which a captured program computes symbolic extents; they follow Python: an
+// operation on two integers is exact, "floordiv" and "mod" round towards minus infinity, and "truediv" gives a float.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
 
@@ -28,6 +31,7 @@ void sym_numel(operator_call& c) {
     const tensor self = c.input(0, "self");
     if (!c.failed()) c.give(number::of(self.elements()));
 }
+/// The stride in elements of the tensor; the interpreter keeps that of a complex tensor in halves of elements.
 template <class = void>
 void sym_stride(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -35,6 +39,8 @@ void sym_stride(operator_call& c) {
     if (self.rank() == 0) c.fail("asks for a stride of a tensor without dimensions");
     if (!c.failed()) c.give(number::of(self.strides()[dim] / (self.is_complex() ? 2 : 1)));
 }
+/// The only element of a tensor, as a number of its class: a bool stays a truth value, so that promotion goes on as it
+/// would in the framework.
 template <class = void>
 void item(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -45,6 +51,8 @@ void item(operator_call& c) {
     else if (self.integral()) c.give(number::of(self.values<std::int64_t>()[0]));
     else c.give(number::of(self.values<double>()[0]));
 }
+/// Lets the call fail if the number is 0. Captured programs assert what they assumed of their symbols, so that a
+/// transform which breaks an assumption is found out here.
 template <class = void>
 void assert_scalar(operator_call& c) {
     const number n = c.scalar(0, "self");
@@ -71,6 +79,7 @@ template <class = void>
 void number_mul(operator_call& c) {
     on_numbers(c, []<class T>(T a, T b) { return times(a, b); });
 }
+/// Whether the divisor is 0, which lets the call fail: Python raises for floats as well as for integers.
 template <class = void>
 bool divides_by_zero(operator_call& c) {
     if (c.scalar(1, "b").real == 0) c.fail("divides by zero");
@@ -86,7 +95,7 @@ void number_truediv(operator_call& c) {
 }
 template <class = void>
 void number_mod(operator_call& c) {
-    if (!divides_by_zero(c)) on_numbers(c, []<class T>(T a, T b) { return minus(a, times(floored(a, b), b)); });
+    if (!divides_by_zero(c)) on_numbers(c, []<class T>(T a, T b) { return remaining(a, b); });
 }
 template <class = void>
 void number_neg(operator_call& c) {
@@ -135,7 +144,8 @@ void number_sum(operator_call& c) {
     if (!c.failed()) c.give(number::of(total));
 }
 
-/// A member of a tuple. If the tuple comes from a collective in flight, so does the member.
+/// A member of a tuple, counted from the end if the index is negative. If the tuple comes from a collective in flight,
+/// so does the member, and with it the list of what must not be written before the wait.
 template <class = void>
 void getitem(operator_call& c) {
     const tensor_argument* const a = c.find(0, "tuple");
@@ -146,6 +156,8 @@ void getitem(operator_call& c) {
     const auto members = static_cast<std::int64_t>(tuple.tensors.size());
     c.result.in_flight = tuple.in_flight;
     c.result.reads = tuple.reads;
+    // A member that is no tensor has no place, and so the result stays empty: it counts as left out wherever it is
+    // used.
     if (!tuple.places.empty()) {
         for (std::size_t k = 0; k < tuple.places.size(); ++k)
             if (static_cast<std::int64_t>(tuple.places[k]) == at) c.give(tuple.tensors[k]);

@@ -1,4 +1,8 @@
 // All operators of the interpreter, found by name.
+//
+// A whole name is namespace, base and overload: "aten.add.Tensor". A family is a table of entries, each with one base
+// and all overloads that its function takes; adding an operator is adding a line. The tables are searched one after the
+// other, which costs little beside running an operator on tensors.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 
@@ -8,6 +12,7 @@
 #include "stretto/aten/detail/interpreter_activations.hpp"
 #include "stretto/aten/detail/interpreter_arithmetic.hpp"
 #include "stretto/aten/detail/interpreter_call.hpp"
+#include "stretto/aten/detail/interpreter_combining.hpp"
 #include "stretto/aten/detail/interpreter_comparisons.hpp"
 #include "stretto/aten/detail/interpreter_complex.hpp"
 #include "stretto/aten/detail/interpreter_creation.hpp"
@@ -47,12 +52,15 @@ bool has_word(std::string_view words, std::string_view word) {
 /// The operator with this whole name ("aten.add_.Tensor"), or nothing. Names are never guessed.
 template <class = void>
 operator_match find_operator(std::string_view operation) {
+    // Python's own functions on numbers carry the name of their module in some programs.
     for (const std::string_view prefix : {"_operator.", "operator."})
         if (operation.starts_with(prefix)) operation.remove_prefix(prefix.size());
     const std::size_t dot = operation.rfind('.');
     const bool bare = dot == std::string_view::npos;
     std::string_view base = bare ? operation : operation.substr(0, dot);
     const std::string_view overload = bare ? std::string_view() : operation.substr(dot + 1);
+    // By the convention of ATen, "add_" writes its first operand. One function serves both: the caller writes the
+    // result back, and only where the table says that the operator has such a form.
     const bool in_place = !bare && base.ends_with('_');
     if (in_place) base.remove_suffix(1);
     constexpr std::span<const operator_entry> families[] = {
@@ -60,7 +68,7 @@ operator_match find_operator(std::string_view operation) {
         comparison_operators<>, unary_operators<>,   creation_operators<>, reduction_operators<>,
         sorting_operators<>,    product_operators<>, indexing_operators<>, scatter_operators<>,
         joining_operators<>,    loss_operators<>,    part_operators<>,     activation_operators<>,
-        rounding_operators<>,   norm_operators<>};
+        rounding_operators<>,   norm_operators<>,    combining_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;

@@ -11,6 +11,7 @@
 
 namespace stretto::aten::detail {
 
+/// unbind(self, dim): a view of every position of a dimension, without that dimension.
 template <class = void>
 void unbind(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -23,6 +24,7 @@ template <class = void>
 void split_by(operator_call& c, const tensor& self, std::size_t dim, const extents& sizes) {
     std::int64_t first = 0;
     for (const std::int64_t n : sizes) {
+        // A bad size makes `first` negative, which ends the loop and cannot be the extent below.
         if (n < 0 || first + n > self.extent(dim)) first = -self.extent(dim) - 1;
         if (first < 0) break;
         c.give(narrowed(self, dim, first, n));
@@ -31,6 +33,8 @@ void split_by(operator_call& c, const tensor& self, std::size_t dim, const exten
     if (first != self.extent(dim))
         c.fail("parts " + text_of(sizes) + " are not what " + text_of(self) + " consists of");
 }
+/// split(self, size, dim), whose last part may be smaller, and split(self, sizes, dim). A tensor of extent 0 has one
+/// part of extent 0 and not none.
 template <class = void>
 void split(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -59,6 +63,7 @@ void chunk(operator_call& c) {
     extents sizes;
     for (std::int64_t done = 0; done < whole; done += sizes.back())
         sizes.push_back(part > whole - done ? whole - done : part);
+    // Only where there is nothing to share out are there as many parts as were asked for in any case.
     if (whole == 0) sizes.assign(static_cast<std::size_t>(parts), 0);
     split_by(c, self, dim, sizes);
 }

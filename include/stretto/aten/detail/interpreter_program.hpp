@@ -174,8 +174,7 @@ private:
         if (c.failed()) return;
         if (c.result.tensors.size() != 1 || c.result.tensors[0].shape() != self.shape())
             return c.fail("the result does not fit into " + text_of(self));
-        if (c.result.tensors[0].category() > self.category() &&
-            c.result.tensors[0].category() != element_class::integer)
+        if (c.result.tensors[0].category() > self.category())
             return c.fail(text_of(c.result.tensors[0]) + " cannot be stored as " + text_of(self));
         write_elements(self, c.result.tensors[0]);
         c.result.tensors[0] = self;

@@ -20,7 +20,8 @@
 
 namespace stretto::aten::detail {
 
-/// The dimensions that an argument names, as flags; all of them if it names none.
+/// The dimensions that argument 1 names, as flags; all of them if it names none, or if `all`. There is one flag more
+/// than dimensions, because a tensor without dimensions may be reduced along dimension 0 or -1.
 template <class = void>
 std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     std::vector<bool> reduced(rank + 1, all);
@@ -43,6 +44,8 @@ void fold(operator_call& c, const tensor& self, element_type e, const std::vecto
         kept.push_back(reduced[d] ? 1 : self.extent(d));
         if (!reduced[d] || keep) shape.push_back(kept.back());
     }
+    // Strides of 0 along the reduced dimensions make the slot of each element the place of its result; walking the
+    // operand in row-major order then feeds every result in ascending order of positions.
     std::int64_t size = 1;
     for (std::size_t d = self.rank(); d-- > 0; size *= kept[d]) strides[d] = reduced[d] ? 0 : size;
     if (c.failed()) return;
@@ -61,6 +64,8 @@ void fold(operator_call& c, const tensor& self, element_type e, const std::vecto
     });
 }
 
+/// sum(self) and sum(self, dim, keepdim, dtype=). Integers and truth values are summed as i64; with a dtype, elements
+/// are converted before they are added.
 template <class = void>
 void sum(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -72,6 +77,8 @@ void sum(operator_call& c) {
         c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
         []<class T>(T a, T b) { return plus(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
+/// mean(self) and mean(self, dim, keepdim, dtype=): the sum, divided once at its end. The mean of no elements is not a
+/// number.
 template <class = void>
 void mean(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -100,6 +107,7 @@ void extreme(operator_call& c) {
     const tensor self = truths ? given.converted(element_type::boolean) : given;
     const std::vector<bool> reduced = reduced_dims(c, self.rank(), all);
     if (self.elements() == 0 && !truths) c.fail("there is no extreme element of none");
+    // `any` of no elements is false and `all` of none is true; an extreme of none has been refused above.
     const auto first = [largest, truths]<class T>(T) -> T {
         if constexpr (std::is_same_v<T, std::int64_t>)
             return truths ? !largest : largest ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
@@ -113,8 +121,9 @@ void extreme(operator_call& c) {
         []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// Calls `f(values of one row along the dimension)`, which may change them, for every row, and returns all rows as a
-/// tensor.
+/// Calls `f(values of one row along the dimension)`, which may change them, for every row, and gives all rows as a
+/// result of the call. Rows come in row-major order of the other dimensions with `dim` exchanged for the last one;
+/// whoever keeps something for each element must take it in that order. A tensor without dimensions is one row of one.
 template <class T, class F>
 void along(operator_call& c, const tensor& self, std::size_t dim, element_type out, F f) {
     const tensor rows = self.rank() == 0 ? self.view({1}, {0}, self.offset()) : self;
@@ -146,6 +155,7 @@ void running(operator_call& c, Combine combine) {
         });
     });
 }
+/// cumsum(self, dim, dtype=); integers are summed as i64.
 template <class = void>
 void cumsum(operator_call& c) {
     running(c, []<class T>(T a, T b) { return plus(a, b); });
@@ -155,6 +165,7 @@ void cumprod(operator_call& c) {
     running(c, []<class T>(T a, T b) { return times(a, b); });
 }
 
+/// prod(self) and prod(self, dim, keepdim, dtype=): over all dimensions or one. Integers are multiplied as i64.
 template <class = void>
 void product_of(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -176,6 +187,7 @@ void product_of(operator_call& c) {
 template <class = void>
 double log_of_sum(double a, double b) {
     const double top = larger(a, b);
+    // Two infinities of the same sign would be subtracted from each other below.
     if (is_nan(top) || std::isinf(top)) return top;
     return top + std::log1p(std::exp(smaller(a, b) - top));
 }
@@ -242,6 +254,7 @@ void softmax_backward(operator_call& c) {
     const element_type e = c.element(3, "input_dtype", grad.element());
     if (grad.shape() != output.shape()) c.fail(text_of(grad) + " is no gradient of " + text_of(output));
     if (c.failed()) return;
+    // along() hands out the rows of the gradient; those of the forward result are read beside them, in the same order.
     const tensor rows = grad.rank() == 0 ? output.view({1}, {0}, output.offset()) : output;
     const std::vector<double> y = transposed(rows, dim, rows.rank() - 1).values<double>();
     std::size_t at = 0;

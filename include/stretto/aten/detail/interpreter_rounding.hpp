@@ -14,7 +14,7 @@
 
 namespace stretto::aten::detail {
 
-/// Applies f to floats; integers stay as they are.
+/// Applies f to floats. Integers and truth values stay as they are, because they are rounded already.
 template <class F>
 void rounded(operator_call& c, F f) {
     of_same_type(c, [&c, f]<class T>(T x) -> T {
@@ -39,11 +39,14 @@ void trunc(operator_call& c) {
 template <class = void>
 void round(operator_call& c) {
     rounded(c, [](double x) {
+        // std::round would take halves away from zero, and std::nearbyint depends on the mode of the thread. The sign
+        // is copied because -0.4 becomes -0.
         const double below = std::floor(x), rest = x - below;
         const bool up = rest > 0.5 || (rest == 0.5 && std::fmod(below, 2) != 0);
         return std::copysign(up ? below + 1 : below, x);
     });
 }
+/// -1, 0 or 1 in the type of the tensor. What is not a number is neither above nor below 0, and becomes 0.
 template <class = void>
 void sign(operator_call& c) {
     of_same_type(c, [&c]<class T>(T x) -> T {
@@ -51,6 +54,7 @@ void sign(operator_call& c) {
         else return x > T{} ? T{1} : x < T{} ? T{-1} : T{};
     });
 }
+/// The complement of every bit, except that a truth value is negated: ~1 would be -2, which is true again.
 template <class = void>
 void bitwise_not(operator_call& c) {
     const bool truths = c.input(0, "self").category() == element_class::truth;
@@ -59,6 +63,7 @@ void bitwise_not(operator_call& c) {
         else return c.fail("is not defined for floats"), x;
     });
 }
+/// Whether an element is not a number; for a complex one, whether one of its two parts is not.
 template <class = void>
 void isnan(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -35,6 +35,7 @@ std::string no_such_position(std::int64_t at, std::int64_t extent) {
 /// element; in t, however, the position along `dim` is what the element says.
 template <class F>
 void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tensor& index, const tensor& other, F f) {
+    // A tensor without dimensions takes part as if it had one of extent 1.
     const tensor base = t.rank() == 0 ? t.view({1}, {0}, t.offset()) : t;
     const auto lifted = [&](const tensor& x) { return x.rank() == 0 ? x.view({1}, {0}, x.offset()) : x; };
     const tensor where = lifted(index), from = lifted(other);
@@ -42,11 +43,13 @@ void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tens
     if (where.rank() != base.rank() || from.rank() != base.rank())
         return c.fail(text_of(index) + " has another number of dimensions than " + text_of(t));
     for (std::size_t d = 0; d < base.rank(); ++d)
+        // The index may be smaller than both, and then it uses their first positions; nothing is broadcast.
         if ((d != dim && where.extent(d) > base.extent(d)) || where.extent(d) > from.extent(d))
             return c.fail("positions " + text_of(index) + " do not lie within " + text_of(t) + " and " +
                           text_of(other));
     const std::vector<std::int64_t> at = where.values<std::int64_t>();
     extents along = base.strides();
+    // The walk over the index yields the slots of t at position 0 of `dim`, and the element adds the rest.
     along[dim] = 0;
     std::vector<std::int64_t> slots;
     slots.reserve(at.size());
@@ -60,6 +63,7 @@ void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tens
     });
 }
 
+/// gather(self, dim, index): the result has the shape of the index and the type of self.
 template <class = void>
 void gather(operator_call& c) {
     const tensor self = c.input(0, "self"), index = c.input(2, "index");
@@ -70,7 +74,8 @@ void gather(operator_call& c) {
                  [&](std::int64_t slot, std::int64_t to) { move_element(made, to, self, slot, false); });
     if (!c.failed()) c.give(made);
 }
-/// scatter(self, dim, index, src or value) and scatter_add.
+/// scatter(self, dim, index, src or value) and scatter_add. `src` must have the type of self; a value is converted to
+/// it.
 template <class = void>
 void scatter(operator_call& c) {
     const bool add = c.operation.starts_with("aten.scatter_add");

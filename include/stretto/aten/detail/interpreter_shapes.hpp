@@ -33,8 +33,8 @@ extents broadcast(operator_call& c, std::span<const std::int64_t> a, std::span<c
     return shape;
 }
 
-/// A view of t with that shape, in which dimensions that t does not have are repeated. The shape must come from
-/// broadcast().
+/// A view of t with that shape, in which dimensions that t does not have, or has with extent 1, are repeated: their
+/// stride is 0. Precondition: the shape comes from broadcast() with that of t.
 template <class = void>
 tensor expanded(const tensor& t, extents shape) {
     extents strides(shape.size(), 0);
@@ -63,7 +63,8 @@ element_type promoted(element_type a, element_type b) noexcept {
 }
 
 /// The element type of a result. Tensors with dimensions decide among themselves; tensors without dimensions, and then
-/// numbers, count only if they are of a higher class.
+/// numbers, count only if they are of a higher class: a bf16 tensor times an f32 scalar is bf16, an i64 tensor times
+/// 0.5 is f32.
 template <class = void>
 element_type result_type(std::span<const mixed_operand> operands) noexcept {
     element_type best = element_type::boolean;
@@ -86,6 +87,8 @@ element_type result_type(std::span<const mixed_operand> operands) noexcept {
 }
 
 /// The nearest number that an element type can hold, ties to even. An f64 stays as it is.
+/// Below the normal numbers of f16 and bf16 the distance between neighbours stays what it is (gradual underflow), which
+/// is why the exponent is bounded from below. Values that round beyond the largest number become infinite.
 template <class = void>
 double rounded(double x, element_type e) noexcept {
     if (e == element_type::f64 || e == element_type::c128) return x;
@@ -141,7 +144,7 @@ element_type float_type(element_type e) noexcept {
 }
 
 /// What memory holds before anybody writes it: neither a number nor a valid position, so that whoever reads it is found
-/// out.
+/// out. A truth value has no such element; it is true.
 template <class = void>
 tensor garbage(element_type element, extents shape) {
     tensor made(element, std::move(shape));

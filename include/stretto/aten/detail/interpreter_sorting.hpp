@@ -17,7 +17,8 @@
 
 namespace stretto::aten::detail {
 
-/// Sorts positions by merging. The sort is stable; a position goes before another if `before` says so.
+/// Sorts positions by merging runs of doubling width, from the bottom up. The sort is stable; a position goes before
+/// another if `before` says so. O(n log n).
 template <class Before>
 void sort_stably(std::vector<std::int64_t>& positions, Before before) {
     std::vector<std::int64_t> merged(positions.size());
@@ -55,6 +56,7 @@ void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descendi
                 for (std::size_t k = 0; k < row.size(); ++k) row[k] = before[static_cast<std::size_t>(order[k])];
                 all.insert(all.end(), order.begin(), order.end());
             });
+            // `all` is in the order in which along() takes rows, with the sorted dimension last.
             tensor positions(element_type::i64, c.result.tensors[0].shape());
             const tensor rows = self.rank() == 0 ? positions.view({1}, {0}, 0) : positions;
             transposed(rows, dim, rows.rank() - 1).assign<std::int64_t>(all);
@@ -64,6 +66,7 @@ void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descendi
     for (tensor& made : c.result.tensors)
         if (count >= 0 && made.rank() > 0) made = narrowed(made, dim, 0, count).cloned();
 }
+/// sort gives values and positions, argsort the positions alone.
 template <class = void>
 void sort(operator_call& c) {
     const bool stable = c.operation == "aten.sort.stable";
@@ -121,6 +124,7 @@ void extreme_of_rows(operator_call& c) {
                     if (!is_nan(row[best]) && (is_nan(row[k]) || (largest ? row[k] > row[best] : row[k] < row[best])))
                         best = k;
                 where.push_back(static_cast<std::int64_t>(best));
+                // The first place of each row carries its extreme, and the others are cut off below.
                 row[0] = row[best];
             });
         }
@@ -138,7 +142,9 @@ void extreme_of_rows(operator_call& c) {
     give(positions);
 }
 
-/// The number of elements in each of several intervals of equal width; the last interval includes both of its ends.
+/// histc(self, bins, min, max): the number of elements in each of several intervals of equal width; the last interval
+/// includes both of its ends. Elements outside count nowhere, nor do those that are not a number. If min and max are
+/// the same, the elements give the bounds, and if these are the same too, the interval is widened by 1 on both sides.
 template <class = void>
 void histc(operator_call& c) {
     const tensor self = c.input(0, "self");

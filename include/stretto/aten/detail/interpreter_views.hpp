@@ -1,5 +1,9 @@
-// Operators that only look at storage differently. Their results share the storage of their operand; only a new shape
-// that no strides can express makes a copy, as in the framework.
+// Operators that only look at storage differently. Their results share the storage of their operand, so that writing in
+// place is seen by all of them, as in the framework.
+//
+// A new shape that no strides can express makes a copy. In the framework only reshape does that, and view fails; a
+// captured program holds no view that failed, so the two are one here. Strides along dimensions of extent 1 never
+// matter, and are anything.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_VIEWS_HPP
 
@@ -28,6 +32,7 @@ bool strides_for(const tensor& t, const extents& shape, extents& strides) {
         if (run == 1) continue;
         while (d > 0 && (t.shape()[d - 1] == 1 || t.strides()[d - 1] == step * run)) run *= t.shape()[--d];
         std::int64_t made = 1;
+        // The wanted dimensions, from the last one on, must make up exactly this run of elements without a gap.
         while (wanted > 0 && (made < run || shape[wanted - 1] == 1)) {
             strides[--wanted] = step * made;
             made *= shape[wanted];
@@ -65,11 +70,14 @@ void view(operator_call& c) {
     extents shape = completed(c, c.integers(1, "size"), self.elements());
     if (!c.failed()) c.give(reshaped(self, std::move(shape)));
 }
+/// alias(self) and detach(self): without gradients to stop, a detached tensor is the tensor.
 template <class = void>
 void alias(operator_call& c) {
     tensor self = c.input(0, "self");
     if (!c.failed()) c.give(std::move(self));
 }
+/// expand(self, size): dimensions of extent 1, and new leading ones, are repeated without a copy. An extent of -1
+/// stands for that of self, which a new dimension does not have.
 template <class = void>
 void expand(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -94,6 +102,7 @@ tensor permuted(const tensor& t, const std::vector<std::size_t>& order) {
     }
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
+/// permute(self, dims): dimension k of the result is dimension dims[k] of self.
 template <class = void>
 void permute(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -120,6 +129,7 @@ void transpose(operator_call& c) {
                       b = c.wrapped(c.integer(2, "dim1"), self.rank());
     if (!c.failed()) c.give(transposed(self, a, b));
 }
+/// t(self): a matrix transposed; with fewer dimensions, the tensor itself.
 template <class = void>
 void t(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -136,6 +146,8 @@ void reversed_dims(operator_call& c) {
                      self.offset()));
 }
 
+/// squeeze(self) and squeeze(self, dims): removes dimensions of extent 1. Dimensions that are named and have another
+/// extent stay, without an error.
 template <class = void>
 void squeeze(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -150,6 +162,7 @@ void squeeze(operator_call& c) {
     }
     if (!c.failed()) c.give(self.view(std::move(shape), std::move(strides), self.offset()));
 }
+/// unsqueeze(self, dim): the dimension is counted in the result, which has one more.
 template <class = void>
 void unsqueeze(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -200,6 +213,7 @@ void slice(operator_call& c) {
     const slice_bounds b = bounds_of_slice(c, 2, self.extent(dim));
     if (!c.failed()) c.give(narrowed(self, dim, b.first, b.count, b.step));
 }
+/// narrow(self, dim, start, length). Unlike a slice it does not cut its bounds to the extent, but fails.
 template <class = void>
 void narrow(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -101,6 +101,9 @@ inline std::int64_t product(std::span<const std::int64_t> shape) noexcept {
 }
 
 /// Calls `f(slot)` for every element in row-major order.
+/// Rows along the last dimension are walked by an inner loop; an odometer over the other dimensions keeps the slot
+/// where the row begins, so that no slot is computed by multiplying out a position. A stride may be 0, and then a slot
+/// comes up once for each position that shares it. O(elements).
 template <class F>
 void for_each_slot(std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, std::int64_t offset,
                    F f) {
