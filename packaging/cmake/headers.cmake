@@ -39,6 +39,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/symbol_set.hpp
     include/stretto/analysis/terminal_reachability.hpp
     include/stretto/analysis/topological_order.hpp
+    include/stretto/analysis/unread_storage.hpp
     include/stretto/analysis/value_numbers.hpp
     include/stretto/aten/argument_spelling.hpp
     include/stretto/aten/aten_calls.hpp

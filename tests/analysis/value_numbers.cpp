@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
+#include "support/dies.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/toy_irs.hpp"
@@ -35,6 +37,28 @@ struct toy_calls {
     [[nodiscard]] std::uint64_t hash_of_call(std::uint32_t v) const {
         return spread * static_cast<std::uint64_t>(call(v));
     }
+};
+
+/// So many inputs, each with a value of its own.
+struct inputs_view {
+    using vertex_type = std::uint32_t;
+    using value_type = std::uint32_t;
+    const std::uint32_t* count;
+
+    [[nodiscard]] std::vector<std::uint32_t> vertices() const {
+        std::vector<std::uint32_t> all;
+        for (std::uint32_t v = 0; v < *count; ++v) all.push_back(v);
+        return all;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> operands(std::uint32_t) const { return {}; }
+    [[nodiscard]] std::vector<std::uint32_t> results(std::uint32_t v) const { return {v}; }
+    [[nodiscard]] std::uint32_t producer(std::uint32_t x) const { return x; }
+    [[nodiscard]] std::vector<std::uint32_t> consumers(std::uint32_t) const { return {}; }
+    [[nodiscard]] std::size_t index(std::uint32_t v) const { return v; }
+    [[nodiscard]] std::size_t index_bound() const { return *count; }
+};
+struct inputs_model {
+    [[nodiscard]] op_kind kind(std::uint32_t) const { return op_kind::input; }
 };
 
 /// The same for a view with handles of its own.
@@ -197,6 +221,14 @@ TEST_CASE("calls of one hash are told apart, however many there are") {
         const auto same = [&](std::uint32_t u) { return text[u] == text[v]; };
         CHECK(calls.find_or_add(7, v, same) == v % 100);
     }
+}
+
+TEST_CASE("a value that the graph did not have has no number, and whoever asks is told") {
+    std::uint32_t count = 2;
+    const value_numbers<inputs_view> numbers(inputs_view{&count}, inputs_model{}, no_pure_calls{});
+    ++count;
+    CHECK(numbers.number(1) == 1);
+    CHECK(support::last_words([&] { (void)numbers.number(2); }).find("a value has no number") != std::string::npos);
 }
 
 TEST_CASE("value numbers are those of a comparison of all pairs") {

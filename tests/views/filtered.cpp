@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "stretto/testing/archetypes.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "stretto/views/adaptor.hpp"
 #include "support/edge_graph.hpp"
 #include "support/prop.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "stretto/testing/archetypes.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/edge_graph.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"

@@ -79,3 +79,21 @@ TEST_CASE("with_dependences: archetypes suffice") {
     REQUIRE(checked);
     CHECK(*checked == graph_summary{8, 10, 8});
 }
+
+TEST_CASE("with_dependences: what is added to the graph later has no extra edges") {
+    struct growing_view : support::edge_graph_view {
+        std::size_t index(std::uint32_t v) const { return v; }
+    };
+    support::edge_graph g{2, {}, {0, 1}};
+    const growing_view base{{&g}};
+    dependence_table extra(base);
+    extra.add(0, 1);
+    const auto view = views::with_dependences(base, extra);
+    g.size = 3;
+    g.order.push_back(2);
+    g.edges.emplace_back(1, 2);
+    const auto checked = check_graph(view);
+    REQUIRE(checked);
+    CHECK(checked->edges == 2);
+    for ([[maybe_unused]] std::uint32_t v : view.successors(2)) FAIL("nothing comes after it");
+}

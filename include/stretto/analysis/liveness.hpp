@@ -150,13 +150,13 @@ private:
         std::uint32_t& operation = operation_[detail::checked_index(graph_, v, operation_.size())];
         STRETTO_ASSERT(operation == detail::nothing, "the order has a vertex twice");
         operation = static_cast<std::uint32_t>(p.kind.size() - 1);
-        const std::uint32_t first = values_.add(v);
-        for (std::uint32_t own = first; own < values_.size(); ++own) {
+        for (std::uint32_t own = values_.add(v); own < values_.size(); ++own) {
             const value_t<G> x = values_.value(own);
             bool aliases = false;
             for_each_alias<G>(model, x, [&](value_t<G> y) {
                 const std::uint32_t id = value_id(y);
-                if (id >= first) return;  // an alias of a result of the same operation says nothing about storages
+                STRETTO_ASSERT(id <= own, "a result aliases a later result of the same operation");
+                if (id == own) return;
                 p.aliases.push(id);
                 aliases = true;
             });

@@ -133,8 +133,13 @@ public:
     /// How many different contents there are.
     [[nodiscard]] number_type size() const noexcept { return size_; }
 
-    /// The contents of x as its producer leaves them. O(results of its producer).
-    [[nodiscard]] number_type number(value_type x) const { return number_[names_.number(x)]; }
+    /// The contents of x as its producer leaves them. Precondition: the graph had x when it was numbered. O(results of
+    /// its producer).
+    [[nodiscard]] number_type number(value_type x) const {
+        const std::uint32_t name = names_.number(x);
+        STRETTO_ASSERT(name < number_.size(), "a value has no number: is it newer than the numbers?");
+        return number_[name];
+    }
 
     /// The contents of operand k of v, counted from 0, as v reads it. Other than those of number(x) if its storage has
     /// been written in between.

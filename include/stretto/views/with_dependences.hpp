@@ -16,8 +16,8 @@
 namespace stretto {
 
 /// Extra edges of a graph. Adding one takes O(1); the edges of a vertex are listed in the order in which they were
-/// added. The table takes 8 bytes per index, and 8 bytes and two handles per edge. Precondition: no vertex has an index
-/// at or above the index_bound() that the table was made with.
+/// added. The table takes 8 bytes per index, and 8 bytes and two handles per edge. A vertex that is added to the graph
+/// later has no extra edges. When vertices get other numbers, make the table anew.
 template <indexed_graph G>
 class dependence_table {
 public:
@@ -42,7 +42,10 @@ public:
     public:
         cursor(const dependence_table& table, vertex_type v, bool forward) : table_(&table), forward_(forward) {
             const std::size_t i = table.graph_.index(v);
-            edge_ = forward ? table.out_[i].first : table.in_[i].first;
+            const std::vector<list>& lists = forward ? table.out_ : table.in_;
+            edge_ = i < lists.size() ? lists[i].first : none;
+            STRETTO_ASSERT(edge_ == none || (forward ? table.edges_[edge_].before : table.edges_[edge_].after) == v,
+                           "vertices have other numbers than when this table was made");
         }
         [[nodiscard]] bool done() const { return edge_ == none; }
         [[nodiscard]] vertex_type neighbour() const {
