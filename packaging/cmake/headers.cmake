@@ -6,6 +6,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/chunk_text_words.hpp
     include/stretto/analysis/antichain.hpp
     include/stretto/analysis/boundary.hpp
+    include/stretto/analysis/classify_collectives.hpp
     include/stretto/analysis/cone.hpp
     include/stretto/analysis/convexity.hpp
     include/stretto/analysis/detail/chain_flow.hpp
@@ -30,6 +31,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/detail/support_labels.hpp
     include/stretto/analysis/dominators.hpp
     include/stretto/analysis/incremental_reachability.hpp
+    include/stretto/analysis/infer_input_roles.hpp
     include/stretto/analysis/influence.hpp
     include/stretto/analysis/levels.hpp
     include/stretto/analysis/liveness.hpp
@@ -95,6 +97,7 @@ set(STRETTO_HEADERS
     include/stretto/core/has_member.hpp
     include/stretto/core/heap_sort.hpp
     include/stretto/core/index_lists.hpp
+    include/stretto/core/input_role_model.hpp
     include/stretto/core/iterable.hpp
     include/stretto/core/language.hpp
     include/stretto/core/linear_model.hpp
