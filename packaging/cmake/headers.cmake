@@ -3,7 +3,6 @@
 
 # stretto::stretto: no dependencies.
 set(STRETTO_HEADERS
-    include/stretto/transform/detail/chunk_text_words.hpp
     include/stretto/analysis/antichain.hpp
     include/stretto/analysis/boundary.hpp
     include/stretto/analysis/classify_collectives.hpp
@@ -86,6 +85,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/tensor.hpp
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
+    include/stretto/core/bucket_cost_model.hpp
     include/stretto/core/checked_index.hpp
     include/stretto/core/chunk_model.hpp
     include/stretto/core/collective_call.hpp
@@ -201,8 +201,13 @@ set(STRETTO_HEADERS
     include/stretto/testing/model_archetypes.hpp
     include/stretto/testing/rewriter_archetypes.hpp
     include/stretto/testing/run_conformance.hpp
+    include/stretto/transform/apply_buckets.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/apply_reductions.hpp
+    include/stretto/transform/bucket_plan.hpp
+    include/stretto/transform/bucket_plan_text.hpp
+    include/stretto/transform/bucket_policies.hpp
+    include/stretto/transform/bucket_rules.hpp
     include/stretto/transform/chunk_causes.hpp
     include/stretto/transform/chunk_plan.hpp
     include/stretto/transform/chunk_plan_text.hpp
@@ -232,13 +237,22 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/sorting.hpp
     include/stretto/transform/chunk_rules/value_history.hpp
     include/stretto/transform/chunk_sizes.hpp
+    include/stretto/transform/describe_buckets.hpp
     include/stretto/transform/describe_chunks.hpp
     include/stretto/transform/describe_reductions.hpp
     include/stretto/transform/detail/applied_origins.hpp
+    include/stretto/transform/detail/bucket_candidates.hpp
+    include/stretto/transform/detail/bucket_sweep.hpp
     include/stretto/transform/detail/chunk_cells.hpp
     include/stretto/transform/detail/chunk_program.hpp
     include/stretto/transform/detail/chunk_request.hpp
+    include/stretto/transform/detail/chunk_state_words.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/detail/described_program.hpp
+    include/stretto/transform/detail/merged_order.hpp
+    include/stretto/transform/detail/plan_text_words.hpp
+    include/stretto/transform/detail/program_dependences.hpp
+    include/stretto/transform/detail/program_facts.hpp
     include/stretto/transform/detail/recorded_program.hpp
     include/stretto/transform/detail/reduction_facts.hpp
     include/stretto/transform/detail/text_order.hpp
@@ -255,8 +269,10 @@ set(STRETTO_HEADERS
     include/stretto/transform/isolate_groups.hpp
     include/stretto/transform/module_ranges.hpp
     include/stretto/transform/module_regions.hpp
+    include/stretto/transform/plan_buckets.hpp
     include/stretto/transform/plan_chunks.hpp
     include/stretto/transform/plan_reductions.hpp
+    include/stretto/transform/plan_text_error.hpp
     include/stretto/transform/recording_rewriter.hpp
     include/stretto/transform/reduction_plan.hpp
     include/stretto/transform/reduction_rules.hpp
@@ -265,6 +281,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/token_exchanges.hpp
     include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
+    include/stretto/transform/verify_buckets.hpp
     include/stretto/transform/verify_chunks.hpp
     include/stretto/transform/verify_reductions.hpp
     include/stretto/transform/verify_rules.hpp
@@ -295,7 +312,9 @@ set(STRETTO_HEADERS
 
 # stretto::capture: reads and writes captured steps; needs simdjson and zlib.
 set(STRETTO_CAPTURE_HEADERS
+    include/stretto/capture/bucket_capture.hpp
     include/stretto/capture/capture.hpp
+    include/stretto/capture/capture_bucketer.hpp
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_calls.hpp
     include/stretto/capture/capture_chunker.hpp

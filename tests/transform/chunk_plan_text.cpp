@@ -29,7 +29,7 @@ std::optional<int> number_behind(std::string_view name, char letter) {
     return name[1] - '0';
 }
 
-expected<plan_type, chunk_text_error> read(std::string_view text) {
+expected<plan_type, plan_text_error> read(std::string_view text) {
     return read_chunk_plan<int, int>(
         text, [](std::string_view name) { return number_behind(name, 'v'); },
         [](std::string_view name) { return number_behind(name, 'x'); });
@@ -112,8 +112,8 @@ TEST_CASE("regions that no token reaches as text, and back") {
     CHECK(plan->unreached == std::vector<std::uint32_t>{0, 2});
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
     const auto fault = [&](const char* lines) { return read(head + lines + "end\n").error(); };
-    CHECK(fault("unreached 3\n") == chunk_text_error{5, "this region has not been described"});
-    CHECK(fault("unreached 1\nunreached 1\n") == chunk_text_error{6, "these regions are named in order"});
+    CHECK(fault("unreached 3\n") == plan_text_error{5, "this region has not been described"});
+    CHECK(fault("unreached 1\nunreached 1\n") == plan_text_error{6, "these regions are named in order"});
 }
 
 TEST_CASE("slices as text, and back") {
@@ -127,7 +127,7 @@ TEST_CASE("slices as text, and back") {
     CHECK(write_chunk_plan(*plan, vertex_name, value_name) == text);
     text.replace(text.find("slices 2"), 8, "slices");
     REQUIRE(!read(text));
-    CHECK(read(text).error() == chunk_text_error{8, "a number from 0 to 127 is expected"});
+    CHECK(read(text).error() == plan_text_error{8, "a number from 0 to 127 is expected"});
 }
 
 TEST_CASE("names may consist of any bytes") {
@@ -205,7 +205,7 @@ TEST_CASE("the first fault of a text is named with its line") {
         CHECK(plan.error().cause == f.cause);
         CHECK(plan.error().line == f.line);
     }
-    CHECK(read("").error() == chunk_text_error{1, "the text ends before the plan does"});
+    CHECK(read("").error() == plan_text_error{1, "the text ends before the plan does"});
 }
 
 TEST_CASE("every plan comes back as it was") {

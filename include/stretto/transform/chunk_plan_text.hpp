@@ -32,7 +32,9 @@
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/transform/chunk_plan.hpp"
-#include "stretto/transform/detail/chunk_text_words.hpp"
+#include "stretto/transform/detail/chunk_state_words.hpp"
+#include "stretto/transform/detail/plan_text_words.hpp"
+#include "stretto/transform/plan_text_error.hpp"
 
 namespace stretto {
 
@@ -45,7 +47,7 @@ template <handle V, handle X, class VertexName, class ValueName>
     }
 [[nodiscard]] std::string write_chunk_plan(const chunk_plan<V, X>& plan, VertexName vertex_name, ValueName value_name) {
     std::string text = "stretto-chunk-plan 1\n";
-    const auto name = [&](std::string_view of) { detail::append_chunk_name(text, of); };
+    const auto name = [&](std::string_view of) { detail::append_quoted_name(text, of); };
     const auto number = [&](auto n) { text += ' ' + std::to_string(n); };
     for (const auto& r : plan.regions) {
         text += "region";
@@ -93,13 +95,6 @@ template <handle V, handle X, class VertexName, class ValueName>
     return text + "end\n";
 }
 
-/// Why a text is not a plan.
-struct chunk_text_error {
-    std::size_t line = 0;  ///< counted from 1
-    std::string cause;
-    friend bool operator==(const chunk_text_error&, const chunk_text_error&) = default;
-};
-
 /// Reads what write_chunk_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
 /// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_chunks checks that. O(size
 /// of the text), apart from what finding takes.
@@ -108,21 +103,12 @@ template <handle V, handle X, class FindVertex, class FindValue>
         { find_vertex(name) } -> std::convertible_to<std::optional<V>>;
         { find_value(name) } -> std::convertible_to<std::optional<X>>;
     }
-[[nodiscard]] expected<chunk_plan<V, X>, chunk_text_error> read_chunk_plan(std::string_view text,
-                                                                           FindVertex find_vertex,
-                                                                           FindValue find_value) {
+[[nodiscard]] expected<chunk_plan<V, X>, plan_text_error> read_chunk_plan(std::string_view text, FindVertex find_vertex,
+                                                                          FindValue find_value) {
     chunk_plan<V, X> plan;
-    detail::chunk_text_words in(text);
-    const auto vertex = [&] {
-        const std::optional<V> found = find_vertex(std::string_view(in.name()));
-        if (!found) in.fail("there is no vertex of this name");
-        return found.value_or(V());
-    };
-    const auto value = [&] {
-        const std::optional<X> found = find_value(std::string_view(in.name()));
-        if (!found) in.fail("there is no value of this name");
-        return found.value_or(X());
-    };
+    detail::plan_text_words in(text);
+    const auto vertex = [&] { return in.named<V>(find_vertex, "vertex"); };
+    const auto value = [&] { return in.named<X>(find_value, "value"); };
     const auto region = [&] {
         const std::int64_t r = in.number(0, UINT32_MAX);
         if (r >= static_cast<std::int64_t>(plan.regions.size())) in.fail("this region has not been described");
@@ -130,7 +116,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
     };
     const auto dim = [&] { return static_cast<std::uint32_t>(in.number(0, INT8_MAX)); };
     const auto states = [&] {
-        while (in.good() && in.more() && !in.next_is("makes")) plan.states.push_back(in.state());
+        while (in.good() && in.more() && !in.next_is("makes")) plan.states.push_back(detail::read_chunk_state(in));
         return static_cast<std::uint32_t>(plan.states.size());
     };
 
@@ -203,7 +189,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
         }
     }
     if (in.good()) return plan;
-    return unexpected(chunk_text_error{in.line(), in.cause()});
+    return unexpected(plan_text_error{in.line(), in.cause()});
 }
 
 }  // namespace stretto

@@ -9,6 +9,7 @@
 
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/transform/detail/described_program.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 
 namespace stretto {
@@ -34,31 +35,28 @@ template <dataflow_graph G, class OperatorName, class ValueName>
     }
 [[nodiscard]] std::string describe_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g,
                                               OperatorName operator_name, ValueName value_name) {
-    const auto op = [&](vertex_t<G> v) { return std::string(std::string_view(operator_name(v))); };
-    const auto name = [&](value_t<G> x) { return std::string(std::string_view(value_name(x))); };
-    const auto made_by = [&](vertex_t<G> v) {
-        for (value_t<G> x : g.results(v)) return name(x);
-        return op(v);
-    };
+    const detail::described_program program(g, operator_name, value_name);
     const auto sum_of = [](std::size_t parts) { return "sum of " + std::to_string(parts); };
     std::string all;
     for (const auto& r : plan.reductions) {
         const std::size_t n = r.members.size();
         all += std::to_string(n) + " collectives become one, of the sum\n";
         for (std::size_t k = 0; k < n; ++k)
-            all += "- " + made_by(r.members[k]) + " = " + op(r.members[k]) + "(" + name(r.operands[k]) + ")\n";
+            all += "- " + program.made_by(r.members[k]) + " = " + program.op(r.members[k]) + "(" +
+                   program.name(r.operands[k]) + ")\n";
         all += "- " + std::to_string(n) + " waits, " + std::to_string(r.sums.size()) + " sums and views\n";
         for (std::size_t k = 1; k < n; ++k) {
-            all +=
-                "+ " + sum_of(k + 1) + " = " + (k == 1 ? name(r.operands[0]) : sum_of(k)) + " + " + name(r.operands[k]);
+            all += "+ " + sum_of(k + 1) + " = " + (k == 1 ? program.name(r.operands[0]) : sum_of(k)) + " + " +
+                   program.name(r.operands[k]);
             if (k == 1 && r.first_sum != sum_place::fresh)
-                all += ", in place of " + name(r.operands[r.first_sum == sum_place::first ? 0 : 1]);
+                all += ", in place of " + program.name(r.operands[r.first_sum == sum_place::first ? 0 : 1]);
             all += "\n";
         }
-        all += "+ " + name(r.result) + " = " + op(r.members.back()) + "(" + sum_of(n) + ")\n";
+        all += "+ " + program.name(r.result) + " = " + program.op(r.members.back()) + "(" + sum_of(n) + ")\n";
     }
     for (const auto& o : plan.refused)
-        all += "stay apart: " + made_by(o.vertex) + ", " + made_by(o.other) + ": " + std::string(explain(o.why)) + "\n";
+        all += "stay apart: " + program.made_by(o.vertex) + ", " + program.made_by(o.other) + ": " +
+               std::string(explain(o.why)) + "\n";
     return all;
 }
 

@@ -1,5 +1,9 @@
 // Checks merged collectives: are their members alike, is the bucket paid for, and do the old waits wait for it?
 // plan_packs.hpp checks what goes into it.
+// A bucket is one new collective in place of several of the step. Data enters it through a pack (or, if the executor
+// coalesces, directly), leaves it through its wait and an unpack, and reaches the readers of each member as a view that
+// has the name of the old wait; so the readers do not change. The scan follows this way for each member, and adds up
+// for every unpack what it must have copied.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
 
@@ -52,6 +56,8 @@ private:
     /// A collective must stay on its group, or move to a group that the step does not have: either to one that says it
     /// is a duplicate of that group, or, if it says nothing, to one whose collectives all come from the same group.
     void check_group(new_id v) {
+        // The collective of the step that v stands for: its own, that of which it is a chunk, or a member of what it
+        // merges.
         const old_id u = m_.role[v] == plan_role::survivor ? m_.old_of[v]
                          : m_.role[v] == plan_role::clone  ? m_.origin[v]
                          : m_.sum_at[v] != nobody && !m_.sums[m_.sum_at[v]].members.empty()
@@ -80,10 +86,13 @@ private:
             add(plan_rule::group_changed, v, is.name, moved(was, is),
                 "a collective stays on its group, or moves to a duplicate of it that the step does not have");
     }
+    /// What is said of a collective that changes its group.
     static std::string moved(const capture_group& was, const capture_group& is) {
         return "moved from group " + printable(was.name) + " to " + printable(is.name);
     }
 
+    /// Checks what a bucket is as a whole: its collective, its payload, its price, its memory, and that it is waited
+    /// for.
     void check_bucket(const plan_bucket& b) {
         const capture& step = m_.step;
         const new_id v = b.start;
@@ -127,6 +136,7 @@ private:
             add(plan_rule::wait_lost, v, "", "is never waited for", "a bucket has one wait");
     }
 
+    /// Checks that member m can be merged with the first one: one call must do what both did.
     void check_member(const plan_bucket& b, old_id first, old_id m) {
         const capture& step = m_.step;
         const auto differ = [&](const std::string& cause) {
@@ -145,6 +155,7 @@ private:
                   !same_json(step.field(m, "kwargs"), step.field(first, "kwargs"))))
             differ("which reduces in another way" + others);
     }
+    /// The element types of the results of a start, each once, in alphabetical order.
     [[nodiscard]] std::vector<std::string> types_of(old_id m) const {
         std::vector<std::string> types;
         for (std::size_t k = 0; k < m_.step_tensors.components(m).size(); ++k)
@@ -153,6 +164,7 @@ private:
         types.erase(std::unique(types.begin(), types.end()), types.end());
         return types;
     }
+    /// What a member receives in bytes: what it allocates, or, where it fills memory of others, what its shapes say.
     [[nodiscard]] bytes result_size(old_id m) const {
         return std::max(m_.step.allocation(m), size_of_results(m_.step_tensors, m));
     }
@@ -204,6 +216,8 @@ private:
             unpacked_[way->unpack] += result_size(*member);
     }
 
+    /// Checks the price and the memory of an unpack. It must have copied what was read through it, and no less than all
+    /// that its buckets have brought; or than what it allocates, if that is less and not nothing.
     void check_unpack(new_id v) {
         bytes got;
         for (const route& r : routes_[v]) got += m_.plan.allocation(m_.buckets[r.bucket].start);

@@ -1,28 +1,23 @@
-// The words of the text form of a chunk plan, written and read. chunk_plan_text.hpp has the grammar above words. The
-// reader is almost as strict as the writer (one blank between words, none at the end), since a text that is not what
-// was written is more likely damaged than meant, and every failure has its line and a cause.
-#ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
-#define STRETTO_TRANSFORM_DETAIL_CHUNK_TEXT_WORDS_HPP
+// The words of the text forms of plans, written and read. chunk_plan_text.hpp and bucket_plan_text.hpp have the
+// grammars above words. The reader is almost as strict as the writer (one blank between words, none at the end), since
+// a text that is not what was written is more likely damaged than meant, and every failure has its line and a cause.
+#ifndef STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
+#define STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
 
-#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
-
-#include "stretto/core/chunk_model.hpp"
+#include <utility>
 
 namespace stretto::detail {
 
-inline constexpr std::array<std::string_view, 5> chunk_state_words = {"whole", "sliced", "permuted", "addend",
-                                                                      "opaque"};
-
 /// Appends a blank and a quoted name. Quotes and backslashes are escaped by a backslash, and control characters are
 /// written as \x and two digits, so that a name is one line whatever it contains.
-inline void append_chunk_name(std::string& text, std::string_view name) {
+inline void append_quoted_name(std::string& text, std::string_view name) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += " \"";
     for (char c : name) {
@@ -34,22 +29,12 @@ inline void append_chunk_name(std::string& text, std::string_view name) {
     text += '"';
 }
 
-/// Appends a blank and a state: its kind, then those of its notes that say something. state() reads it.
-inline void append_chunk_state(std::string& text, const chunk_state& s) {
-    text += ' ';
-    text += chunk_state_words[static_cast<std::size_t>(s.what)];
-    if (s.dim >= 0) text += '@' + std::to_string(int{s.dim});
-    if (s.positions != 0) text += ",positions=" + std::to_string(s.positions);
-    if (s.order != 0) text += ",order=" + std::to_string(s.order);
-    if (s.into != 0) text += ",into=" + std::to_string(s.into);
-}
-
 /// Takes a text apart, line by line and word by word, until something is not as demanded. From then on `good()` is
 /// false, and nothing more is taken: a reader can ask for all that it wants and look at the outcome once. The text must
 /// outlive this object, which keeps views of it.
-class chunk_text_words {
+class plan_text_words {
 public:
-    explicit chunk_text_words(std::string_view text) : rest_(text) {}
+    explicit plan_text_words(std::string_view text) : rest_(text) {}
 
     /// Whether everything was as demanded so far; if not, line() and cause() say where and why.
     [[nodiscard]] bool good() const { return cause_.empty(); }
@@ -85,7 +70,9 @@ public:
     void end_line() {
         if (more()) fail("nothing more is expected in this line");
     }
+    /// Whether something is left in this line.
     [[nodiscard]] bool more() const { return !now_.empty(); }
+    /// Whether the next word is this one; it is not taken.
     [[nodiscard]] bool next_is(std::string_view word) const { return now_.substr(0, now_.find(' ')) == word; }
 
     /// The next word, up to a blank.
@@ -137,33 +124,7 @@ public:
         drop_blank();
         return taken;
     }
-    /// The next word, which must be a state as append_chunk_state writes it. Notes may come in any order.
-    chunk_state state() {
-        chunk_state s;
-        std::string_view text = word();
-        const std::string_view kind = text.substr(0, text.find_first_of("@,"));
-        std::size_t k = 0;
-        while (k < chunk_state_words.size() && chunk_state_words[k] != kind) ++k;
-        if (k == chunk_state_words.size()) return fail("no state is called like this"), s;
-        s.what = static_cast<chunk_state::kind>(k);
-        text.remove_prefix(kind.size());
-        while (good() && !text.empty()) {
-            const std::size_t end = text.find(',', 1);
-            const std::string_view part = text.substr(0, end);
-            text.remove_prefix(part.size());
-            const std::size_t at = part[0] == '@' ? 0 : part.find('=');
-            const std::string_view digits = at == std::string_view::npos ? std::string_view() : part.substr(at + 1);
-            const std::string_view key = part.substr(0, at);
-            if (part[0] == '@') s.dim = static_cast<std::int8_t>(number_of(digits, 0, INT8_MAX));
-            else if (key == ",positions") s.positions = number_of(digits, INT64_MIN, INT64_MAX);
-            else if (key == ",order") s.order = static_cast<std::uint32_t>(number_of(digits, 1, UINT32_MAX));
-            else if (key == ",into") s.into = static_cast<std::uint32_t>(number_of(digits, 1, UINT32_MAX));
-            else fail("a state has @, positions=, order= and into=");
-        }
-        return s;
-    }
-
-private:
+    /// The number that these digits are; a failure, and `least`, if they are none in that range.
     std::int64_t number_of(std::string_view digits, std::int64_t least, std::int64_t most) {
         std::int64_t n = 0;
         const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), n);
@@ -171,6 +132,17 @@ private:
         fail("a number from " + std::to_string(least) + " to " + std::to_string(most) + " is expected");
         return least;
     }
+    /// The next word, which must be a quoted name that `find` knows: it returns a handle or nothing. `what` says of
+    /// what.
+    template <class H, class Find>
+    H named(Find& find, std::string_view what) {
+        const std::optional<H> found = find(std::string_view(name()));
+        if (!found) fail("there is no " + std::string(what) + " of this name");
+        return found.value_or(H());
+    }
+
+private:
+    /// Takes the blank behind a word; a second one, or one at the end of the line, is a failure.
     void drop_blank() {
         if (now_.empty()) return;
         if (now_[0] != ' ' || now_.size() == 1) fail("one blank between words is expected, and none at the end");

@@ -1,0 +1,228 @@
+// Writes a captured step in buckets: the rewriter with which apply_buckets makes a new capture, by the conventions of
+// stretto-graph. Needs simdjson.
+//
+// A bucket is a pack, one start that lists its `members`, one wait and an unpack; the old waits keep their names and
+// become views of the unpack, so readers do not change. The start costs what the table says for the sum of payloads,
+// the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and says so.
+#ifndef STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
+#define STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/json_quote.hpp"
+#include "stretto/transform/bucket_plan.hpp"
+
+namespace stretto {
+
+using capture_bucket = bucket<std::uint32_t, std::uint32_t>;
+using capture_bucket_plan = bucket_plan<std::uint32_t, std::uint32_t>;
+
+/// The costs of a capture: its tables and its memory bandwidth. A collective without a table is taken to cost in
+/// proportion to its payload. O(points of the table).
+struct capture_bucket_costs {
+    const capture* step;
+
+    [[nodiscard]] nanoseconds of_merged(std::uint32_t v, bytes payload) const {
+        if (const auto price = detail::price_of_collective(*step, step->group(v), step->collective(v), payload))
+            return rounded(*price);
+        const double own = static_cast<double>(std::max<std::int64_t>(step->payload(v).count, 1));
+        const double share = std::max(static_cast<double>(payload.count) / own, 1.0);
+        return rounded(static_cast<double>(step->duration(v).count) * share);
+    }
+    [[nodiscard]] nanoseconds of_moving(bytes moved) const {
+        return rounded(detail::price_of_moving(step->costs(), moved));
+    }
+
+private:
+    static nanoseconds rounded(double ns) { return {static_cast<std::int64_t>(ns + 0.5)}; }
+};
+
+/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the bucketer; the
+/// plan must be one for this step.
+class capture_bucketer {
+public:
+    using node_id = std::uint32_t;
+
+    capture_bucketer(const capture& step, const capture_tensors& tensors, const capture_bucket_plan& plan)
+        : step_(&step), tensors_(&tensors), plan_(&plan), stands_for_(step.size()), gone_(step.size(), false) {
+        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
+    }
+    capture_bucketer(const capture_bucketer&) = delete;
+    capture_bucketer& operator=(const capture_bucketer&) = delete;
+
+    /// The order is that of the plan.
+    void move_before(node_id, node_id) {}
+    void insert_before(node_id v) { at_ = v; }
+
+    node_id pack(std::span<const node_id> members, std::span<const node_id> parts) {
+        bytes moved, payload;
+        std::string casts = "[";
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            payload += step_->payload(members[k]);
+            const node_id sent = step_->inputs(members[k])[0];
+            if (sent == parts[k]) continue;
+            moved += size_of(parts[k]) - size_of(sent);
+            if (casts.size() > 1) casts += ',';
+            detail::append_quoted(casts, step_->name(sent));
+        }
+        capture_node& n = make(std::string(step_->name(members[0])) + "_pack", "stretto.pack", op_kind::compute);
+        n.inputs = once(parts);
+        n.allocation = payload;
+        n.duration = capture_bucket_costs{step_}.of_moving(payload + payload + moved);
+        n.outputs = texts_.emplace_back(R"([{"shape":[)" + std::to_string(payload.count) + R"(],"dtype":"u8"}])");
+        if (casts.size() > 1) n.fields.push_back({"absorbs", texts_.emplace_back(casts + "]")});
+        return last();
+    }
+
+    node_id launch(std::span<const node_id> members, std::span<const node_id> payload) {
+        capture_node& n = make(std::string(step_->name(members[0])) + "_bucket", step_->op(members[0]), op_kind::start);
+        n.inputs = once(payload);
+        n.collective = step_->collective(members[0]);
+        n.group = step_->group(members[0]);
+        std::string outputs = "[", names = "[";
+        for (node_id m : members) {
+            n.payload += step_->payload(m);
+            n.allocation += std::max(step_->allocation(m), size_of(m));
+            const std::string_view own = step_->outputs(m);
+            const std::size_t first = own.find('['), end = own.rfind(']');
+            if (outputs.size() > 1) outputs += ',', names += ',';
+            outputs += own.substr(first + 1, end - first - 1);
+            detail::append_quoted(names, step_->name(m));
+        }
+        n.outputs = texts_.emplace_back(outputs + "]");
+        n.duration = capture_bucket_costs{step_}.of_merged(members[0], n.payload);
+        for (std::string_view key : {"args", "kwargs"})
+            if (const auto text = step_->field(members[0], key)) n.fields.push_back({key, *text});
+        n.fields.push_back({"members", texts_.emplace_back(names + "]")});
+        if (payload.size() == members.size()) n.fields.push_back({"coalesced", "true"});
+        start_ = last();
+        for (node_id m : members) stands_for_[m] = start_;
+        return start_;
+    }
+
+    node_id wait(std::span<const node_id> waits, node_id launched) {
+        const capture_node& start = made_[launched - step_->size()];
+        capture_node& n = make(std::string(step_->name(waits[0])) + "_bucket", step_->op(waits[0]), op_kind::wait);
+        n.inputs = n.aliases = {launched};
+        n.outputs = start.outputs;
+        return last();
+    }
+
+    std::span<const node_id> unpack(std::span<const node_id> waits, node_id arrived) {
+        const bytes received = made_[start_ - step_->size()].allocation;
+        capture_node& n = make(std::string(step_->name(waits[0])) + "_unpack", "stretto.unpack", op_kind::compute);
+        n.inputs = {arrived};
+        n.allocation = received;
+        n.duration = capture_bucket_costs{step_}.of_moving(received + received);
+        n.outputs = made_[arrived - step_->size()].outputs;
+        const node_id unpacked = last();
+        for (node_id w : waits) stands_for_[step_->inputs(w)[0]] = unpacked;
+        return views(waits, unpacked, unpacked);
+    }
+    std::span<const node_id> parts(std::span<const node_id> waits, node_id arrived) {
+        return views(waits, arrived, start_);
+    }
+
+    /// Readers keep reading the results by their names.
+    void replace_uses(node_id, node_id, node_id) {}
+    void erase(node_id v) {
+        if (!view_of_.contains(v)) gone_[v] = true;
+    }
+
+    /// The new step.
+    [[nodiscard]] expected<capture, diagnostic> build() {
+        capture_builder builder = capture_builder::like(*step_);
+        std::vector<node_id> position(step_->size() + made_.size(), 0);
+        node_id next = 0;
+        const auto put = [&](node_id id, capture_node n) {
+            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
+                std::vector<node_id> there;
+                for (node_id x : *list) {
+                    const node_id y = position[x < step_->size() ? stands_for_[x] : x];
+                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
+                }
+                *list = std::move(there);
+            }
+            position[id] = next++;
+            builder.append(n);
+        };
+        for (node_id v : plan_->order) {
+            if (const auto here = before_.find(v); here != before_.end())
+                for (node_id id : here->second) put(id, made_[id - step_->size()]);
+            if (const auto view = view_of_.find(v); view != view_of_.end()) put(v, as_view(v, view->second));
+            else if (!gone_[v]) put(v, node_of(*step_, v));
+        }
+        return std::move(builder).build();
+    }
+
+private:
+    struct holder {
+        node_id read, storage;
+    };
+
+    /// The old waits, which keep their names.
+    std::span<const node_id> views(std::span<const node_id> waits, node_id read, node_id storage) {
+        for (node_id w : waits) view_of_[w] = {read, storage};
+        return waits;
+    }
+    [[nodiscard]] capture_node as_view(node_id v, holder of) const {
+        capture_node n = node_of(*step_, v);
+        n.kind = op_kind::view;
+        n.inputs = {of.read};
+        n.aliases = {of.storage};
+        n.duration = {};
+        n.allocation = {};
+        return n;
+    }
+
+    [[nodiscard]] bytes size_of(node_id v) const { return detail::size_of_results(*tensors_, v); }
+    static std::vector<node_id> once(std::span<const node_id> all) {
+        std::vector<node_id> nodes;
+        for (node_id v : all)
+            if (std::find(nodes.begin(), nodes.end(), v) == nodes.end()) nodes.push_back(v);
+        return nodes;
+    }
+    capture_node& make(std::string wanted, std::string_view op, op_kind kind) {
+        std::string name = wanted;
+        for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);
+        capture_node& n = made_.emplace_back();
+        n.name = texts_.emplace_back(std::move(name));
+        n.op = op;
+        n.kind = kind;
+        before_[at_].push_back(last());
+        return n;
+    }
+    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
+
+    const capture* step_;
+    const capture_tensors* tensors_;
+    const capture_bucket_plan* plan_;
+    node_id at_ = 0, start_ = 0;
+    std::deque<capture_node> made_;  // make() gives references
+    std::deque<std::string> texts_;
+    std::set<std::string> taken_;
+    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
+    std::map<node_id, holder> view_of_;               // by old wait
+    std::vector<node_id> stands_for_;                 // by node of the step: in whose storage what it held is now
+    std::vector<char> gone_;
+};
+
+}  // namespace stretto
+
+#endif

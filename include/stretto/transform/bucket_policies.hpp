@@ -1,0 +1,100 @@
+// Which collectives may travel together: the choices that systems make, for plan_buckets.
+#ifndef STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
+#define STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/classify_collectives.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/transform/bucket_plan.hpp"
+#include "stretto/transform/step_modules.hpp"
+
+namespace stretto {
+
+/// Whether a collective is the kind of traffic that may be launched earlier or waited for later than the program says,
+/// together with others: a gather of parameters, or a reduction of results.
+[[nodiscard]] constexpr bool is_bucketed(const traffic_tag& tag) noexcept {
+    return tag.what == traffic_kind::parameter || tag.what == traffic_kind::terminal;
+}
+
+/// Gathers of parameters travel together, and so do reductions of results, in registration order. The tags must outlive
+/// it.
+template <indexed_graph G>
+struct buckets_by_traffic {
+    const traffic_tags<G>* tags;
+
+    [[nodiscard]] bucket_choice operator()(vertex_t<G> v) const {
+        const traffic_tag tag = (*tags)[v];
+        return {.label = is_bucketed(tag) ? static_cast<std::uint32_t>(tag.what) : bucket_choice::apart,
+                .place = tag.place};
+    }
+};
+
+/// Modules whose collectives travel together, named as in regions of chunks: "layers.3", or a component `*`.
+using module_bucket = std::vector<std::string>;
+
+/// What cannot be chosen by modules: nothing in the step is in the module `pattern`, or `other`, of another bucket, has
+/// an operation in common with it.
+struct module_bucket_error {
+    std::string pattern, other;
+};
+
+/// Gathers of parameters and reductions of results travel together if their modules are of one bucket and they are of
+/// one direction; what is in no module of the list stays apart. That is how torchtitan packs blocks of a transformer.
+template <indexed_graph G>
+    requires dataflow_graph<G> && vertex_list_graph<G>
+class buckets_by_module {
+public:
+    /// The tags must outlive the result. O(V + paths · patterns).
+    [[nodiscard]] static expected<buckets_by_module, module_bucket_error> make(
+        const step_modules<G>& modules, const traffic_tags<G>& tags, const std::vector<module_bucket>& buckets) {
+        std::vector<std::uint32_t> bucket_of(modules.paths().size(), bucket_choice::apart);
+        for (std::uint32_t b = 0; b < buckets.size(); ++b)
+            for (const std::string& pattern : buckets[b]) {
+                bool any = false;
+                for (std::size_t k = 0; k < bucket_of.size(); ++k) {
+                    if (matched_module(modules.paths()[k], pattern).empty()) continue;
+                    any = true;
+                    if (bucket_of[k] != bucket_choice::apart && bucket_of[k] != b)
+                        return unexpected(
+                            module_bucket_error{pattern, owner(buckets[bucket_of[k]], modules.paths()[k])});
+                    bucket_of[k] = b;
+                }
+                if (!any) return unexpected(module_bucket_error{pattern, {}});
+            }
+        return buckets_by_module(modules, tags, std::move(bucket_of));
+    }
+
+    [[nodiscard]] bucket_choice operator()(vertex_t<G> v) const {
+        const traffic_tag tag = (*tags_)[v];
+        const std::uint32_t b = bucket_of_[modules_->path_number(v)];
+        if (!is_bucketed(tag) || b == bucket_choice::apart) return {};
+        const bool backward = modules_->direction(v) == pass_direction::backward;
+        return {.label = 2 * b + backward, .place = tag.place};
+    }
+
+private:
+    buckets_by_module(const step_modules<G>& modules, const traffic_tags<G>& tags, std::vector<std::uint32_t> bucket_of)
+        : modules_(&modules), tags_(&tags), bucket_of_(std::move(bucket_of)) {}
+
+    static std::string owner(const module_bucket& bucket, std::string_view path) {
+        for (const std::string& pattern : bucket)
+            if (!matched_module(path, pattern).empty()) return pattern;
+        return {};
+    }
+
+    const step_modules<G>* modules_;
+    const traffic_tags<G>* tags_;
+    std::vector<std::uint32_t> bucket_of_;  // by number of a path
+};
+
+}  // namespace stretto
+
+#endif

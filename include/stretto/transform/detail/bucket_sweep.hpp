@@ -1,0 +1,270 @@
+// Grows buckets along a program: what plan_buckets does.
+#ifndef STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
+#define STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/analysis/incremental_reachability.hpp"
+#include "stretto/analysis/topological_order.hpp"
+#include "stretto/core/bucket_cost_model.hpp"
+#include "stretto/core/concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/transform/bucket_plan.hpp"
+#include "stretto/transform/detail/bucket_candidates.hpp"
+#include "stretto/transform/detail/merged_order.hpp"
+#include "stretto/transform/detail/program_dependences.hpp"
+#include "stretto/transform/detail/program_facts.hpp"
+
+namespace stretto::detail {
+
+/// Candidates, the buckets that they are put into, and the program as it is with those merged.
+template <dependence_graph G, op_model<G> M, bucket_cost_model<G> C>
+    requires dataflow_graph<G>
+class bucket_sweep {
+    using V = vertex_t<G>;
+    using X = value_t<G>;
+    using plan_type = bucket_plan<V, X>;
+    static constexpr std::uint32_t none = UINT32_MAX;
+
+public:
+    bucket_sweep(G g, const M& model, const C& costs, const bucket_options& options)
+        : f_(gather_program_facts(g, model)),
+          uses_(f_),
+          dependences_(f_),
+          model_(model),
+          costs_(costs),
+          options_(options),
+          reach_(dependences_.view(), *topological_sort(dependences_.view())) {
+        kernels_.push_back(0);
+        for (std::uint32_t p = 0; p < f_.size(); ++p) {
+            const bool kernel = f_.kind[p] == op_kind::compute;
+            kernels_.push_back(kernels_.back() + (kernel ? duration_of<G>(model, f_.vertex[p]).count : 0));
+        }
+    }
+
+    /// Grows buckets along the program, key by key.
+    template <class Choose>
+    [[nodiscard]] plan_type sweep(Choose& choose) {
+        std::vector<bucket_candidate> all;
+        for (std::uint32_t p = 0; p < f_.size(); ++p) {
+            if (f_.kind[p] != op_kind::start) continue;
+            const bucket_choice choice = choose(f_.vertex[p]);
+            if (choice.label == bucket_choice::apart) continue;
+            bucket_candidate c;
+            if (const auto no = candidate(p, choice, c)) refuse(no->why, p, no->other);
+            else all.push_back(c);
+        }
+        std::sort(all.begin(), all.end(), [](const bucket_candidate& a, const bucket_candidate& b) {
+            return a.key != b.key ? a.key < b.key : a.start < b.start;
+        });
+        for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
+            while (last < all.size() && all[last].key == all[first].key) ++last;
+            grow(std::span(all).subspan(first, last - first));
+        }
+        return finish();
+    }
+
+    /// Merges exactly what is asked for.
+    template <class Choose>
+    [[nodiscard]] expected<plan_type, refused_bucket<V>> merge(std::span<const std::vector<V>> sets, Choose& choose) {
+        std::vector<char> claimed(f_.size(), false);
+        for (const std::vector<V>& set : sets) {
+            bucket_in_growth b;
+            for (const V& v : set) {
+                const std::uint32_t p = f_.position_of(v);
+                if (p == none || f_.kind[p] != op_kind::start)
+                    return unexpected(refused_bucket<V>{bucket_obstacle::kind, v, v});
+                if (std::exchange(claimed[p], true))
+                    return unexpected(refused_bucket<V>{bucket_obstacle::claimed_twice, v, v});
+                bucket_choice choice = choose(v);
+                choice.label = 0;
+                bucket_candidate c;
+                if (const auto no = candidate(p, choice, c))
+                    return unexpected(refused_bucket<V>{no->why, v, f_.vertex[no->other]});
+                const V first = f_.vertex[b.members.empty() ? p : b.members[0].start];
+                if (!b.members.empty() && !(c.key == b.members[0].key))
+                    return unexpected(refused_bucket<V>{bucket_obstacle::keys_differ, v, first});
+                if (!b.members.empty() && !joins(b, c))
+                    return unexpected(refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)});
+                add(b, c);
+                if (!within(b, nullptr)) return unexpected(refused_bucket<V>{bucket_obstacle::limits, v, first});
+            }
+            if (b.members.size() > 1) grown_.push_back(std::move(b));
+        }
+        return finish();
+    }
+
+private:
+    struct bucket_in_growth {
+        std::vector<bucket_candidate> members;
+        bytes weight, payload;
+        std::uint32_t first = none, last = 0;  // positions of starts
+    };
+
+    void refuse(bucket_obstacle why, std::uint32_t p, std::uint32_t other) {
+        refused_.push_back({why, f_.vertex[p], f_.vertex[other]});
+    }
+
+    std::optional<no_candidate> candidate(std::uint32_t p, const bucket_choice& choice, bucket_candidate& c) const {
+        if (const auto no = find_wait(f_, model_, p, c.wait)) return no;
+        c.start = p;
+        c.place = choice.place;
+        c.key = key_of(f_, model_, p, choice.label, options_.mixed_elements);
+        c.payload = payload_of<G>(model_, f_.vertex[p]);
+        c.received = allocation_of<G>(model_, f_.values.value(f_.only_result(p)));
+        if (choice.cast && options_.mode == bucket_mode::pack && absorbs_cast(f_, uses_, p))
+            c.cast = f_.producer[f_.operands[p][0]];
+        return std::nullopt;
+    }
+
+    /// Whether b, or b with c, is within the limits.
+    [[nodiscard]] bool within(const bucket_in_growth& b, const bucket_candidate* c) const {
+        const auto with = [&](bytes all, bytes more) { return c == nullptr ? all : all + more; };
+        const std::uint32_t first = c == nullptr ? b.first : std::min(b.first, c->start);
+        const std::uint32_t last = c == nullptr ? b.last : std::max(b.last, c->start);
+        const bytes payload = with(b.payload, c == nullptr ? bytes{} : c->payload);
+        return with(b.weight, c == nullptr ? bytes{} : weight(*c)) <= options_.most_bytes &&
+               b.members.size() + (c != nullptr) <= options_.most_members && last - first <= options_.most_span &&
+               kernels_[last] - kernels_[first] <= options_.most_early.count &&
+               (options_.longest.count == INT64_MAX ||
+                costs_.of_merged(f_.vertex[b.members[0].start], payload) <= options_.longest);
+    }
+    void add(bucket_in_growth& b, const bucket_candidate& c) {
+        b.members.push_back(c);
+        b.weight += weight(c);
+        b.payload += c.payload;
+        b.first = std::min(b.first, c.start);
+        b.last = std::max(b.last, c.start);
+    }
+    /// Whether one of the two needs the other: the quick half of the question, without changing anything.
+    [[nodiscard]] bool depend(const bucket_in_growth& b, const bucket_candidate& c) {
+        return reach_.reaches(b.members[0].wait, c.start) || reach_.reaches(c.wait, b.members[0].start);
+    }
+    [[nodiscard]] bool joins(const bucket_in_growth& b, const bucket_candidate& c) {
+        return reach_.try_merge_collectives({b.members[0].start, b.members[0].wait}, {c.start, c.wait}).has_value();
+    }
+    /// A member of b that c cannot travel with, for a report.
+    [[nodiscard]] V conflict(const bucket_in_growth& b, const bucket_candidate& c) {
+        for (const bucket_candidate& m : b.members)
+            if (reach_.reaches(m.wait, c.start) || reach_.reaches(c.wait, m.start)) return f_.vertex[m.start];
+        return f_.vertex[b.members[0].start];
+    }
+
+    void grow(std::span<const bucket_candidate> all) {
+        std::vector<bucket_in_growth> open, closed;
+        for (const bucket_candidate& c : all) {
+            bool placed = false;
+            for (std::size_t k = 0; k < open.size() && !placed; ++k) {
+                if (depend(open[k], c)) continue;
+                if (!within(open[k], &c)) {
+                    closed.push_back(std::move(open[k]));
+                    open.erase(open.begin() + static_cast<std::ptrdiff_t>(k--));
+                } else if (joins(open[k], c)) {
+                    add(open[k], c);
+                    placed = true;
+                }
+            }
+            if (placed) continue;
+            if (open.size() >= std::max<std::size_t>(options_.most_open, 1)) {
+                refuse(bucket_obstacle::crowded, c.start, open.back().members[0].start);
+                continue;
+            }
+            add(open.emplace_back(), c);
+        }
+        for (auto* list : {&closed, &open})
+            for (bucket_in_growth& b : *list) {
+                if (b.members.size() > 1) grown_.push_back(std::move(b));
+                else refuse_single(b.members[0], all);
+            }
+    }
+    /// Says of a collective that found no partner why the nearest one of its kind is none.
+    void refuse_single(const bucket_candidate& c, std::span<const bucket_candidate> all) {
+        if (all.size() == 1) return refuse(bucket_obstacle::nobody_fits, c.start, c.start);
+        std::size_t k = 0;
+        while (all[k].start != c.start) ++k;
+        const bucket_candidate& near = all[k == 0 ? 1 : k - 1];
+        const bool needs = reach_.reaches(near.wait, c.start) || reach_.reaches(c.wait, near.start);
+        refuse(needs ? bucket_obstacle::dependent : bucket_obstacle::limits, c.start, near.start);
+    }
+
+    [[nodiscard]] plan_type finish() {
+        plan_type plan;
+        plan.refused = std::move(refused_);
+        std::sort(plan.refused.begin(), plan.refused.end(),
+                  [this](const auto& a, const auto& b) { return f_.position_of(a.vertex) < f_.position_of(b.vertex); });
+        if (grown_.empty()) return plan;
+        std::vector<merged_set> sets;
+        for (bucket_in_growth& b : grown_) {
+            std::sort(b.members.begin(), b.members.end(), [this](const auto& x, const auto& y) {
+                const bool registered = options_.order == payload_order::registration;
+                return registered && x.place != y.place ? x.place < y.place : x.start < y.start;
+            });
+            merged_set starts{{}, !reduces(b.members[0].key.kind)}, waits = starts;
+            for (const bucket_candidate& c : b.members) {
+                starts.members.push_back(c.start);
+                waits.members.push_back(c.wait);
+            }
+            sets.push_back(std::move(starts));
+            sets.push_back(std::move(waits));
+        }
+        std::vector<std::uint32_t> launched(f_.size(), none);  // by position of its first member: which bucket
+        for (std::uint32_t k = 0; k < grown_.size(); ++k) launched[grown_[k].members[0].start] = k;
+        for (std::uint32_t p : merged_order(dependences_.before(), sets)) {
+            plan.order.push_back(f_.vertex[p]);
+            if (launched[p] != none) plan.buckets.push_back(written(grown_[launched[p]]));
+        }
+        return plan;
+    }
+
+    [[nodiscard]] bucket<V, X> written(const bucket_in_growth& b) const {
+        bucket<V, X> made;
+        made.mode = options_.mode;
+        bytes read;
+        for (const bucket_candidate& c : b.members) {
+            const std::uint32_t sent = f_.operands[c.start][0];
+            made.members.push_back(f_.vertex[c.start]);
+            made.waits.push_back(f_.vertex[c.wait]);
+            made.results.push_back(f_.values.value(f_.only_result(c.wait)));
+            made.payload += c.payload;
+            made.received += c.received;
+            made.alone += duration_of<G>(model_, f_.vertex[c.start]);
+            if (c.cast == none) {
+                made.parts.push_back(f_.values.value(sent));
+                read += c.payload;
+                continue;
+            }
+            const X source = f_.values.value(f_.operands[c.cast][0]);
+            const bytes size = allocation_of<G>(model_, source);
+            made.parts.push_back(source);
+            made.casts.push_back(f_.vertex[c.cast]);
+            made.copies -= duration_of<G>(model_, f_.vertex[c.cast]);
+            read += size.count > 0 ? size : c.payload;  // a view of something else does not say how large it is
+        }
+        made.merged = costs_.of_merged(made.members[0], made.payload);
+        if (made.mode == bucket_mode::pack)
+            made.copies += costs_.of_moving(read + made.payload) + costs_.of_moving(made.received + made.received);
+        return made;
+    }
+
+    program_facts<G> f_;
+    storage_uses<program_facts<G>> uses_;
+    program_dependences<program_facts<G>> dependences_;
+    const M& model_;
+    const C& costs_;
+    const bucket_options& options_;
+    incremental_reachability<snapshot_view> reach_;
+    std::vector<std::int64_t> kernels_;  // time of the kernels before a position
+    std::vector<bucket_in_growth> grown_;
+    std::vector<refused_bucket<V>> refused_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,20 @@
+// Where and why a text is no plan: what the readers of all text forms of plans return.
+#ifndef STRETTO_TRANSFORM_PLAN_TEXT_ERROR_HPP
+#define STRETTO_TRANSFORM_PLAN_TEXT_ERROR_HPP
+
+#include <cstddef>
+#include <string>
+
+#include "stretto/core/language.hpp"
+
+namespace stretto {
+
+struct plan_text_error {
+    std::size_t line = 0;  ///< counted from 1
+    std::string cause;
+    friend bool operator==(const plan_text_error&, const plan_text_error&) = default;
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,151 @@
+#include "stretto/capture/bucket_capture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capture/plan_drafts.hpp"
+#include "stretto/capture/capture_bucketer.hpp"
+#include "stretto/capture/capture_writer.hpp"
+#include "stretto/capture/check_plan.hpp"
+#include "stretto/schedule/plan_overlap.hpp"
+#include "stretto/testing/check_bucket_costs.hpp"
+#include "support/example_step.hpp"
+#include "support/prop.hpp"
+#include "support/reduction_step.hpp"
+
+using namespace stretto;
+
+namespace {
+
+struct made_buckets {
+    capture_bucket_plan plan;
+    capture step;
+};
+
+made_buckets in_buckets(const capture& step, const bucket_options& options = {}, bool all = false) {
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const traffic_tags<capture_view> tags = traffic_of(step);
+    const buckets_by_traffic<capture_view> choose{&tags};
+    const auto everything = [](std::uint32_t v) { return bucket_choice{.label = 0, .place = v}; };
+    auto plan = all ? plan_capture_buckets(step, *tensors, everything, options)
+                    : plan_capture_buckets(step, *tensors, choose, options);
+    REQUIRE_MESSAGE(plan, support::complaint(plan));
+    auto made = bucketed(step, *tensors, *plan);
+    REQUIRE_MESSAGE(made, support::complaint(made));
+    return {*std::move(plan), *std::move(made)};
+}
+
+std::string complaints(const plan_report& r) {
+    std::string lines;
+    for (const plan_violation& v : r.violations) lines += "\n  " + v.message();
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("two gathers in a bucket whose pack does their casts, as the format says it") {
+    const capture step = support::sample_step().build();
+    const made_buckets made = in_buckets(step);
+    REQUIRE(made.plan.buckets.size() == 2);  // the scatters have one too
+    CHECK(made.plan.buckets[0].payload == bytes{400});
+    const capture& after = made.step;
+    const auto pack = after.find("gather1_pack"), start = after.find("gather1_bucket");
+    const auto wait = after.find("full1_bucket"), unpack = after.find("full1_unpack"), view = after.find("full2");
+    REQUIRE((pack && start && wait && unpack && view));
+    CHECK(after.op(*pack) == "stretto.pack");
+    CHECK(after.field(*pack, "absorbs") == R"(["cast1","cast2"])");
+    CHECK(after.duration(*pack) == nanoseconds{100 + 800 + 400});
+    CHECK(after.allocation(*pack) == bytes{400});
+    CHECK(after.field(*start, "members") == R"(["gather1","gather2"])");
+    CHECK(after.payload(*start) == bytes{400});
+    CHECK(after.duration(*start) == nanoseconds{1400});
+    CHECK(after.duration(*unpack) == nanoseconds{100 + 2 * 3200});
+    CHECK(after.kind(*view) == op_kind::view);
+    CHECK(after.inputs(*view)[0] == *unpack);
+    for (const char* gone : {"cast1", "cast2", "gather1", "gather2"}) CHECK(!after.find(gone));
+    CHECK(made.plan.buckets[0].merged == nanoseconds{1400});
+    CHECK(made.plan.buckets[0].copies == nanoseconds{100 + 800 + 400 + 100 + 2 * 3200 - 1400});
+    const plan_report report = check_plan(step, after);
+    CHECK_MESSAGE(report.legal(), complaints(report));
+
+    const made_buckets at_once = in_buckets(step, {.mode = bucket_mode::coalesced});
+    const auto grouped = at_once.step.find("gather1_bucket");
+    REQUIRE(grouped);
+    CHECK(at_once.step.field(*grouped, "coalesced") == "true");
+    CHECK(!at_once.step.find("gather1_pack"));
+    CHECK(at_once.step.find("cast1").has_value());
+    const plan_report other = check_plan(step, at_once.step);
+    CHECK_MESSAGE(other.legal(), complaints(other));
+}
+
+TEST_CASE("costs of a capture are a model; a collective without a table costs in proportion") {
+    const capture step = support::sample_step().build();
+    const auto checked = check_bucket_costs(capture_view{&step}, capture_op_model{&step}, capture_bucket_costs{&step});
+    REQUIRE(checked);
+    CHECK(checked->starts == 6);
+    support::reduction_step s;
+    const std::string x = s.input();
+    const std::string r = s.start(x, false);
+    s.output({s.push(support::wait("w", r, s.d[r].outputs))});
+    const capture unpriced = s.d.build();
+    const std::uint32_t v = *unpriced.find(r);
+    CHECK(capture_bucket_costs{&unpriced}.of_merged(v, {128}) == 2 * unpriced.duration(v));
+    CHECK(capture_bucket_costs{&unpriced}.of_merged(v, {1}) == unpriced.duration(v));
+}
+
+TEST_CASE("limits of zero, and steps without anything to merge") {
+    const capture step = support::sample_step().build();
+    const auto tensors = capture_tensors::read(step);
+    const auto nothing = [](std::uint32_t) { return bucket_choice{}; };
+    const auto refused = plan_capture_buckets(step, *tensors, nothing, {.most_bytes = {0}});
+    REQUIRE(!refused);
+    CHECK(refused.error().message().find("a limit is zero") != std::string::npos);
+    const auto plan = plan_capture_buckets(step, *tensors, nothing);
+    REQUIRE(plan);
+    CHECK(*bucketed(step, *tensors, *plan) == step);
+}
+
+TEST_CASE("a step of a mixture of experts in buckets: legal, scheduled and certified, and bucketed once") {
+    const capture& step = support::moe_ep_step().step;
+    const made_buckets made = in_buckets(step, {.most_bytes = {1 << 20}});
+    CHECK(made.plan.saved() > 10);
+    const plan_report report = check_plan(step, made.step);
+    CHECK_MESSAGE(report.legal(), complaints(report));
+    CHECK(report.after.collectives + made.plan.saved() == report.before.collectives);
+
+    const auto scheduled = plan_overlap(capture_view{&made.step}, capture_op_model{&made.step});
+    REQUIRE(scheduled);
+    CHECK(scheduled->certificate.makespan() <= report.after.makespan);
+    std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
+    const auto written = reordered(made.step, order);
+    REQUIRE(written);
+    const plan_report final_report = check_plan(step, *written);
+    CHECK_MESSAGE(final_report.legal(), complaints(final_report));
+    CHECK(final_report.after.makespan == scheduled->certificate.makespan());
+
+    const made_buckets again = in_buckets(made.step, {}, true);
+    for (const capture_bucket& b : again.plan.buckets)
+        for (std::uint32_t s : b.members) CHECK(!made.step.field(s, "members"));
+}
+
+TEST_CASE("any step in buckets is a legal plan of it") {
+    std::size_t steps = 0, found = 0;
+    stretto_check("random steps", 2000, [&](const std::vector<std::uint8_t>& data) {
+        const capture step = support::random_reduction_step(data, "f64").d.build();
+        const bucket_options options{.mode = data.size() % 3 == 0 ? bucket_mode::coalesced : bucket_mode::pack};
+        const made_buckets made = in_buckets(step, options, true);
+        ++steps;
+        if (made.plan.empty()) return;
+        ++found;
+        const plan_report report = check_plan(step, made.step);
+        RC_ASSERT(complaints(report) == "");
+        RC_ASSERT(report.after.collectives + made.plan.saved() == report.before.collectives);
+    });
+    if (support::runs_all_cases()) CHECK(found > steps / 5);
+}

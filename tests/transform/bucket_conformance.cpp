@@ -1,0 +1,327 @@
+// What systems that bucket collectives promise, one test for a scenario of theirs.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "stretto/analysis/classify_collectives.hpp"
+#include "stretto/transform/bucket_policies.hpp"
+#include "stretto/transform/plan_buckets.hpp"
+#include "stretto/transform/verify_buckets.hpp"
+#include "support/bucket_checks.hpp"
+
+using namespace stretto;
+using support::program_bucket_plan;
+using support::reduction_model;
+using support::reduction_node;
+using support::reduction_program;
+using support::reduction_view;
+using enum support::reduction_op;
+
+namespace {
+
+constexpr collective_kind gather = collective_kind::all_gather, scatter = collective_kind::reduce_scatter;
+
+struct anything {
+    const reduction_program* p;
+    bucket_choice operator()(std::uint32_t v) const {
+        return {.label = 0, .cast = p->nodes[p->nodes[v].operands[0]].op == cast};
+    }
+};
+
+program_bucket_plan plan_of(const reduction_program& p, const bucket_options& o = {}) {
+    const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, anything{&p}, o);
+    REQUIRE(plan);
+    REQUIRE(verify_buckets(*plan, reduction_view{&p}, reduction_model{&p}));
+    CHECK(run(support::bucketed(*plan, p)) == run(p));
+    return *plan;
+}
+std::size_t starts_after(const reduction_program& p, const bucket_options& o = {}) {
+    return p.count(start) - plan_of(p, o).saved();
+}
+/// Keeps a kernel between the start and the wait of a collective that it hides.
+void hide(reduction_program& p, std::uint32_t w, std::uint32_t kernel) {
+    p.nodes[kernel].after.push_back(p.nodes[w].operands[0]);
+    p.nodes[w].after.push_back(kernel);
+}
+
+}  // namespace
+
+TEST_CASE("Inductor A1: two gathers, hidden by a product each, become one around both products") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t s1 = p.start(x, {.kind = gather}), s2 = p.start(x, {.kind = gather});
+    const std::uint32_t m1 = p.op(mix, {x}), m2 = p.op(mix, {x, x}), w1 = p.op(wait, {s1}), w2 = p.op(wait, {s2});
+    hide(p, w1, m1);
+    hide(p, w2, m2);
+    p.output({w1, w2, m1, m2});
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.saved() == 1);
+    const auto place = [&](std::uint32_t v) { return std::ranges::find(plan.order, v) - plan.order.begin(); };
+    for (std::uint32_t m : {m1, m2}) CHECK((place(s2) < place(m) && place(m) < place(w1)));
+}
+
+TEST_CASE("Inductor A2: a collective hidden by what needs the other one stays apart") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t s1 = p.start(x, {.kind = gather}), s2 = p.start(x, {.kind = gather});
+    const std::uint32_t m2 = p.op(mix, {x}), w2 = p.op(wait, {s2}), m1 = p.op(mix, {w2}), w1 = p.op(wait, {s1});
+    hide(p, w2, m2);
+    hide(p, w1, m1);
+    p.output({w1, m1});
+    CHECK(starts_after(p) == 2);
+    p.nodes[w1].after.clear();  // without the dependence that hides it, nothing forbids it
+    CHECK(starts_after(p) == 1);
+}
+
+TEST_CASE(
+    "Inductor A3: gathers around a scatter; decided differently: what is hidden then is the schedule's business") {
+    // Inductor keeps them apart where the scatter is hidden, because its timeline of a process group is part of the
+    // graph. Here groups impose no order on the graph, so that merging the gathers is legal either way.
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t w1 = p.reduced(x, {.kind = gather}), m1 = p.op(mix, {x});
+    const std::uint32_t rw = p.reduced(x, {.kind = scatter}), m2 = p.op(mix, {x, x});
+    hide(p, rw, m2);
+    std::ranges::rotate(p.order.end() - 2, p.order.end() - 1, p.order.end());  // the kernel before the wait
+    p.order.erase(std::ranges::find(p.order, rw));
+    p.order.push_back(rw);
+    const std::uint32_t w2 = p.reduced(x, {.kind = gather});
+    p.output({w1, rw, w2, m1, m2});
+    CHECK(starts_after(p) == 2);
+}
+
+TEST_CASE("Inductor A4: two all-reduces become one, behind one copy and in front of one") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t s1 = p.start(x), s2 = p.start(p.op(mix, {x}));
+    const std::uint32_t m1 = p.op(mix, {x}), m2 = p.op(mix, {x, x}), w1 = p.op(wait, {s1}), w2 = p.op(wait, {s2});
+    hide(p, w1, m1);
+    hide(p, w2, m2);
+    p.output({w1, w2, m1, m2});
+    const reduction_program after = support::bucketed(plan_of(p), p);
+    CHECK(after.count(start) == 1);
+    CHECK(after.count(pack) == 1);
+    CHECK(after.count(unpack) == 1);
+    CHECK(after.count(mix) == 3);
+}
+
+TEST_CASE("Inductor A5: four all-reduces in two layers become exactly two buckets") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), y = p.input();
+    const std::uint32_t s0 = p.reduced(x), r0 = p.reduced(p.op(mix, {s0}));
+    const std::uint32_t s1 = p.reduced(y), r1 = p.reduced(p.op(mix, {s1, s0}));
+    p.output({r0, r1});
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.buckets.size() == 2);
+    CHECK(plan.buckets[0].waits == std::vector{s0, s1});
+    CHECK(plan.buckets[1].waits == std::vector{r0, r1});
+    CHECK(support::bucketed(plan, p).count(pack) == 2);
+}
+
+TEST_CASE("Inductor A6: all-reduces and reduce-scatters do not mix") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t a = p.reduced(x), b = p.reduced(x), c = p.reduced(x, {.kind = scatter});
+    p.output({a, b, c, p.reduced(x, {.kind = scatter})});
+    CHECK(starts_after(p) == 2);
+}
+
+TEST_CASE("Inductor A7, A9 and I1: two reduce-scatters coalesced are one start without copies; one alone stays") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x, {.kind = scatter});
+    reduction_program one = p;
+    one.output({a});
+    p.output({a, p.reduced(p.op(mix, {x}), {.kind = scatter})});
+    const program_bucket_plan plan = plan_of(p, {.mode = bucket_mode::coalesced});
+    const reduction_program after = support::bucketed(plan, p);
+    CHECK(after.count(start) == 1);
+    CHECK(after.count(pack) + after.count(unpack) == 0);
+    CHECK(after.count(part) == 2);  // decided differently: one wait, of which the old ones are parts
+    CHECK(plan_of(one, {.mode = bucket_mode::coalesced}).empty());
+}
+
+TEST_CASE("Inductor A8: gathers coalesced; decided differently: a grouped launch is not only for reductions") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x, {.kind = gather}), b = p.reduced(x, {.kind = gather});
+    p.output({a, b});
+    CHECK(support::bucketed(plan_of(p, {.mode = bucket_mode::coalesced}), p).count(pack) == 0);
+    CHECK(support::bucketed(plan_of(p), p).count(pack) == 1);
+}
+
+TEST_CASE("Inductor A10: gathers of two element types travel as bytes, if that is asked for") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t a = p.reduced(x, {.kind = gather}), b = p.reduced(x, {.kind = gather, .element = 1});
+    p.output({a, b});
+    CHECK(starts_after(p) == 1);
+    CHECK(starts_after(p, {.mixed_elements = false}) == 2);
+}
+
+TEST_CASE("Inductor A11: several kernels hide a gather, one of them both") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    const std::uint32_t s1 = p.start(x, {.kind = gather}), s2 = p.start(x, {.kind = gather});
+    const std::uint32_t m1 = p.op(mix, {x}), m2 = p.op(mix, {x}), m3 = p.op(mix, {x});
+    const std::uint32_t w1 = p.op(wait, {s1}), w2 = p.op(wait, {s2});
+    hide(p, w1, m1);
+    hide(p, w1, m2);
+    hide(p, w2, m2);
+    hide(p, w2, m3);
+    p.output({w1, w2, m1, m2, m3});
+    CHECK(starts_after(p) == 1);
+    CHECK(support::bucketed(plan_of(p), p).count(mix) == 3);
+}
+
+TEST_CASE(
+    "Inductor A12 and E3: a cast that hides another gather is not absorbed; decided differently: it keeps its role") {
+    reduction_program p;
+    const std::uint32_t a = p.input(), b = p.input(), c = p.input();
+    const std::uint32_t s1 = p.start(a, {.kind = gather}), converted = p.op(cast, {b}), w1 = p.op(wait, {s1});
+    hide(p, w1, converted);
+    const std::uint32_t w2 = p.reduced(converted, {.kind = gather}), w3 = p.reduced(c, {.kind = gather});
+    p.output({w1, w2, w3});
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].casts.empty());
+    CHECK(plan.saved() == 1);  // the first gather ends before the cast's is launched
+}
+
+TEST_CASE("Inductor E1: four gathers of casts, with no dependence of anything on itself") {
+    reduction_program p;
+    std::vector<std::uint32_t> seen;
+    for (int k = 0; k < 4; ++k) seen.push_back(p.reduced(p.op(cast, {p.input()}), {.kind = gather}));
+    p.output(seen);
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].casts.size() == 4);
+    CHECK(in_order(support::bucketed(plan, p)));
+}
+
+TEST_CASE("Inductor B2: collectives of two groups that wait for each other stay legal, whichever is waited for first") {
+    for (bool first : {false, true}) {
+        reduction_program p;
+        const std::uint32_t x = p.input(), a = p.start(x, {.kind = gather}), b = p.start(x, {.kind = gather});
+        const std::uint32_t wa = first ? p.op(wait, {a}) : 0, wb = p.op(wait, {b});
+        const std::uint32_t wa2 = first ? wa : p.op(wait, {a}), c = p.reduced(wb, {.kind = gather, .group = 1});
+        p.output({wa2, c});
+        CHECK(starts_after(p) == 2);
+    }
+}
+
+TEST_CASE("Inductor F4: planning twice gives the same, and a bucketed program has nothing left to merge") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x), b = p.reduced(p.op(mix, {x}));
+    p.output({a, b});
+    CHECK(plan_of(p) == plan_of(p));
+    CHECK(plan_of(support::bucketed(plan_of(p), p)).empty());
+}
+
+TEST_CASE("Inductor J3 and J4: gathers of parameters travel together, also of casts; those of activations do not") {
+    struct roles {
+        input_role role(std::uint32_t x) const { return x < 2 ? input_role::parameter : input_role::activation; }
+        std::uint32_t place(std::uint32_t x) const { return x < 2 ? x : no_place; }
+    };
+    for (bool casts : {false, true}) {
+        reduction_program p;
+        const std::uint32_t w = p.input(), u = p.input(), x = p.input();
+        const std::uint32_t a = p.reduced(casts ? p.op(cast, {w}) : w, {.kind = gather});
+        const std::uint32_t b = p.reduced(casts ? p.op(cast, {u}) : u, {.kind = gather});
+        const std::uint32_t tp = p.reduced(p.op(mix, {a, x}), {.kind = gather}), tp2 = p.reduced(x, {.kind = gather});
+        p.output({b, tp, tp2});
+        const auto tags = classify_collectives(reduction_view{&p}, reduction_model{&p}, roles{});
+        const auto plan =
+            plan_buckets(reduction_view{&p}, reduction_model{&p}, buckets_by_traffic<reduction_view>{&tags});
+        REQUIRE(plan->buckets.size() == 1);
+        CHECK(plan->buckets[0].waits == std::vector{a, b});
+    }
+}
+
+TEST_CASE("Inductor P1: what a refused merge has tried leaves no trace") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), y = p.input(), a = p.reduced(x), b = p.reduced(p.op(mix, {a}));
+    const std::uint32_t c = p.reduced(y);
+    p.output({b, c});
+    const program_bucket_plan plan = plan_of(p);  // b was refused by a; a and c may still travel together
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].waits == std::vector{a, c});
+}
+
+TEST_CASE("Inductor P7 and P8: an overwritten operand, and an unknown effect between two collectives, are barriers") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x), changed = p.op(twice, {x}), b = p.reduced(x);
+    p.output({a, b, changed});
+    CHECK(starts_after(p) == 2);
+    reduction_program q;
+    const std::uint32_t z = q.input(), c = q.reduced(z), unknown = q.op(mix, {z}), d = q.reduced(z);
+    q.nodes[unknown].after.push_back(c);
+    q.nodes[q.nodes[d].operands[0]].after.push_back(unknown);
+    q.output({c, d});
+    CHECK(starts_after(q) == 2);
+}
+
+TEST_CASE("Inductor P12: the cost of a bucket is estimated anew, and is no sum") {
+    struct latency {
+        nanoseconds of_merged(std::uint32_t, bytes b) const { return {1000 + b.count}; }
+        nanoseconds of_moving(bytes b) const { return {b.count}; }
+    };
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.reduced(x), b = p.reduced(x);
+    p.output({a, b});
+    const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, anything{&p}, {}, latency{});
+    CHECK(plan->buckets[0].merged == nanoseconds{1000 + 64});
+}
+
+TEST_CASE("autoparallel A4 and A5: a cap of bytes") {
+    reduction_program p;
+    const std::uint32_t x = p.input(5);
+    std::vector<std::uint32_t> seen;
+    for (int k = 0; k < 6; ++k) seen.push_back(p.reduced(x, {.kind = gather}));
+    p.output(seen);
+    CHECK(plan_of(p).buckets.size() == 1);
+    const program_bucket_plan plan = plan_of(p, {.most_bytes = {2 * 2 * 5 * 8}});
+    REQUIRE(plan.buckets.size() == 3);
+    for (const auto& b : plan.buckets) CHECK(b.members.size() == 2);
+}
+
+TEST_CASE("autoparallel A6 and A7: a span that is exceeded ends a bucket; one that is reached does not") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    std::vector<std::uint32_t> seen;
+    for (int k = 0; k < 4; ++k) {
+        seen.push_back(p.reduced(x, {.kind = gather}));
+        for (int i = 0; i < 50; ++i) p.op(mix, {x});
+    }
+    p.output(seen);
+    CHECK(plan_of(p, {.most_span = 80, .most_open = 1}).buckets.size() == 2);
+    CHECK(plan_of(p, {.most_span = 51, .most_open = 1}).buckets.empty());
+    CHECK(plan_of(p, {.most_span = 52, .most_open = 1}).buckets.size() == 2);
+    CHECK(plan_of(p, {.most_open = 1}).buckets.size() == 1);
+}
+
+TEST_CASE("autoparallel A8: what depends on a member is never in its bucket") {
+    reduction_program p;
+    const std::uint32_t a = p.reduced(p.input(), {.kind = gather}), b = p.reduced(a, {.kind = gather});
+    p.output({b});
+    CHECK(plan_of(p).empty());
+}
+
+TEST_CASE("torchtitan F1 and the payload: members lie in registration order, whatever the order of execution") {
+    struct reversed {
+        input_role role(std::uint32_t) const { return input_role::parameter; }
+        std::uint32_t place(std::uint32_t x) const { return 9 - x; }
+    };
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input();
+    const std::uint32_t a = p.reduced(w, {.kind = gather}), b = p.reduced(u, {.kind = gather});
+    p.output({a, b});
+    const auto tags = classify_collectives(reduction_view{&p}, reduction_model{&p}, reversed{});
+    const buckets_by_traffic<reduction_view> choose{&tags};
+    const auto in = [&](payload_order o) {
+        return plan_buckets(reduction_view{&p}, reduction_model{&p}, choose, {.order = o})->buckets[0].waits;
+    };
+    CHECK(in(payload_order::registration) == std::vector{b, a});
+    CHECK(in(payload_order::execution) == std::vector{a, b});
+}

@@ -1,0 +1,100 @@
+#include "stretto/transform/bucket_policies.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stretto/transform/plan_buckets.hpp"
+#include "support/bucket_checks.hpp"
+
+using namespace stretto;
+using support::reduction_model;
+using support::reduction_node;
+using support::reduction_program;
+using support::reduction_view;
+using enum support::reduction_op;
+
+namespace {
+
+constexpr collective_kind gather = collective_kind::all_gather;
+
+/// All inputs are parameters, the last one is registered first.
+struct all_parameters {
+    input_role role(std::uint32_t) const { return input_role::parameter; }
+    std::uint32_t place(std::uint32_t x) const { return 50 - x; }
+};
+
+struct named_modules {
+    std::vector<std::string> paths;
+    std::vector<pass_direction> directions;
+    std::string path(std::uint32_t v) const { return v < paths.size() ? paths[v] : ""; }
+    pass_direction direction(std::uint32_t v) const {
+        return v < directions.size() ? directions[v] : pass_direction::both;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("by traffic: gathers of parameters, in registration order, and reductions of results; nothing else") {
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input();
+    const std::uint32_t a = p.reduced(w, {.kind = gather}), b = p.reduced(u, {.kind = gather});
+    const std::uint32_t meets = p.reduced(p.op(mix, {a, b})), late = p.reduced(p.op(mix, {meets})), c = p.reduced(late);
+    p.output({p.op(mix, {c, a}), p.reduced(p.op(mix, {a})), p.reduced(p.op(mix, {b}))});
+    const auto tags = classify_collectives(reduction_view{&p}, reduction_model{&p}, all_parameters{});
+    const buckets_by_traffic<reduction_view> choose{&tags};
+    CHECK(!is_bucketed(tags[w]));
+    const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, choose);
+    REQUIRE(plan);
+    REQUIRE(plan->buckets.size() == 2);
+    CHECK(plan->buckets[0].waits == std::vector{b, a});
+    CHECK(plan->saved() == 2);
+    CHECK(run(support::bucketed(*plan, p)) == run(p));
+}
+
+TEST_CASE("by module and direction, and errors with names") {
+    reduction_program p;
+    named_modules said;
+    std::vector<std::uint32_t> seen;
+    const auto gathered = [&](const char* path, pass_direction d) {
+        const std::uint32_t a = p.reduced(p.input(), {.kind = gather});
+        said.paths.resize(p.nodes.size());
+        said.directions.resize(p.nodes.size(), pass_direction::both);
+        for (std::uint32_t v : {a, p.nodes[a].operands[0]}) {
+            said.paths[v] = path;
+            said.directions[v] = d;
+        }
+        seen.push_back(a);
+        return a;
+    };
+    constexpr auto fw = pass_direction::forward, bw = pass_direction::backward;
+    const std::uint32_t a = gathered("layers.0.attention", fw), b = gathered("layers.1.ffn", fw);
+    const std::uint32_t c = gathered("layers.0.ffn", fw), d = gathered("layers.1.ffn", bw);
+    const std::uint32_t e = gathered("layers.1.attention", bw), f = gathered("norm", fw), g = gathered("head", fw);
+    p.output(seen);
+    const reduction_view view{&p};
+    const auto tags = classify_collectives(view, reduction_model{&p}, all_parameters{});
+    const step_modules<reduction_view> modules(view, reduction_model{&p}, said);
+    using by_module = buckets_by_module<reduction_view>;
+    const auto choose = by_module::make(modules, tags, {{"layers.0"}, {"layers.1"}, {"norm", "head"}});
+    REQUIRE(choose);
+    const auto plan = plan_buckets(view, reduction_model{&p}, *choose, {.order = payload_order::execution});
+    REQUIRE(plan);
+    REQUIRE(plan->buckets.size() == 3);
+    CHECK(plan->buckets[0].waits == std::vector{a, c});
+    CHECK(plan->buckets[1].waits == std::vector{d, e});
+    CHECK(plan->buckets[2].waits == std::vector{f, g});
+    CHECK(plan->refused.size() == 1);  // b, the only one of layer 1 in its direction
+    CHECK(plan->refused[0].vertex == p.nodes[b].operands[0]);
+
+    const auto unknown = by_module::make(modules, tags, {{"layers.0", "layers.7"}});
+    REQUIRE(!unknown);
+    CHECK(unknown.error().pattern == "layers.7");
+    CHECK(unknown.error().other.empty());
+    const auto twice = by_module::make(modules, tags, {{"layers.*.ffn"}, {"layers.1"}});
+    REQUIRE(!twice);
+    CHECK(twice.error().pattern == "layers.1");
+    CHECK(twice.error().other == "layers.*.ffn");
+}
