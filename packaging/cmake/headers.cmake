@@ -233,6 +233,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/row_orders.hpp
     include/stretto/transform/chunk_rules/rule_chunk_model.hpp
     include/stretto/transform/chunk_rules/rule_operands.hpp
+    include/stretto/transform/chunk_rules/scattered_reductions.hpp
     include/stretto/transform/chunk_rules/scatters.hpp
     include/stretto/transform/chunk_rules/sorting.hpp
     include/stretto/transform/chunk_rules/value_history.hpp

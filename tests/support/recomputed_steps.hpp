@@ -20,7 +20,8 @@ public:
         : bytes_(bytes), plain_(step_maker(bytes, whole).take()) {
         for (std::uint32_t v = 0; plain_[v].kind != op_kind::output; ++v) {
             place_.push_back(add(plain_[v]));
-            if (plain_[v].kind == op_kind::input) continue;
+            // What a collective reads is not written while it is in flight, again or not.
+            if (plain_[v].kind == op_kind::input || plain_[v].kind == op_kind::start) continue;
             if (pick(3) == 0) again(v - static_cast<std::uint32_t>(pick(5)), v);
             for (std::size_t copies = with_looks ? pick(3) : 0; copies > 0; --copies)
                 look_at(static_cast<std::uint32_t>(pick(made.size())));
@@ -45,6 +46,7 @@ private:
         return static_cast<std::uint32_t>(made.size() - 1);
     }
     void again(std::uint32_t first, std::uint32_t last) {
+        if (plain_[first].kind == op_kind::wait) --first;  // which its start precedes: both again, or neither
         const std::vector<std::uint32_t> before = place_;
         for (std::uint32_t v = first; v <= last; ++v)
             if (plain_[v].kind != op_kind::input) place_[v] = add(plain_[v]);

@@ -1,5 +1,6 @@
-// A small program on several ranks whose operations add, reduce, look and overwrite, with a view, models, a rewriter
-// and an interpreter: what transforms of reductions are tested on. Numbers are integers, so equal means equal.
+// A small program on several ranks whose operations add, communicate, look and overwrite, with a view, models, a
+// rewriter and an interpreter: what transforms of collectives are tested on. Numbers are integers, so equal means
+// equal.
 #ifndef STRETTO_TESTS_SUPPORT_REDUCTION_IR_HPP
 #define STRETTO_TESTS_SUPPORT_REDUCTION_IR_HPP
 
@@ -30,9 +31,13 @@ enum class reduction_op : std::uint8_t {
     same,     ///< a view of the first operand
     reverse,  ///< a view of the first operand, back to front
     twice,    ///< doubles the first operand in place
+    cast,     ///< a kernel that converts the first operand
     start,
     wait,
-    output
+    output,
+    pack,    ///< what `members` send, laid out for their collective; converted first where `converts` says so
+    unpack,  ///< the results of `members`, one behind the other
+    part     ///< a view of the first operand: the result of member `flavour`
 };
 
 struct reduction_node {
@@ -42,8 +47,11 @@ struct reduction_node {
     stretto::collective_kind kind = stretto::collective_kind::all_reduce;
     stretto::reduction_kind how = stretto::reduction_kind::sum;
     std::uint32_t group = 0;
-    int flavour = 0;                        ///< a further argument of a start
-    std::vector<std::uint32_t> after = {};  ///< dependences that are no values
+    int flavour = 0;                          ///< a further argument of a start
+    std::vector<std::uint32_t> after = {};    ///< dependences that are no values
+    std::vector<std::uint32_t> members = {};  ///< of a merged start, its pack, its unpack and their parts
+    std::vector<char> converts = {};          ///< of a pack, by member
+    int element = 0;                          ///< the type of what a start sends
 };
 
 /// Node v makes value v. New nodes have the numbers after those that were there; `order` is program order.
@@ -66,7 +74,9 @@ struct reduction_program {
         like.op = reduction_op::start;
         like.operands = {x};
         const bool shares = like.kind == stretto::collective_kind::reduce_scatter;
-        like.length = shares ? nodes[x].length / 2 : nodes[x].length;
+        const bool gathers = like.kind == stretto::collective_kind::all_gather;
+        like.length = shares ? nodes[x].length / 2 : gathers ? nodes[x].length * 2 : nodes[x].length;
+        if (!stretto::reduces(like.kind)) like.how = stretto::reduction_kind::none;
         return add(std::move(like));
     }
     /// The result of a collective on x.
@@ -119,6 +129,7 @@ struct reduction_model {
                 return stretto::op_kind::input;
             case reduction_op::same:
             case reduction_op::reverse:
+            case reduction_op::part:
                 return stretto::op_kind::view;
             case reduction_op::start:
                 return stretto::op_kind::start;
@@ -132,16 +143,21 @@ struct reduction_model {
     }
     stretto::collective_kind collective(std::uint32_t v) const { return p->nodes[v].kind; }
     stretto::group_id group(std::uint32_t v) const { return p->nodes[v].group; }
-    stretto::bytes payload(std::uint32_t v) const { return {8 * p->nodes[p->nodes[v].operands[0]].length}; }
+    stretto::bytes payload(std::uint32_t v) const {
+        std::int64_t length = 0;
+        for (std::uint32_t x : p->nodes[v].operands) length += p->nodes[x].length;
+        return {8 * length};
+    }
     stretto::collective_call call(std::uint32_t v) const {
         return {.kind = p->nodes[v].kind,
                 .reduction = p->nodes[v].how,
-                .element = stretto::element_type::i64,
+                .element = p->nodes[v].element == 0 ? stretto::element_type::i64 : stretto::element_type::f64,
                 .logical_id = v + 1};
     }
     stretto::bytes bytes_of(std::uint32_t x) const {
         const reduction_op o = p->nodes[x].op;
-        const bool owns = o == reduction_op::mix || o == reduction_op::add || o == reduction_op::start;
+        const bool owns = o == reduction_op::mix || o == reduction_op::add || o == reduction_op::start ||
+                          o == reduction_op::cast || o == reduction_op::pack || o == reduction_op::unpack;
         return {owns || o == reduction_op::input ? 8 * p->nodes[x].length : 0};
     }
     std::vector<std::uint32_t> aliases(std::uint32_t x) const {
@@ -151,6 +167,7 @@ struct reduction_model {
             case reduction_op::reverse:
             case reduction_op::twice:
             case reduction_op::wait:
+            case reduction_op::part:
                 return {p->nodes[x].operands[0]};
             default:
                 return {};
@@ -212,7 +229,61 @@ struct reduction_rewriter {
         p->order.erase(std::ranges::find(p->order, v));
     }
 
+    void move_before(std::uint32_t v, std::uint32_t where) {
+        log += "move " + std::to_string(v) + "; ";
+        p->order.erase(std::ranges::find(p->order, v));
+        p->order.insert(std::ranges::find(p->order, where), v);
+    }
+    std::uint32_t pack(std::span<const std::uint32_t> starts, std::span<const std::uint32_t> parts) {
+        reduction_node n{reduction_op::pack, {parts.begin(), parts.end()}, 0};
+        n.members.assign(starts.begin(), starts.end());
+        n.kind = p->nodes[starts[0]].kind;
+        for (std::size_t k = 0; k < parts.size(); ++k) {
+            n.length += p->nodes[parts[k]].length;
+            n.converts.push_back(p->nodes[starts[k]].operands[0] != parts[k]);
+        }
+        log += "pack " + std::to_string(parts.size()) + "; ";
+        return insert(std::move(n));
+    }
+    std::uint32_t launch(std::span<const std::uint32_t> starts, std::span<const std::uint32_t> payload) {
+        reduction_node n = p->nodes[starts[0]];
+        n.members.assign(starts.begin(), starts.end());
+        n.operands.assign(payload.begin(), payload.end());
+        n.after.clear();
+        n.length = 0;
+        for (std::uint32_t s : starts) n.length += p->nodes[s].length;
+        log += "launch " + std::to_string(starts.size()) + "; ";
+        return insert(std::move(n));
+    }
+    std::uint32_t wait(std::span<const std::uint32_t>, std::uint32_t launched) {
+        log += "wait; ";
+        return insert({reduction_op::wait, {launched}, p->nodes[launched].length});
+    }
+    std::vector<std::uint32_t> unpack(std::span<const std::uint32_t>, std::uint32_t arrived) {
+        const reduction_node& s = p->nodes[p->nodes[arrived].operands[0]];
+        reduction_node n{reduction_op::unpack, {arrived}, s.length, s.kind};
+        n.members = s.members;
+        log += "unpack; ";
+        const std::uint32_t all = insert(std::move(n));
+        return parts_of(all, p->nodes[all].members);
+    }
+    std::vector<std::uint32_t> parts(std::span<const std::uint32_t>, std::uint32_t arrived) {
+        log += "parts; ";
+        const std::vector<std::uint32_t> members = p->nodes[p->nodes[arrived].operands[0]].members;
+        return parts_of(arrived, members);
+    }
+
 private:
+    std::vector<std::uint32_t> parts_of(std::uint32_t all, std::vector<std::uint32_t> members) {
+        std::vector<std::uint32_t> made;
+        for (std::size_t k = 0; k < members.size(); ++k) {
+            reduction_node n{reduction_op::part, {all}, p->nodes[members[k]].length};
+            n.members = members;
+            n.flavour = static_cast<int>(k);
+            made.push_back(insert(std::move(n)));
+        }
+        return made;
+    }
     std::uint32_t insert(reduction_node n) {
         const std::uint32_t id = p->add(std::move(n));
         p->order.pop_back();
@@ -229,6 +300,7 @@ inline std::vector<std::int64_t> run(const reduction_program& p) {
         std::vector<std::size_t> place;
         [[nodiscard]] std::int64_t& operator[](std::size_t k) const { return (*memory)[place[k]]; }
     };
+    const auto converted = [](std::int64_t x) { return (x * 7 + 3) % 1013; };
     const auto fresh = [](std::int64_t length) {
         tensor t{std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(length), 0),
                  std::vector<std::size_t>(static_cast<std::size_t>(length))};
@@ -276,12 +348,64 @@ inline std::vector<std::int64_t> run(const reduction_program& p) {
                     break;
                 case reduction_op::start: {
                     made[r] = fresh(n.length);
-                    const std::size_t share = n.length == p.nodes[n.operands[0]].length ? 0 : r * made[r].place.size();
-                    for (std::size_t k = 0; k < made[r].place.size(); ++k) {
-                        const std::int64_t a = values.at(n.operands[0])[0][share + k];
-                        const std::int64_t b = values.at(n.operands[0])[1][share + k];
-                        made[r][k] = n.how == stretto::reduction_kind::max ? std::max(a, b) : a + b;
+                    std::size_t to = 0;
+                    for (std::uint32_t x : n.operands) {  // several only where they are launched at once
+                        const std::array<tensor, ranks>& sent = values.at(x);
+                        const std::size_t length = sent[0].place.size();
+                        if (n.kind == stretto::collective_kind::all_gather) {
+                            for (std::size_t from = 0; from < ranks; ++from)
+                                for (std::size_t k = 0; k < length; ++k) made[r][to++] = sent[from][k];
+                        } else if (n.kind == stretto::collective_kind::all_to_all) {
+                            for (std::size_t k = 0; k < length; ++k)
+                                made[r][to++] = sent[k < length / 2 ? 0 : 1][k] + 1;
+                        } else {
+                            const bool shares = n.kind == stretto::collective_kind::reduce_scatter;
+                            const std::size_t share = shares ? r * (length / 2) : 0;
+                            for (std::size_t k = 0; k < (shares ? length / 2 : length); ++k) {
+                                const std::int64_t a = sent[0][share + k], b = sent[1][share + k];
+                                made[r][to++] = n.how == stretto::reduction_kind::max ? std::max(a, b) : a + b;
+                            }
+                        }
                     }
+                    break;
+                }
+                case reduction_op::cast:
+                    made[r] = fresh(n.length);
+                    for (std::size_t k = 0; k < made[r].place.size(); ++k) made[r][k] = converted(operand(0)[k]);
+                    break;
+                case reduction_op::pack: {
+                    made[r] = fresh(n.length);
+                    const std::size_t shares = n.kind == stretto::collective_kind::reduce_scatter ? ranks : 1;
+                    std::size_t to = 0;
+                    for (std::size_t share = 0; share < shares; ++share)
+                        for (std::size_t m = 0; m < n.operands.size(); ++m) {
+                            const std::size_t length = operand(m).place.size() / shares;
+                            for (std::size_t k = share * length; k < (share + 1) * length; ++k)
+                                made[r][to++] = n.converts[m] ? converted(operand(m)[k]) : operand(m)[k];
+                        }
+                    break;
+                }
+                case reduction_op::unpack: {
+                    made[r] = fresh(n.length);
+                    const std::size_t shares = n.kind == stretto::collective_kind::all_gather ? ranks : 1;
+                    const std::size_t stride = made[r].place.size() / shares;
+                    std::size_t to = 0, first = 0;
+                    for (std::uint32_t m : n.members) {
+                        const std::size_t length = static_cast<std::size_t>(p.nodes[m].length) / shares;
+                        for (std::size_t share = 0; share < shares; ++share)
+                            for (std::size_t k = 0; k < length; ++k)
+                                made[r][to++] = operand(0)[share * stride + first + k];
+                        first += length;
+                    }
+                    break;
+                }
+                case reduction_op::part: {
+                    std::size_t first = 0;
+                    for (int k = 0; k < n.flavour; ++k)
+                        first += static_cast<std::size_t>(p.nodes[n.members[static_cast<std::size_t>(k)]].length);
+                    made[r].memory = operand(0).memory;
+                    for (std::size_t k = 0; k < static_cast<std::size_t>(n.length); ++k)
+                        made[r].place.push_back(operand(0).place[first + k]);
                     break;
                 }
                 case reduction_op::output:
@@ -292,7 +416,7 @@ inline std::vector<std::int64_t> run(const reduction_program& p) {
         }
         values[v] = std::move(made);
     }
-    for (std::uint32_t v : p.order)
+    for (std::uint32_t v = 0; v < p.nodes.size(); ++v)  // wherever they stand
         if (p.nodes[v].op == reduction_op::input)
             for (const tensor& t : values[v]) seen.insert(seen.end(), t.memory->begin(), t.memory->end());
     return seen;
@@ -368,6 +492,20 @@ inline reduction_program random_reductions(const std::vector<std::uint8_t>& byte
     seen.push_back(raw.back());
     p.output(seen);
     return p;
+}
+
+/// Every node comes behind what it reads or follows, as far as that is still there.
+inline bool in_order(const reduction_program& p) {
+    std::vector<char> there(p.nodes.size(), false), ever(p.nodes.size(), false);
+    for (std::uint32_t v : p.order) ever[v] = true;
+    for (std::uint32_t v : p.order) {
+        for (std::uint32_t x : p.nodes[v].operands)
+            if (!there[x]) return false;
+        for (std::uint32_t x : p.nodes[v].after)
+            if (ever[x] && !there[x]) return false;
+        there[v] = true;
+    }
+    return true;
 }
 
 }  // namespace support

@@ -302,6 +302,12 @@ inline void step_maker::draw_lookup(std::uint32_t a, std::uint32_t b) {
     step_shape base = s;
     base[0] = limit;
     const std::uint32_t zeros = make("aten.zeros.default", text(base) + " dtype=f64", {}, base, 0);
+    if (pick(3) == 0 && bound(a) * most(i[0]) <= 1e12) {  // in place, into what all chunks may share
+        step_operation o{"aten.index_add_.default", "%0 0 %1 %2", op_kind::compute,
+                         {zeros, index, a},         {base},       {element_type::f64}};
+        o.aliases = o.writes = true;
+        return void(push(std::move(o), bound(a) * most(i[0])));
+    }
     if (s.size() == 1 && how % 2 == 0)
         make("aten.scatter_add.default", "%0 0 %1 %2", {zeros, index, a}, base, bound(a) * most(i[0]));
     else if (how == 3) make("aten.index_add.default", "%0 0 %1 %2", {zeros, index, a}, base, bound(a) * most(i[0]));

@@ -9,6 +9,7 @@
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "support/dies.hpp"
 
 using namespace stretto;
 
@@ -107,6 +108,21 @@ struct slice_recorder : recorder {
                     1)[0];
     }
 };
+// Gives so many more parts and results than it should, or fewer.
+struct miscounting_recorder : recorder {
+    int more_results = 0, more_parts = 0;
+
+    std::vector<std::uint32_t> clone(std::uint32_t v, std::span<const std::uint32_t> operands, const chunk_part& part) {
+        std::vector<std::uint32_t> all = recorder::clone(v, operands, part);
+        all.resize(all.size() + static_cast<std::size_t>(more_results));
+        return all;
+    }
+    std::vector<std::uint32_t> split(std::uint32_t x, std::size_t dim, std::span<const std::int64_t> sizes) {
+        std::vector<std::uint32_t> all = recorder::split(x, dim, sizes);
+        all.resize(all.size() + static_cast<std::size_t>(more_parts));
+        return all;
+    }
+};
 static_assert(!slice_writing_rewriter<recorder, program_view> && slice_writing_rewriter<slice_recorder, program_view>);
 
 using plan_type = chunk_plan<std::uint32_t, std::uint32_t>;
@@ -185,6 +201,30 @@ TEST_CASE("what every chunk would compute alike is computed once and read by all
     CHECK(replay(plan, p) == call_list{"at 1", "split 0 along 0 -> 100 101", "clone 1 of 100 rows 0+4 -> 102", "at 2",
                                        "clone 2 of 102 100 rows 0+1 -> 103", "clone 2 of 102 101 rows 1+3 -> 104",
                                        "erase 2", "erase 1"});
+}
+
+TEST_CASE("a rewriter that gives more or fewer parts or results than it is asked for is stopped at once") {
+    program p;
+    p.add({}, 1);   // 0 makes 0
+    p.add({0}, 1);  // 1 makes 1
+    plan_type plan;
+    plan.regions = {{2, {1, 1}}};
+    plan.operations = {{1, 0}};
+    plan.splits = {{0, 0, 0}};
+    const auto last_words = [&](int results, int parts) {
+        return support::last_words([&] {
+            miscounting_recorder r;
+            r.p = &p;
+            r.more_results = results;
+            r.more_parts = parts;
+            apply_chunks(plan, program_view{&p}, r);
+        });
+    };
+    CHECK(last_words(0, 0) == "survived");
+    CHECK(last_words(0, 1).find("split gives more parts than there are sizes") != std::string::npos);
+    CHECK(last_words(0, -1).find("split gives fewer parts than there are sizes") != std::string::npos);
+    CHECK(last_words(1, 0).find("clone gives more results than the operation has") != std::string::npos);
+    CHECK(last_words(-1, 0).find("clone gives fewer results than the operation has") != std::string::npos);
 }
 
 TEST_CASE("what the region still writes is recombined before its first reader") {

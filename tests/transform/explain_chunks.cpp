@@ -74,6 +74,8 @@ TEST_CASE("what plan_chunks refuses is said of the caller's operations") {
     CHECK(no_rows.region == 0);
     CHECK(no_rows.cause == "is to run in chunks, and none of them has any rows");
     CHECK(said({{{y}, {5, -1}}}, {{x, 0}}).cause == "is to run in chunks of 5 + -1 rows");
+    CHECK(said({{{y}, {INT64_MAX, 5}}}, {{x, 0}}).cause ==
+          "is to run in chunks of 9223372036854775807 + 5 rows, more than 2^63 - 1");
     const auto uneven = said({{{y}, {2, 1}}}, {{x, 0}});
     CHECK(uneven.about == subject::vertex);
     CHECK(uneven.vertex == x);

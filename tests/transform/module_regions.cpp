@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/toy_modules.hpp"
 
 using namespace stretto;

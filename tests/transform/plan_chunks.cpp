@@ -13,6 +13,7 @@
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 #include "stretto/transform/verify_rules.hpp"
+#include "stretto/views/with_dependences.hpp"
 #include "support/prop.hpp"
 #include "support/row_ir.hpp"
 
@@ -498,6 +499,7 @@ TEST_CASE("errors name what they are about") {
     CHECK(fault({{{y}, {}}}, {{x, 0}}).why == reason::no_sizes);
     CHECK(fault({{{y}, {0, 0}}}, {{x, 0}}).why == reason::no_sizes);
     CHECK(fault({{{y}, {5, -1}}}, {{x, 0}}).why == reason::negative_size);
+    CHECK(fault({{{y}, {INT64_MAX, INT64_MAX, 6}}}, {{x, 0}}).why == reason::too_many_rows);  // 4, if it wrapped
     CHECK(fault({{{y}, {2, 1}}}, {{x, 0}}).why == reason::extent_indivisible);
     CHECK(fault({{{y}, {2, 2}}}, {{x, 1}}).why == reason::dim_out_of_range);
     CHECK(fault({{{w}, {2, 2}}}, {{x, 0}}).why == reason::nothing_reached);
@@ -594,6 +596,91 @@ TEST_CASE("a collective and its wait are chunked together, whatever lies between
         CHECK(made.error().why == reason::left_in_flight);
         CHECK(made.error().other == out);
     }
+}
+
+TEST_CASE("what a collective brings does not leave a region in parts before it has arrived") {
+    struct viewing : support::row_model {
+        std::vector<row_op*> aliases(row_op* v) const {
+            if (v->what == does::scale && v->reads[0]->what == does::send) return {v->reads[0]};
+            return row_model::aliases(v);
+        }
+    };
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* c = p.append(does::send, {x}, 4);
+    const auto fault = [&](std::vector<row_op*> candidates) {
+        const regions of = {{std::move(candidates), {2, 2}}};
+        const tokens t = {{x, 0}};
+        const auto attempt = [&](chunk_options options) {
+            return plan_chunks(support::row_view{&p}, viewing{}, support::row_chunk_model{},
+                               std::span<const chunk_region<row_op*>>(of), std::span<const token_dimension<row_op*>>(t),
+                               options);
+        };
+        if (const auto skipped = attempt({.skip_refused = true}))
+            CHECK(verify_chunks(*skipped, support::row_view{&p}, viewing{}, support::row_chunk_model{}));
+        const auto made = attempt({});
+        REQUIRE(!made);
+        CHECK(made.error().why == reason::left_in_flight);
+        return made.error();
+    };
+    SUBCASE("nothing ever waits for it") {
+        row_op* out = p.append(does::output, {c}, 1);
+        CHECK(fault({c}).vertex == c);
+        CHECK(fault({c}).other == out);
+    }
+    SUBCASE("it leaves as a view, before the wait") {
+        row_op* part = p.append(does::scale, {c}, 4);
+        row_op* w = p.append(does::wait, {c}, 4);
+        row_op* out = p.append(does::output, {part, w}, 1);
+        CHECK(fault({c, part, w}).vertex == part);
+        CHECK(fault({c, part, w}).other == out);
+    }
+    SUBCASE("a second wait comes later") {
+        row_op* w = p.append(does::wait, {c}, 4);
+        row_op* again = p.append(does::wait, {c}, 4);
+        row_op* out = p.append(does::output, {w, again}, 1);
+        CHECK(fault({c, w, again}).vertex == w);
+        CHECK(fault({c, w, again}).other == out);
+    }
+}
+
+TEST_CASE("what has a dependence that is no value stays whole, at both ends of it") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* y = p.append(does::scale, {x}, 4);
+    row_op* z = p.append(does::scale, {x}, 4);
+    row_op* other = p.append(does::scale, {x}, 4);
+    p.append(does::output, {y, z, other}, 1);
+    const support::row_view base{&p};
+    dependence_table extra(base);
+    const auto view = views::with_dependences(base, extra);
+    const regions of = {{{y, z, other}, {2, 2}}};
+    const tokens t = {{x, 0}};
+    const auto planned = [&] {
+        return plan_chunks(view, support::row_model{}, support::row_chunk_model{},
+                           std::span<const chunk_region<row_op*>>(of), std::span<const token_dimension<row_op*>>(t),
+                           {.skip_refused = true});
+    };
+    const auto before = planned();
+    REQUIRE(before);
+    CHECK(before->operations.size() == 3);
+    CHECK(verify_chunks(*before, view, support::row_model{}, support::row_chunk_model{}));
+    extra.add(x, z);  // which reads it anyway
+    CHECK(planned()->operations.size() == 3);
+
+    extra.add(y, z);
+    const auto made = planned();
+    REQUIRE(made);
+    REQUIRE(made->operations.size() == 1);
+    CHECK(made->operations[0].vertex == other);
+    CHECK(refused(*made) == std::vector<row_op*>{y, z});
+    CHECK(made->refused[0].why.detail.find("dependence that is no value") != std::string::npos);
+    CHECK(verify_chunks(*made, view, support::row_model{}, support::row_chunk_model{}));
+    const auto wrong = verify_chunks(*before, view, support::row_model{}, support::row_chunk_model{});
+    REQUIRE(!wrong);
+    CHECK(wrong.error()[0].broken == chunk_rule::other_dependence);
+    CHECK(wrong.error()[0].vertex == y);
+    CHECK(wrong.error()[0].other == z);
 }
 
 TEST_CASE("random programs compute the same in chunks") {

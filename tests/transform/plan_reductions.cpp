@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "stretto/transform/apply_reductions.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 #include "stretto/transform/verify_reductions.hpp"
@@ -39,16 +39,6 @@ reduction_program applied(const plan_of_program& plan, const reduction_program& 
     reduction_rewriter rewriter{&made};
     apply_reductions(plan, reduction_view{&p}, rewriter);
     return made;
-}
-/// Every node comes behind what it reads or follows.
-bool in_order(const reduction_program& p) {
-    std::vector<char> there(p.nodes.size(), false);
-    for (std::uint32_t v : p.order) {
-        for (std::uint32_t x : p.nodes[v].operands)
-            if (!there[x]) return false;
-        there[v] = true;
-    }
-    return true;
 }
 
 /// Three micro-batches, whose gradients are reduced and accumulated, in place or not.

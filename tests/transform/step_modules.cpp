@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
 #include "support/toy_modules.hpp"

@@ -9,7 +9,7 @@
 
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/capture/capture_tokens.hpp"
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/example_step.hpp"
 #include "support/mirror_step.hpp"
 #include "support/tensor_ir.hpp"
@@ -127,6 +127,25 @@ TEST_CASE("what is no exchange of tokens") {
     }
     SUBCASE("nothing at all") {}
     CHECK(exchanges_of(p).empty());
+}
+
+TEST_CASE("a weight with fewer rows than there are tokens is not taken for them") {
+    tensor_program p;
+    tensor_value* const x = p.add("x", input, {}, {8, 3})->result();
+    tensor_value* const weight = p.add("weight", input, {}, {4, 3})->result();
+    tensor_value* const made = p.add("made", compute, {x, weight}, {8, 3})->result();
+    SUBCASE("one expert for each token: as many copies as tokens") {
+        tensor_value* const gather = p.add("gather", compute, {made}, {8, 3})->result();
+        tensor_op* const there = p.exchange("there", {gather}, {8, 3}, eight);
+        p.exchange("back", {there->result()}, {8, 3}, eight);
+        CHECK(exchanges_of(p).empty());
+    }
+    SUBCASE("two experts: the tokens are found before it") {
+        tensor_value* const gather = p.add("gather", compute, {made}, {16, 3})->result();
+        tensor_op* const there = p.exchange("there", {gather}, {16, 3}, eight);
+        p.exchange("back", {there->result()}, {16, 3}, eight);
+        CHECK(shown(exchanges_of(p)) == "made.0=8 there back: gather there back");
+    }
 }
 
 TEST_CASE("tokens are handed on from exchange to exchange") {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "stretto/capture/capture_tokens.hpp"
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/example_step.hpp"
 #include "support/mirror_step.hpp"
 #include "support/prop.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_rules.hpp"

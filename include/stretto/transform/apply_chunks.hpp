@@ -9,6 +9,7 @@
 
 #include "stretto/core/checked_index.hpp"
 #include "stretto/core/chunk_model.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -22,7 +23,8 @@ namespace stretto {
 /// once per chunked operation; nothing else. Clones are where their original was, chunk after chunk. A value is cut
 /// before its first use. It is recombined right after its last part, or before its first reader if the region writes it
 /// in place. Memory for slices is made after the first part, and each slice is written right after the clone that makes
-/// it. Each clone of a chain reads what the one before has left. Besides the rewriter, it takes O(operations of the
+/// it. Each clone of a chain reads what the one before has left. Precondition: `split` gives a part for each size, and
+/// `clone` a result for each of the operation's (check_rewriter). Besides the rewriter, it takes O(operations of the
 /// plan and their operands) time, and finds a value among the results of its producer in time linear in their number.
 template <dataflow_graph G, chunking_rewriter<G> R>
     requires indexed_graph<G>
@@ -43,9 +45,13 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
         const std::span<const std::int64_t> sizes(region.sizes);
         rewriter.insert_before(o.vertex);
         for (; next_split < at.splits.size() && at.splits[next_split].operation == k; ++next_split) {
-            std::uint32_t cell = at.splits[next_split].first_part;
-            for (X part : rewriter.split(at.cells[at.splits[next_split].whole], plan.splits[next_split].dim, sizes))
-                at.cells[cell++] = part;
+            const std::uint32_t first = at.splits[next_split].first_part;
+            std::size_t parts = 0;
+            for (X part : rewriter.split(at.cells[at.splits[next_split].whole], plan.splits[next_split].dim, sizes)) {
+                STRETTO_ASSERT(parts < sizes.size(), "split gives more parts than there are sizes");
+                at.cells[first + parts++] = part;
+            }
+            STRETTO_ASSERT(parts == sizes.size(), "split gives fewer parts than there are sizes");
         }
         std::size_t end_join = next_join;
         while (end_join < plan.joins.size() && g.producer(plan.joins[end_join].value) == o.vertex) ++end_join;
@@ -57,11 +63,12 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             for (std::uint32_t i = own.first_operand; i < own.last_operand; ++i)
                 operands.push_back(at.cells[at.operands[i].first + part.chunk * at.operands[i].step]);
             if (o.is_chain() && part.chunk > 0) operands[o.chained] = at.cells[own.first_result + part.chunk - 1];
-            std::uint32_t cell = own.first_result + part.chunk;
+            std::uint32_t results = 0;
             for (X made : rewriter.clone(o.vertex, std::span<const X>(operands), part)) {
-                at.cells[cell] = made;
-                cell += own.clones;
+                STRETTO_ASSERT(results < own.results, "clone gives more results than the operation has");
+                at.cells[own.first_result + part.chunk + own.clones * results++] = made;
             }
+            STRETTO_ASSERT(results == own.results, "clone gives fewer results than the operation has");
             if constexpr (slice_writing_rewriter<R, G>)
                 for (std::size_t n = next_join; n < end_join; ++n) {
                     const chunk_join<V, X>& j = plan.joins[n];
@@ -86,7 +93,6 @@ void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             const X whole = recombined();
             at.cells[at.whole_cell(j.value)] = whole;
             for (const V& reader : j.readers)
-
                 if (!chunked[detail::checked_index(g, reader, chunked.size())])
                     rewriter.replace_uses(reader, j.value, whole);
         }

@@ -94,6 +94,7 @@ enum class chunk_reason : std::uint8_t {
     no_regions,           ///< there is nothing to chunk
     no_sizes,             ///< a region has no chunks
     negative_size,        ///< a chunk has fewer than no rows
+    too_many_rows,        ///< the chunks of a region have more rows together than an integer holds
     extent_indivisible,   ///< a token dimension is not a multiple of the rows of a region
     dim_out_of_range,     ///< a value does not have its token dimension
     overlapping,          ///< `vertex` is a candidate of two regions

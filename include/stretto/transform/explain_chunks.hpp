@@ -75,6 +75,9 @@ public:
             case chunk_reason::negative_size:
                 return about_region(e.region, "is to run in chunks of " + sizes(e.region) + " rows",
                                     "a chunk has no rows or more");
+            case chunk_reason::too_many_rows:
+                return about_region(e.region, "is to run in chunks of " + sizes(e.region) + " rows, more than 2^63 - 1",
+                                    "rows per chunk add up to the tokens");
             case chunk_reason::extent_indivisible:
                 return about(e, token_rows(e.vertex) + ", and the chunks of the region " + have(e.region),
                              "rows per chunk add up to the tokens, or to a number that divides them");
@@ -121,14 +124,17 @@ public:
                 return about(
                     e,
                     "can run per chunk, and no rule says what its result " + std::to_string(e.component) + " is then",
-                    "this is a defect of stretto: please report the step");
+                    "a chunk model says the state of every result; for a captured step this is a defect of stretto: "
+                    "please report the step");
             case chunk_reason::left_in_flight:
                 break;
         }
         const bool wait = model_->kind(e.other) == op_kind::wait && launch_of(view_, *model_, e.other) == e.vertex;
+        const std::string what =
+            model_->kind(e.vertex) == op_kind::start ? "is a collective" : "has the memory of a collective in flight";
         return about(e,
                      wait ? "is a collective that must be chunked together with its wait " + called(e.other)
-                          : "is a collective, and " + called(e.other) + ", outside, reads it before it has arrived",
+                          : what + ", and " + called(e.other) + ", outside, reads it before it has arrived",
                      wait ? "take both into the region, or neither" : "read what the wait gives");
     }
 
@@ -137,8 +143,10 @@ public:
         std::string cause = "the plan of its chunks breaks a rule: " + std::string(hint(v.broken));
         if (!(v.other == v.vertex) && !(v.other == vertex_type{})) cause += " (" + called(v.other) + ")";
         if (!v.detail.empty()) cause += ": " + v.detail;
-        return {explanation::subject::vertex, explanation::no_region, v.vertex, std::move(cause),
-                "this is a defect of stretto: please report the step"};
+        return {
+            explanation::subject::vertex, explanation::no_region, v.vertex, std::move(cause),
+            "a plan of plan_chunks breaks a rule only if the chunk model answers the same question in two ways; for a "
+            "captured step this is a defect of stretto: please report the step"};
     }
 
 private:

@@ -79,8 +79,10 @@ template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
 
     std::vector<group_id> target(plan.groups, no_group);
     const auto target_of = [&](group_id shared) {
-        for (group_id g = 0; g < plan.groups; ++g)
-            if (groups.group_at(g).duplicate_of == shared && !by_others[g]) return g;
+        for (group_id g = 0; g < plan.groups; ++g) {
+            const process_group known = groups.group_at(g);
+            if (known.duplicate_of == shared && !by_others[g]) return g;
+        }
         plan.duplicates.push_back({shared, options.priority});
         return static_cast<group_id>(plan.groups + plan.duplicates.size() - 1);
     };

@@ -164,9 +164,11 @@ private:
 }  // namespace detail
 
 /// A plan, or why there is none; nothing is changed. `g` must list its vertices in a topological order. Chunks without
-/// rows are left out, and a region of one chunk stays as it is. It takes a few sweeps over the program, each O(V + E)
-/// and one call of the chunk model per operation that a token reaches. With `skip_refused`, there is one more sweep for
-/// each layer of operations that must be taken out again.
+/// rows are left out, and a region of one chunk stays as it is. An operation with a dependence that is no value (a
+/// predecessor or successor in the view with which it shares no value) stays whole, because nobody would tell its
+/// clones; leave a dependence that your rewriter carries over by itself out of the view. It takes a few sweeps over the
+/// program, each O(V + E) and one call of the chunk model per operation that a token reaches. With `skip_refused`,
+/// there is one more sweep for each layer of operations that must be taken out again.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_plan<vertex_t<G>, value_t<G>>, chunk_error<vertex_t<G>>> plan_chunks(
@@ -183,6 +185,12 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
 
     auto rule = [&](std::uint32_t v, std::int64_t rows, std::span<const chunk_state> operands,
                     std::span<chunk_state> results) {
+        if (p.controlled[v])
+            return chunk_verdict{.possible = false,
+                                 .reason =
+                                     "it has a dependence that is no value, on another operation or of another "
+                                     "on it, which clones would not have",
+                                 .inherent = true};
         const chunk_verdict verdict = chunks.combine_rule(n.vertices[v], rows, operands, results);
         return verdict.possible ? detail::checked_verdict(n, chunks, v, rows, results, verdict) : verdict;
     };

@@ -13,6 +13,7 @@
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/linear_model.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/transform/detail/program_facts.hpp"
 #include "stretto/transform/detail/reduction_facts.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 
@@ -33,7 +34,7 @@ class reduction_sweep {
     static constexpr std::uint32_t none = UINT32_MAX;
 
 public:
-    reduction_sweep(const reduction_facts<G>& f, const M& model, const L& linear, const reduction_options& options)
+    reduction_sweep(const program_facts<G>& f, const M& model, const L& linear, const reduction_options& options)
         : f_(f), model_(model), linear_(linear), options_(options), term_of_(f.values.size(), none) {}
 
     [[nodiscard]] reduction_plan<V, X> run() {
@@ -246,19 +247,19 @@ private:
                 if (p > starts[0] && p < starts[1]) return refuse(reduction_obstacle::overwritten, starts[0], p), false;
         return true;
     }
-    const storage_uses<reduction_facts<G>>& uses() {
+    const storage_uses<program_facts<G>>& uses() {
         if (uses_.empty()) uses_.emplace_back(f_);
         return uses_.front();
     }
 
-    const reduction_facts<G>& f_;
+    const program_facts<G>& f_;
     const M& model_;
     const L& linear_;
     const reduction_options& options_;
     std::vector<std::uint32_t> term_of_;  // by value
     std::vector<term> terms_;
     std::vector<relayout> layouts_;
-    std::vector<storage_uses<reduction_facts<G>>> uses_;  // one, once it is needed
+    std::vector<storage_uses<program_facts<G>>> uses_;  // one, once it is needed
     reduction_plan<V, X> plan_;
 };
 
@@ -285,7 +286,7 @@ template <dependence_graph G, op_model<G> M, linear_model<G> L>
     for (vertex_t<G> v : g.vertices())
         if (model.kind(v) == op_kind::start) linear_starts += detail::launches_linear_collective<G>(model, v);
     if (linear_starts < 2) return {};
-    const detail::reduction_facts<G> facts = detail::gather_reduction_facts(g, model);
+    const detail::program_facts<G> facts = detail::gather_program_facts(g, model);
     return detail::reduction_sweep<G, M, L>(facts, model, linear, options).run();
 }
 

@@ -106,11 +106,27 @@ private:
                 for (std::int64_t extent : shape.first(shape.size() - 1)) outer *= extent;
                 const bool of_tokens = shape[0] > 1 && shape[0] < copies && copies % shape[0] == 0;
                 const number_type n = numbers_.number(x);
-                if (of_tokens && (shape.size() == 2 || outer == copies)) found = std::max(found.value_or(0), n);
-                else if (outer == copies) open.push_back(n);
+                if (of_tokens && (shape.size() == 2 || outer == copies)) {
+                    if (outer == copies || !reads_copies(v, x, copies)) found = std::max(found.value_or(0), n);
+                } else if (outer == copies) {
+                    open.push_back(n);
+                }
             }
         }
         return found ? std::optional(numbers_.value(*found)) : std::nullopt;
+    }
+
+    /// Whether v reads copies besides x: then x is what they are combined with, such as a weight, and not what they are
+    /// gathered from.
+    [[nodiscard]] bool reads_copies(vertex_type v, value_type x, std::int64_t copies) const {
+        for (value_type y : graph_.operands(v)) {
+            if (y == x || rank(y) < 2 || !is_real(type_of(y).element)) continue;
+            const std::span<const std::int64_t> shape = type_of(y).shape;
+            std::int64_t outer = 1;
+            for (std::int64_t extent : shape.first(shape.size() - 1)) outer *= extent;
+            if (outer == copies) return true;
+        }
+        return false;
     }
 
     /// The value from which the program also computes the amounts of a start: `tokens`, or a value of which `tokens` is
@@ -196,6 +212,9 @@ private:
 /// has a row for every token; if the program counts rows from a value of which that one is a view, this value is used
 /// instead. The second, the combine, is the next one that depends on the dispatch and has no such value between itself
 /// and the collective before. A start sends its first operand, and its first result is what it receives.
+///
+/// With one expert for each token (top-1 routing) there are as many copies as tokens. No shape says then where tokens
+/// become copies, and nothing is found: give the tokens yourself.
 ///
 /// Amounts are known from `call(v)` of the op model (collective_call with sizes for both ways), or from a symbolic
 /// number of received rows. A program that has neither has no exchanges.

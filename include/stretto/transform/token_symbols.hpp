@@ -54,7 +54,7 @@ template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_
     std::map<std::string, known_symbol, detail::text_order> known;
     std::size_t count = 0;
     for (const S& s : symbols)
-        known.emplace(std::string(std::string_view(s.name)), known_symbol{std::int64_t{s.value}, count++});
+        known.emplace(std::string(std::string_view(s.name)), known_symbol{static_cast<std::int64_t>(s.value), count++});
 
     // Calls f(dim, extent, expression) for each extent of a component that is an expression.
     const auto for_each_extent = [&](value_t<G> x, std::size_t component, auto f) {

@@ -14,6 +14,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/linear_model.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/transform/detail/program_facts.hpp"
 #include "stretto/transform/detail/reduction_facts.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 #include "stretto/transform/reduction_rules.hpp"
@@ -48,7 +49,7 @@ class reduction_verifier {
     static constexpr std::uint32_t none = UINT32_MAX;
 
 public:
-    reduction_verifier(const reduction_plan<V, X>& plan, const reduction_facts<G>& f, const M& model, const L& linear,
+    reduction_verifier(const reduction_plan<V, X>& plan, const program_facts<G>& f, const M& model, const L& linear,
                        std::vector<reduction_violation<V>>& found)
         : plan_(plan), f_(f), uses_(f), model_(model), linear_(linear), found_(found), owner_(f.size(), none) {}
 
@@ -215,8 +216,8 @@ private:
     }
 
     const reduction_plan<V, X>& plan_;
-    const reduction_facts<G>& f_;
-    const storage_uses<reduction_facts<G>> uses_;
+    const program_facts<G>& f_;
+    const storage_uses<program_facts<G>> uses_;
     const M& model_;
     const L& linear_;
     std::vector<reduction_violation<V>>& found_;
@@ -237,7 +238,7 @@ template <dependence_graph G, op_model<G> M, linear_model<G> L>
     std::vector<reduction_violation<vertex_t<G>>> found;
     verified_reductions verified;
     if (plan.empty()) return verified;
-    const detail::reduction_facts<G> facts = detail::gather_reduction_facts(g, model);
+    const detail::program_facts<G> facts = detail::gather_program_facts(g, model);
     detail::reduction_verifier<G, M, L> verifier(plan, facts, model, linear, found);
     for (std::size_t k = 0; k < plan.reductions.size(); ++k) {
         verifier.check(plan.reductions[k], k);

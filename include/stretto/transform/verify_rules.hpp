@@ -18,6 +18,7 @@ enum class chunk_rule : std::uint8_t {
     operation_unknown,
     operation_out_of_order,
     step_boundary,
+    other_dependence,
     states_misplaced,
     refused_and_chunked,
     split_unused,
@@ -68,6 +69,8 @@ enum class chunk_rule : std::uint8_t {
             return "operations stand in program order, each once";
         case chunk_rule::step_boundary:
             return "inputs and outputs of the step are not chunked";
+        case chunk_rule::other_dependence:
+            return "an operation with a dependence that is no value, on another or of another on it, is not chunked";
         case chunk_rule::states_misplaced:
             return "an operation has one state for every component of its operands and results";
         case chunk_rule::refused_and_chunked:

@@ -5,6 +5,7 @@
 
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/exchanges.hpp"
+#include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "support/rule_test.hpp"
 
 namespace {
@@ -52,6 +53,32 @@ TEST_CASE("what all chunks share may have sums added to it, one chunk after the 
     CHECK(c.verdict.chain);
     const arithmetic minus{.what = arithmetic::op::subtract};
     CHECK_FALSE(c.tensor({3}).tensor({3}, addend).makes({3}).refuses(any_rule(minus).in_place()).empty());
+}
+
+TEST_CASE(
+    "rows may be added where indices say to what all chunks share, whatever is there, one chunk after the other") {
+    rule_call c;
+    const auto into_shared = [&](chunk_state index, chunk_state source) {
+        c.tensor({10, 3}).tensor({8}, index, element_type::i64).tensor({8, 3}, source).makes({10, 3});
+    };
+    for (const any_rule& adds : {any_rule(put_rows{.adds = true}), any_rule(put_elements{.indices = {1}, .adds = true}),
+                                 any_rule(add_expanded_rows{}), any_rule(combine_rows{})}) {
+        into_shared(sliced(0), sliced(0));
+        CHECK(c.gives(adds.in_place()) == whole);
+        CHECK(c.verdict.chain);
+        into_shared(sliced(0, 2), sliced(0));  // numbers of rows say nothing about what all chunks share
+        CHECK_FALSE(c.refuses(adds.in_place()).empty());
+    }
+    into_shared(whole, addend);
+    CHECK(c.gives(any_rule(put_rows{.adds = true}).in_place()) == whole);
+    for (const any_rule& other :
+         {any_rule(put_rows{}), any_rule(combine_rows{.with_base = false}),
+          any_rule(combine_rows{.how = reduction::by::mean}), any_rule(combine_rows{.how = reduction::by::other})}) {
+        into_shared(sliced(0), sliced(0));
+        CHECK_FALSE(c.refuses(other.in_place()).empty());
+        into_shared(whole, addend);
+        CHECK_FALSE(c.refuses(other.in_place()).empty());
+    }
 }
 
 TEST_CASE("numbers of rows are not moved in place") {

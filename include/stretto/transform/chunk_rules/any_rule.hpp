@@ -3,7 +3,7 @@
 // Kinds are separate types, so that an author can add one without a change here, and a dialect is asked for every
 // operation of a program, so that a rule must not allocate for itself. Hence a value that erases the type of a kind and
 // keeps it inside. It is written out because std::any and std::function allocate for anything but the smallest kinds,
-// and because <functional> is kept out of this layer: two function pointers are all that a rule needs of its kind.
+// and because <functional> is kept out of this layer: three functions are all that a rule needs of its kind.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 
@@ -12,6 +12,7 @@
 #include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "stretto/transform/chunk_rules/blocks.hpp"
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
@@ -26,6 +27,9 @@ namespace stretto::chunk_rules {
 /// (`chunk_call::refuse`) and may leave results as they are. It must not depend on anything but the members and `c`, so
 /// that asking again gives the same answer. Moving a kind must not throw, because assignment destroys the old one
 /// first.
+///
+/// A kind may also have `accumulates()`: whether the result is one operand, and added to it something that the others
+/// alone decide. Clones of an operation that does so in place may add their shares one after the other.
 template <class K>
 concept rule_kind =
     std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
@@ -46,28 +50,27 @@ public:
     /// A rule of that kind. A kind that is larger than `capacity` does not compile.
     template <class Kind>
         requires(!std::same_as<Kind, any_rule> && rule_kind<Kind>)
-    any_rule(Kind members) : judge_(&verdict_of<Kind>), manage_(&manage<Kind>) {  // NOLINT: a kind is a rule
+    any_rule(Kind members) : kind_(&functions_of<Kind>) {  // NOLINT: a kind is a rule
         static_assert(sizeof(Kind) <= capacity && alignof(Kind) <= alignof(std::max_align_t),
                       "a kind of rule is too large to be kept inside a any_rule");
         ::new (static_cast<void*>(kept_)) Kind(std::move(members));
     }
-    any_rule(const any_rule& other) : writes_(other.writes_), judge_(other.judge_), manage_(other.manage_) {
-        manage_(kept_, other.kept_, nullptr);
+    any_rule(const any_rule& other) : writes_(other.writes_), kind_(other.kind_) {
+        kind_->manage(kept_, other.kept_, nullptr);
     }
-    any_rule(any_rule&& other) noexcept : writes_(other.writes_), judge_(other.judge_), manage_(other.manage_) {
-        manage_(kept_, nullptr, other.kept_);
+    any_rule(any_rule&& other) noexcept : writes_(other.writes_), kind_(other.kind_) {
+        kind_->manage(kept_, nullptr, other.kept_);
     }
     any_rule& operator=(const any_rule& other) { return *this = any_rule(other); }
     any_rule& operator=(any_rule&& other) noexcept {
         if (this == &other) return *this;
-        manage_(kept_, nullptr, nullptr);
+        kind_->manage(kept_, nullptr, nullptr);
         writes_ = other.writes_;
-        judge_ = other.judge_;
-        manage_ = other.manage_;
-        manage_(kept_, nullptr, other.kept_);
+        kind_ = other.kind_;
+        kind_->manage(kept_, nullptr, other.kept_);
         return *this;
     }
-    ~any_rule() { manage_(kept_, nullptr, nullptr); }
+    ~any_rule() { kind_->manage(kept_, nullptr, nullptr); }
 
     /// The same rule for an operation whose result is operand `target`, written in place.
     [[nodiscard]] any_rule in_place(std::size_t target = 0) const {
@@ -79,23 +82,36 @@ public:
     /// The operand that is written in place, or every_operand; no_operand if the operation writes none.
     [[nodiscard]] std::size_t writes() const { return writes_; }
     [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
-    /// The members of the rule, if it is of that kind; otherwise null. The address of the kind's function identifies
-    /// the kind, since there is no RTTI.
+    /// The members of the rule, if it is of that kind; otherwise null. The address of the kind's functions
+    /// identifies the kind, since there is no RTTI.
     template <rule_kind Kind>
     [[nodiscard]] const Kind* as() const {
-        return judge_ == &verdict_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
+        return kind_ == &functions_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
     }
 
     /// The states of the results of a call, or why it cannot run per chunk: see chunk_model. O(operands of the call),
     /// plus the depth of the history of counts and zeros.
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
-        return writes_in_place() ? verdict_in_place(c) : judge_(kept_, c);
+        return writes_in_place() ? verdict_in_place(c) : kind_->judge(kept_, c);
     }
 
 private:
+    /// What a rule needs of its kind.
+    struct functions {
+        chunk_verdict (*judge)(const std::byte* kept, const chunk_call& c);
+        bool (*accumulates)(const std::byte* kept);
+        void (*manage)(std::byte* kept, const std::byte* copied, std::byte* moved);
+    };
+
     template <class Kind>
     static chunk_verdict verdict_of(const std::byte* kept, const chunk_call& c) {
         return std::launder(reinterpret_cast<const Kind*>(kept))->verdict(c);
+    }
+    template <class Kind>
+    static bool accumulates([[maybe_unused]] const std::byte* kept) {
+        if constexpr (requires(const Kind& k) { static_cast<bool>(k.accumulates()); })
+            return std::launder(reinterpret_cast<const Kind*>(kept))->accumulates();
+        else return false;
     }
     /// Copies or moves into `kept` what another rule has; without another rule, destroys what is there.
     template <class Kind>
@@ -107,16 +123,32 @@ private:
         else std::launder(reinterpret_cast<Kind*>(kept))->~Kind();
     }
 
-    /// Only rows of the chunk may be written: what all chunks share would be written once in each of them. Addition of
-    /// an addend is the exception. Every chunk adds its part to the buffer, one after the other, and when the last one
-    /// has, the buffer holds what the whole operation would have left there; the verdict says that these are a chain.
+    template <class Kind>
+    static constexpr functions functions_of{&verdict_of<Kind>, &accumulates<Kind>, &manage<Kind>};
+
+    /// Whether the operation adds to a buffer what sums up over the chunks: an addend, or rows where indices say. The
+    /// rule is asked as if the buffer were a sum itself, for then it must know that only its shares are added.
+    [[nodiscard]] bool adds_shares(const chunk_call& c) const {
+        if (const arithmetic* computes = as<arithmetic>())
+            return computes->what == arithmetic::op::add && computes->left.operand == writes_ &&
+                   c.is_tensor(computes->right.operand) && is_addend(c.state(computes->right.operand));
+        if (!kind_->accumulates(kept_)) return false;
+        std::vector<chunk_state> states(c.states.begin(), c.states.end());
+        states[c.operands[writes_].first] = a_sum;
+        chunk_call as_sum = c;
+        as_sum.states = states;
+        return kind_->judge(kept_, as_sum).possible && is_addend(c.results[0]);
+    }
+
+    /// Only rows of the chunk may be written: what all chunks share would be written once in each of them. Additions
+    /// are the exception. Every chunk adds its share to the buffer, one after the other, and when the last one has, the
+    /// buffer holds what the whole operation would have left there; the verdict says that these are a chain.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
         if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
         const arithmetic* computes = as<arithmetic>();
         const chunk_state before = c.state(writes_);
         if (is_whole(before)) {
-            if (computes != nullptr && computes->what == arithmetic::op::add && computes->left.operand == writes_ &&
-                c.is_tensor(computes->right.operand) && is_addend(c.state(computes->right.operand))) {
+            if (adds_shares(c)) {
                 chunk_verdict chained = c.give({});
                 chained.chain = true;
                 return chained;
@@ -124,7 +156,7 @@ private:
             return c.refuse("writes rows of one chunk into a value that all chunks share");
         }
         // The buffer had a state before, which its other readers rely on. It must have the same one afterwards.
-        const chunk_verdict v = computes != nullptr ? computes->verdict_in_place(c) : judge_(kept_, c);
+        const chunk_verdict v = computes != nullptr ? computes->verdict_in_place(c) : kind_->judge(kept_, c);
         if (!v.possible) return v;
         const chunk_state after = c.results[0];
         if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
@@ -139,8 +171,7 @@ private:
 
     alignas(std::max_align_t) std::byte kept_[capacity];
     std::size_t writes_ = no_operand;
-    chunk_verdict (*judge_)(const std::byte*, const chunk_call&);
-    void (*manage_)(std::byte*, const std::byte*, std::byte*);
+    const functions* kind_;
 };
 
 }  // namespace stretto::chunk_rules

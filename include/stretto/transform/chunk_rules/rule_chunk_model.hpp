@@ -7,7 +7,6 @@
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -82,15 +81,10 @@ public:
     }
 
 private:
-    /// The name of v, if the dialect gives one. A member `name` of another type is an error, and not taken for none.
+    /// The name of v, if the dialect gives one.
     [[nodiscard]] static std::string_view name([[maybe_unused]] const D& dialect, [[maybe_unused]] vertex_type v) {
-        if constexpr (requires { dialect.name(v); }) {
-            static_assert(std::convertible_to<decltype(dialect.name(v)), std::string_view>,
-                          "name(v) of a chunk dialect must be a std::string_view");
-            return dialect.name(v);
-        } else {
-            return {};
-        }
+        if constexpr (requires { dialect.name(v); }) return dialect.name(v);
+        else return {};
     }
     /// Equal for operations that do the same with the same.
     [[nodiscard]] static std::int64_t key(const G& view, const value_numbers<G>* numbers, vertex_type v) {

@@ -22,6 +22,7 @@ struct put_rows {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    [[nodiscard]] bool accumulates() const { return adds; }
 };
 
 /// `base`, with elements of `values`, broadcast, written or added where indices say: `indices[d]` is the operand that
@@ -33,6 +34,7 @@ struct put_elements {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    [[nodiscard]] bool accumulates() const { return adds; }
 };
 
 /// `base`, with each element of `source` written or added in the same place, but along `dim` where `index` says. All
@@ -43,6 +45,7 @@ struct scatter {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    [[nodiscard]] bool accumulates() const { return adds; }
 };
 
 /// `base`, with rows of `source` added where `index`, the numbers of rows expanded to the shape of `source`, says.
@@ -50,6 +53,7 @@ struct add_expanded_rows {
     std::size_t base = 0, index = 1, source = 2;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    [[nodiscard]] bool accumulates() const { return true; }
 };
 
 /// The gradient of a table of which rows were looked up by `index`: a row for each row of the table, the sum of the

@@ -12,9 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "stretto/analysis/value_numbers.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/outlives_call.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
@@ -27,17 +29,30 @@
 
 namespace stretto {
 
+namespace detail {
+
+// The optional name of an operation is either missing, or as documented.
+template <class D, class G>
+concept name_returns_text_that_outlives_the_call =
+    !requires(const D& d, const vertex_t<G> v) { d.name(v); } || requires(const D& d, const vertex_t<G> v) {
+        { d.name(v) } -> outlives_call<std::string_view>;
+    };
+
+}  // namespace detail
+
 /// What an author says of the operators of a program: all that rules need besides the view.
 ///   rule(v) -> chunk_rules::any_rule           which kind v is, with its members; `{}` for inputs, outputs, and
 ///                                              operations that have no rule
 ///   components(x) -> span<const tensor_type>   the tensors of which value x consists: usually one, several for a
 ///                                              tuple, none for a number; spans live as long as the program
 ///   name(v) -> string_view                     optional: the name of v in refusals
+/// Spans and texts are read after the call: a std::vector or a std::string that is returned by value is refused.
 template <class D, class G>
-concept chunk_dialect = dataflow_graph<G> && requires(const D& d, const vertex_t<G> v, const value_t<G> x) {
-    { d.rule(v) } -> std::convertible_to<chunk_rules::any_rule>;
-    { d.components(x) } -> std::convertible_to<std::span<const tensor_type>>;
-};
+concept chunk_dialect = dataflow_graph<G> &&
+                        requires(const D& d, const vertex_t<G> v) {
+                            { d.rule(v) } -> std::convertible_to<chunk_rules::any_rule>;
+                        } && detail::components_returns_span_that_outlives_the_call<D, G> &&
+                        detail::name_returns_text_that_outlives_the_call<D, G>;
 
 /// Walks from a value to that of which it is a copy, a view or a sum. It is small, and is copied like the view and the
 /// dialect in it. Every question takes O(operations on the way and their readers).

@@ -41,7 +41,8 @@ public:
     using X = value_t<G>;
     using what = recorded_origin::kind;
 
-    /// Finds all origins. O(V + E).
+    /// Finds all origins: of what was there, of what verbs have returned, of clones without results, of writers of
+    /// slices, and at last of helpers. `before`, with what has been erased since, must outlive this object. O(V + E).
     applied_origins(const recorded_program<G>& before, const std::vector<recorded_result<X>>& made,
                     const std::vector<recorded_clone<X>>& resultless, const G& after)
         : before_(before), after_(after), from_(after.index_bound()), known_(after.index_bound(), false) {
@@ -59,6 +60,7 @@ public:
     }
 
     /// The origin of an operation of the program after.
+    /// It takes O(V) time if v has none, which happens in faulty programs only.
     [[nodiscard]] recorded_origin of(const V& v) const {
         const std::size_t i = after_.index(v);
         if (known_[i]) return from_[i];
@@ -88,6 +90,8 @@ private:
             if (results > 1) from.chunk = recorded_origin::all_parts;
             return set(v, from);
         }
+        // Joins and memory are asked for by their parts; which value that is follows from the clone that has made the
+        // part.
         if (from.what == what::join || from.what == what::empty) from.value = value_of_part(r.part);
         if (!is_known(v)) set(v, from);
     }
@@ -126,6 +130,8 @@ private:
         for (V v : after_.vertices()) order.push_back(v);
         for (std::size_t k = order.size(); k-- > 0;) {
             if (is_known(order[k])) continue;
+            // What a kept operation or a clone reads is no part of it: that would explain away an operation which
+            // nobody planned.
             for (X x : after_.results(order[k]))
                 for (V reader : after_.consumers(x)) {
                     if (!is_known(reader) || is_known(order[k])) continue;

@@ -33,7 +33,7 @@ public:
     };
     /// Part c of result i of an operation is in cell `first_result + i * clones + c`.
     struct operation {
-        std::uint32_t first_operand, last_operand, first_result, clones;
+        std::uint32_t first_operand, last_operand, first_result, clones, results;
     };
     struct split {
         std::uint32_t operation;          // the operation before which it is made
@@ -65,14 +65,18 @@ public:
                     if (next_split != splits_of[r].end() && plan.splits[*next_split].value == x)
                         splits[*next_split++] = {k, whole, add_parts(whole, r, chunks, 1)};
                     const parts& p = parts_[whole];
+                    // A step of 0 makes every chunk read the same cell: a value from outside, or what ran once.
                     operands.push_back(p.region == r ? operand{p.first, p.step} : operand{whole, 0});
                 }
                 own.last_operand = static_cast<std::uint32_t>(operands.size());
                 own.clones = o.once ? 1 : chunks;
                 own.first_result = none;
+                own.results = 0;
                 for (X x : g_.results(o.vertex)) {
                     const std::uint32_t first = add_parts(met(x), r, own.clones, o.once ? 0 : 1);
                     if (own.first_result == none) own.first_result = first;
+                    ++own.results;
+                    // What reads a chain's result reads what its last clone has left, whichever chunk it is for.
                     if (o.is_chain()) parts_[whole_cell(x)] = {r, first + own.clones - 1, 0};
                 }
             }

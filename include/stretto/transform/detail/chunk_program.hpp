@@ -32,8 +32,10 @@ struct chunk_program {
     std::vector<std::uint32_t> producer;         // value -> vertex
     std::vector<std::uint32_t> first_component;  // value -> components
     std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
+    index_lists launches;                        // storage -> starts that bring what it holds, ascending
     std::vector<std::uint32_t> region;           // vertex -> the region of which it is a candidate
     std::vector<char> kept;                      // vertex -> whether it must stay whole although it is a candidate
+    std::vector<char> controlled;                // vertex -> whether it has a dependence that is no value, either way
     std::vector<std::int8_t> token_dim;  // value -> the dimension along which it is cut when read whole; -1: none
     std::vector<std::int64_t> tokens;    // by region
 
@@ -74,6 +76,8 @@ struct numbered_chunk_program {
 };
 
 /// Gives values that share memory, however far apart they are, one number: that of the first of them.
+/// A union-find in which the least number of a set is its root, so that the answer does not depend on the order of the
+/// aliases. Nearly linear in values and aliases.
 template <class G, class M>
 void number_storages(numbered_chunk_program<G>& n, const M& model) {
     std::vector<std::uint32_t>& parent = n.p.storage;
@@ -123,8 +127,19 @@ template <class G, class M, class C>
         for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.number_of(x)); });
         p.writes.close_row();
         const std::uint32_t own = n.number(g, v);
+        // A wait for nothing, which real steps contain, and one for a start that the view does not list, count as their
+        // own launch: they are ordinary operations.
         const std::uint32_t start = model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
         p.launch.push_back(start == chunk_program::none ? own : start);
+    }
+    p.controlled.assign(n.vertices.size(), false);
+    std::vector<std::uint32_t> read_by(n.vertices.size(), chunk_program::none);  // the last vertex seen to read it
+    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
+        for (std::uint32_t x : p.operands[v]) read_by[p.producer[x]] = v;
+        for (vertex_t<G> before : g.predecessors(n.vertices[v])) {
+            const std::uint32_t u = n.number(g, before);
+            if (u != chunk_program::none && read_by[u] != v) p.controlled[u] = p.controlled[v] = true;
+        }
     }
     p.readers = p.operands.inverse(n.values());
     number_storages(n, model);
@@ -134,6 +149,13 @@ template <class G, class M, class C>
         written.close_row();
     }
     p.writers = written.inverse(n.values());
+    index_lists brought;  // vertex -> storages
+    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
+        if (model.kind(n.vertices[v]) == op_kind::start)
+            for (std::uint32_t x = p.first_result[v]; x < p.first_result[v + 1]; ++x) brought.push(p.storage[x]);
+        brought.close_row();
+    }
+    p.launches = brought.inverse(n.values());
     p.region.assign(n.vertices.size(), chunk_program::no_region);
     p.kept.assign(n.vertices.size(), false);
     p.token_dim.assign(n.values(), -1);

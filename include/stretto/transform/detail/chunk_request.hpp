@@ -1,4 +1,8 @@
 // What the caller of plan_chunks asks for: it is checked and written into the program.
+//
+// Regions, sizes and token dimensions come from outside, and may name what is not there or contradict each other. All
+// of that is found here, before the search, which need check nothing any more. The steps must be called in the order in
+// which they stand here.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 
@@ -28,13 +32,16 @@ public:
 
     [[nodiscard]] const chunk_error<V>& error() const { return error_; }
 
-    /// Takes the regions with their sizes and candidates.
+    /// Takes the regions with their sizes and candidates. An empty chunk is dropped, since its clones would do nothing.
+    /// A candidate may be named twice by one region, but not by two: an operation is cloned for one set of chunks. What
+    /// is to be kept counts only where it is a candidate.
     bool take_regions(std::span<const chunk_region<V>> regions) {
         if (regions.empty()) return fail(chunk_reason::no_regions, 0);
         for (std::uint32_t r = 0; r < regions.size(); ++r) {
             typename chunk_plan<V, X>::region made;
             for (std::int64_t size : regions[r].sizes) {
                 if (size < 0) return fail(chunk_reason::negative_size, r);
+                if (size > INT64_MAX - made.tokens) return fail(chunk_reason::too_many_rows, r);
                 made.tokens += size;
                 if (size > 0) made.sizes.push_back(size);
             }
@@ -86,6 +93,8 @@ public:
         std::vector<std::vector<V>> reached(p_.tokens.size());
         std::vector<char> in(p_.size(), false);
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
+            // Tokens flow through every operation, candidate or not: a path that leaves a region and comes back carries
+            // them, and none of the parts on it could be finished before the others.
             for (std::uint32_t x : p_.operands[v]) in[v] = in[v] || p_.token_dim[x] >= 0 || in[p_.producer[x]];
             if (in[v] && p_.region[v] != chunk_program::no_region) reached[p_.region[v]].push_back(n_.vertices[v]);
         }

@@ -1,5 +1,12 @@
 // The search of plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
 //
+// It starts from all candidates and takes out those that cannot stay. One sweep in program order gives every candidate
+// the states of its operands and asks its rule for those of its results. A candidate that is refused runs whole; its
+// readers come later, and are asked in the same sweep with what it makes whole. Two things need another sweep: an
+// operand that is cut for a candidate after others have seen it whole, and a result that leaves its region and cannot
+// be recombined there, so that its operation must run whole. An operation that was taken out never comes back, and an
+// operand that was cut stays cut, which is why this ends.
+//
 // Longer than 300 lines: one search, pass by pass, over arrays that all passes share.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
@@ -9,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/chunk_model.hpp"
@@ -97,6 +105,7 @@ private:
     using kind = chunk_state::kind;
     static constexpr std::uint32_t none = chunk_program::none;
 
+    /// If a start or one of its waits must stay whole, so must the others: a launch in chunks has a wait for each.
     void keep_collectives_together() {
         for (std::uint32_t w = 0; w < p_.size(); ++w)
             if (p_.kept[w]) p_.kept[p_.launch[w]] = true;
@@ -104,6 +113,7 @@ private:
             if (p_.kept[p_.launch[w]]) p_.kept[w] = true;
     }
 
+    /// Calls f(value, state) for each component of the operands of v, in order, as its region sees them.
     template <class F>
     void for_each_operand(std::uint32_t v, F f) const {
         for (std::uint32_t x : p_.operands[v])
@@ -111,6 +121,9 @@ private:
                 f(x, seen_in(p_.region[v], x, c));
     }
 
+    /// Judges every candidate that has not been refused, in program order, so that the states of its operands are final
+    /// in this round. Returns false if the search cannot go on: a rule has left a result unset, or a refusal is not to
+    /// be skipped.
     bool sweep() {
         again_ = false;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
@@ -119,6 +132,8 @@ private:
             cause_[v] = cause_of_operands(v);
             if (p_.region[v] == chunk_program::no_region) continue;
             operands_.clear();
+            // `rows` tells a candidate that has rows of its own chunk from one that only has addends: the latter can
+            // run once on the sum, so that its refusal is no failure.
             bool reached = false, rows = false;
             for_each_operand(v, [&](std::uint32_t, chunk_state s) {
                 operands_.push_back(s);
@@ -210,6 +225,7 @@ private:
     /// Operations that only pass addends on to the outside run once, on the sum. Those that take an addend out of a
     /// value with several components do not: such a value has no sum.
     void take_out_tails() {
+        // Readers come first, so that a whole series of such operations is taken out in one pass.
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!body_[v]) continue;
             bool tail = convert_sums_ || !converts_[v];
@@ -222,20 +238,24 @@ private:
         }
     }
 
-    /// What is added to shared memory need not be summed first, unless something else reads the sum.
+    /// What is added to shared memory need not be summed first, unless something else reads the sum. Rows that are
+    /// added there are in parts in any case. The rule is asked again, because sums may have become whole by now.
     void take_in_chains() {
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             if (!chain_[v]) continue;
             const std::uint32_t r = p_.region[v];
             bool parts = false;                                 // they may have become a sum by now
             bool alone = p_.token_dim[p_.first_result[v]] < 0;  // what a chain leaves is not cut
+            operands_.clear();
             for_each_operand(v, [&](std::uint32_t x, chunk_state s) {
+                operands_.push_back(s);
                 if (s.what == kind::whole) return;
                 parts = true;
-                alone = alone && s.what == kind::addend && made_in(r, x);
+                if (s.what != kind::addend) return;
+                alone = alone && made_in(r, x);
                 for (std::uint32_t u : p_.readers[x]) alone = alone && p_.region[u] == r && (body_[u] || chain_[u]);
             });
-            chain_[v] = body_[v] = parts && alone;
+            chain_[v] = body_[v] = parts && alone && can_be_chain(v);
         }
     }
 
@@ -254,9 +274,11 @@ private:
                     if (together(w, v)) last_write = w;
                     else fine = fine && note({reason::written_outside, v, w, {}});
                 }
+                bool first = true;  // of the readers outside
                 for (std::uint32_t u : p_.readers[x]) {
                     if (together(u, v)) continue;
-                    if (!waits_[v].empty()) fine = fine && note({reason::left_in_flight, v, u, {}});
+                    if (!waits_[v].empty() || (std::exchange(first, false) && !has_arrived(x, u)))
+                        fine = fine && note({reason::left_in_flight, v, u, {}});
                     else if (!is_known(x)) fine = fine && note({reason::unknown_live_out, v, u, {}});
                     else if (u < last_write) fine = fine && note({reason::read_between_writes, v, u, {}});
                 }
@@ -270,6 +292,20 @@ private:
         return true;
     }
 
+    /// Whether all collectives that bring parts of x have arrived where the parts are recombined: where x is made, or,
+    /// if something writes its memory, in front of u, which is the first outside to read it. What nothing waits for
+    /// never arrives. The same value in all chunks is not recombined.
+    [[nodiscard]] bool has_arrived(std::uint32_t x, std::uint32_t u) const {
+        if (state_[p_.first_component[x]].what == kind::whole) return true;
+        const std::uint32_t m = p_.storage[x], v = p_.producer[x];
+        const std::uint32_t last = p_.writers[m].empty() ? v : u - 1;
+        for (std::uint32_t start : p_.launches[m]) {
+            if (start > last) break;
+            if (waits_[start].empty() || waits_[start].back() > last) return false;
+        }
+        return true;
+    }
+
     /// Whether the parts of x recombine to x. Integers that count rows from the first one of the chunk do not.
     [[nodiscard]] bool is_known(std::uint32_t x) const {
         const chunk_state& s = state_[p_.first_component[x]];
@@ -278,7 +314,8 @@ private:
                                       : s.what == kind::whole || s.what == kind::addend;
     }
 
-    /// `inherent`: because of what v does, whatever it reads.
+    /// Takes v out for good, and notes which refusal this one follows from: that of an operand, unless the reason is
+    /// `inherent`, which means that v does what no rule allows, whatever it reads.
     void refuse(std::uint32_t v, const chunk_fault& why, bool inherent = false) {
         std::uint32_t cause = none;
         if (why.why == chunk_reason::refused && !inherent) cause = cause_of_operands(v);

@@ -51,6 +51,8 @@ public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
+    /// Copies the program. Precondition: the view lists the producer of every operand. O(V + E), times the results of
+    /// what produces an operand.
     explicit recorded_program(G g) : number_(g.index_bound(), not_recorded) {
         for (V v : g.vertices()) {
             const auto id = static_cast<std::uint32_t>(vertices_.size());
@@ -105,7 +107,9 @@ public:
         if (v != not_recorded) erased_[v] = true;
     }
 
-    /// The plan with numbers for handles. Handles that are not of this program become not_recorded.
+    /// The plan with numbers for handles, so that it can be checked against the copy when the handles are gone. Handles
+    /// that are not of this program become not_recorded, which the verifier then finds in no list. What the plan has
+    /// refused is left out: applying does not need it.
     [[nodiscard]] chunk_plan<std::uint32_t, std::uint32_t> numbered(const G& g, const chunk_plan<V, X>& plan) const {
         chunk_plan<std::uint32_t, std::uint32_t> made;
         for (const auto& r : plan.regions) made.regions.push_back({r.tokens, r.sizes});

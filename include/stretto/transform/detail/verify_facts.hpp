@@ -4,8 +4,10 @@
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "stretto/core/checked_index.hpp"
@@ -32,6 +34,8 @@ struct verify_facts {
     std::vector<std::uint32_t> producer;         // value -> vertex
     std::vector<std::uint32_t> first_component;  // value -> components; a number has one
     std::vector<std::uint32_t> memory;           // value -> one number for all values that may share memory
+    std::vector<std::uint32_t> bound_to;         // vertex -> another with which it has a dependence that is no value,
+                                                 // or itself
     index_lists operands, writes;                // vertex -> values
     index_lists readers;                         // value -> vertices, ascending, once per use
 
@@ -106,6 +110,18 @@ template <class G, class M, class C>
             f.writes.push(k);
         });
         f.writes.close_row();
+    }
+    for (std::uint32_t id = 0; id < f.size(); ++id) f.bound_to.push_back(id);
+    for (std::uint32_t id = 0; id < f.size(); ++id) {
+        const std::span<const std::uint32_t> read = f.operands[id];
+        for (vertex_t<G> p : g.predecessors(f.vertices[id])) {
+            const std::size_t i = g.index(p);
+            const std::uint32_t u = i < number.size() ? number[i] : verify_none;
+            if (u == verify_none) continue;
+            if (std::find_if(read.begin(), read.end(), [&](std::uint32_t x) { return f.producer[x] == u; }) ==
+                read.end())
+                f.bound_to[f.bound_to[id] = u] = id;
+        }
     }
     const std::uint32_t values = static_cast<std::uint32_t>(f.values.size());
     f.readers = f.operands.inverse(values);

@@ -25,6 +25,7 @@ public:
     verify_memory(verify_structure<G>& structure, const verify_states<G, C>& states)
         : s_(structure), f_(structure.facts()), states_(states) {}
 
+    /// Checks results, operation by operation, and then flights, which concern the program as a whole.
     void check() {
         note_writers();
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) {
@@ -40,6 +41,7 @@ private:
         std::uint32_t region, vertex, next;
     };
 
+    /// The region in which v is chunked; verify_none if it is in none.
     [[nodiscard]] std::uint32_t region_of(std::uint32_t v) const {
         return s_.place(v) == verify_none ? verify_none : s_.plan().operations[s_.place(v)].region;
     }
@@ -146,6 +148,8 @@ private:
             if (region_of(w) != region_of(start))
                 s_.report(chunk_rule::collective_torn, s_.place(in), f_.vertices[in], f_.vertices[in == w ? start : w]);
         }
+        // Late joins are listed under the reader before which they are made, in linked lists: first in `late`, then in
+        // `next_late`.
         std::vector<std::uint32_t> late(f_.size(), verify_none), next_late(s_.plan().joins.size(), verify_none);
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) {
             const std::uint32_t v = s_.vertex(k);

@@ -16,6 +16,7 @@ namespace stretto::detail {
 template <class G>
 class written_slices {
 public:
+    /// O(values). The structure, and the plan in it, must outlive this object.
     explicit written_slices(const verify_structure<G>& structure) : s_(structure) {
         const auto& plan = s_.plan();
         of_.resize(plan.joins.size());

@@ -27,6 +27,8 @@ public:
     verify_states(verify_structure<G>& structure, const C& chunks)
         : s_(structure), f_(structure.facts()), chunks_(chunks), state_(f_.first_component.back()) {}
 
+    /// Checks splits and operations in the order of the plan, and at last the names of orders, for which all states
+    /// must be known.
     void check() {
         for (std::size_t k = 0; k < s_.plan().splits.size(); ++k) is_split_.push_back(false);
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) check_operation(k);
@@ -119,6 +121,7 @@ private:
         const auto& cut = s_.plan().splits[split];
         return chunks_.components_of(f_.values[x]) == 1 && is_multiple(x, 0, cut.dim, cut.region);
     }
+    /// Whether a component has that dimension, and as many rows there as are a multiple of the tokens of region r.
     [[nodiscard]] bool is_multiple(std::uint32_t x, std::size_t component, std::size_t dim, std::uint32_t r) const {
         if (dim > INT8_MAX || dim >= chunks_.rank(f_.values[x], component)) return false;
         const std::int64_t extent = chunks_.extent(f_.values[x], component, dim);
@@ -171,6 +174,7 @@ private:
             for (std::uint32_t x = f_.first_result[v]; x < f_.end_of_results(v); ++x) {
                 if (f_.memory[x] != f_.memory[w] || f_.components(x) != 1 || f_.components(w) != 1) continue;
                 chunk_state after = state_[f_.first_component[x]];
+                // A view may have moved the dimension; everything else that is known of the rows must be what it was.
                 after.dim = before.dim;
                 if (!(after == before) && has_older_name(f_.memory[w], v))
                     s_.report(chunk_rule::state_changed_in_place, k, o.vertex, producer(w));
@@ -215,6 +219,7 @@ private:
             });
             for (std::size_t n = 1; n < names_.size(); ++n)
                 if (names_[n][side] == names_[n - 1][side] && names_[n][1 - side] != names_[n - 1][1 - side]) {
+                    // One name on this side stands for two on the other.
                     const std::size_t k = names_[n][2];
                     s_.report(chunk_rule::order_names, k, s_.plan().operations[k].vertex);
                     return;

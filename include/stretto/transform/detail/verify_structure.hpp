@@ -38,6 +38,7 @@ public:
     bool match_handles() {
         check_regions();
         match_operations();
+        // The lists of splits and joins are read along with the operations, which must be known for that.
         if (!found_.empty()) return false;
         match_splits();
         match_joins();
@@ -70,6 +71,7 @@ public:
     void report(chunk_rule rule, std::size_t position, V vertex = {}, V other = {}, std::string_view detail = {}) {
         found_.push_back({rule, position, vertex, other, std::string(detail)});
     }
+    /// The same for a result component that the model has left unset.
     void report_unset(std::size_t position, V vertex, std::size_t component) {
         found_.push_back({chunk_rule::result_unset, position, vertex, {}, {}, component});
     }
@@ -104,6 +106,7 @@ private:
             if (o.region >= plan_.regions.size()) report(chunk_rule::region_unknown, k, o.vertex);
             if (f_.kind[at] == op_kind::input || f_.kind[at] == op_kind::output)
                 report(chunk_rule::step_boundary, k, o.vertex);
+            if (f_.bound_to[at] != at) report(chunk_rule::other_dependence, k, o.vertex, f_.vertices[f_.bound_to[at]]);
             ++at;
         }
         at = 0;
@@ -204,6 +207,7 @@ private:
             if (plan_.joins[k].value == plan_.joins[at].value) return chunk_rule::join_doubled;
         return chunk_rule::join_misplaced;
     }
+    /// The result of v that is this value; verify_none if it has no such result.
     [[nodiscard]] std::uint32_t result_of(std::uint32_t v, const X& value) const {
         for (std::uint32_t x = f_.first_result[v]; x < f_.end_of_results(v); ++x)
             if (f_.values[x] == value) return x;
