@@ -138,10 +138,16 @@ set(STRETTO_HEADERS
     include/stretto/schedule/deadlock.hpp
     include/stretto/schedule/detail/baseline_witness.hpp
     include/stretto/schedule/detail/compact_tasks.hpp
+    include/stretto/schedule/detail/contended_order.hpp
+    include/stretto/schedule/detail/contended_search.hpp
+    include/stretto/schedule/detail/contention_jobs.hpp
+    include/stretto/schedule/detail/cut_network.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
     include/stretto/schedule/detail/late_pass.hpp
     include/stretto/schedule/detail/launch_machine.hpp
+    include/stretto/schedule/detail/lean_order.hpp
     include/stretto/schedule/detail/list_pass.hpp
+    include/stretto/schedule/detail/machine_jobs.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/memory_jobs.hpp

@@ -45,9 +45,44 @@ void check_each_bound(const task_graph& g, std::int64_t optimum) {
         RC_ASSERT(spine >= lengths.critical);
         // Heads that the spine has raised are heads: Jackson's bound from them is still one.
         for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, raised, j, w) <= optimum);
-        RC_ASSERT(detail::bound_below(c, w, window).value.count <= optimum);
+        RC_ASSERT(detail::bound_below(c, w, {}, window).value.count <= optimum);
     }
 }
+
+/// The makespan of the best order under contention: all orders that keep the dependences are tried.
+class best_under {
+public:
+    best_under(const task_graph& g, contention c) : g_(g), c_(c), unmet_(g.size()) {
+        for (task_id t = 0; t < g.size(); ++t) unmet_[t] = g.predecessors[t].size();
+        extend();
+    }
+    [[nodiscard]] std::int64_t makespan() const { return best_; }
+
+private:
+    void extend() {
+        if (order_.size() == g_.size()) {
+            best_ = std::min(best_, simulate(g_, order_, c_).makespan.count);
+            return;
+        }
+        for (task_id t = 0; t < g_.size(); ++t) {
+            if (unmet_[t] != 0) continue;
+            order_.push_back(t);
+            unmet_[t] = taken;
+            for (task_id s : g_.successors[t]) --unmet_[s];
+            extend();
+            for (task_id s : g_.successors[t]) ++unmet_[s];
+            unmet_[t] = 0;
+            order_.pop_back();
+        }
+    }
+
+    static constexpr std::size_t taken = SIZE_MAX / 2;
+    const task_graph& g_;
+    contention c_;
+    std::vector<std::size_t> unmet_;
+    std::vector<task_id> order_;
+    std::int64_t best_ = INT64_MAX;
+};
 
 lower_bound bound_of(const toy_program& p) { return bound_below(support::graph_of(p)); }
 
@@ -148,6 +183,71 @@ TEST_CASE("every bound is valid on steps with a long spine and side branches") {
         const task_graph g = support::graph_of(p);
         check_each_bound(g, support::optimal_makespan(g));
     });
+}
+
+TEST_CASE("contention: kernels and what a channel adds to them") {
+    // Two kernels of 60 and two transfers of 30: a third of the 60 ns of transfers is added to the 120 of kernels.
+    toy_program p;
+    p.ops = {launch(0, 30), launch(0, 30), kernel(60), kernel(60)};
+    const task_graph g = support::graph_of(p);
+    const lower_bound b = bound_below(g, unlimited_bytes, {3, 2});
+    CHECK(b.value.count == 140);
+    CHECK(b.kind == bound_kind::contention);
+    CHECK(b.machine == 1);
+    CHECK(best_under(g, {3, 2}).makespan() == 140);
+    CHECK(bound_below(g, unlimited_bytes).value.count == 120);
+    // With something that must come before all of it and after it.
+    toy_program q;
+    q.groups = 2;
+    q.ops = {launch(1, 7),
+             await(0),
+             launch(0, 30, {{1, 0}}),
+             await(2),
+             kernel(40, {{1, 0}}),
+             kernel(50, {{1, 0}}),
+             launch(1, 5, {{3, 0}, {4, 0}, {5, 0}})};
+    const task_graph h = support::graph_of(q);
+    CHECK(bound_below(h, unlimited_bytes).value.count == 7 + 90 + 5);
+    CHECK(bound_below(h, unlimited_bytes, {3, 2}).value.count == 7 + 90 + 10 + 5);
+    CHECK(best_under(h, {3, 2}).makespan() == 7 + 90 + 10 + 5);
+}
+
+TEST_CASE("bounds under contention are valid on random steps, and no worse than without") {
+    int better = 0, tight = 0;
+    stretto_check("against every order", 15000, [&] {
+        const support::scheduling_case problem = *support::scheduling_cases(8);
+        toy_program p = problem.program();
+        if (p.ops.size() > 8) p.ops.resize(8);
+        const task_graph g = support::graph_of(p);
+        const contention factors[] = {{5, 4}, {3, 2}, {2, 1}, {7, 1}};
+        const contention c = factors[*rc::gen::inRange<std::size_t>(0, 4)];
+        const std::int64_t optimum = best_under(g, c).makespan();
+        const lower_bound plain = bound_below(g), contended = bound_below(g, unlimited_bytes, c);
+        RC_ASSERT(contended.value.count <= optimum);
+        RC_ASSERT(contended.value >= plain.value);
+        if (contended.value > plain.value) {
+            RC_ASSERT(contended.kind == bound_kind::contention);
+            ++better;
+            if (contended.value.count == optimum) ++tight;
+        }
+        detail::workspace w;
+        const detail::compact_tasks tasks = detail::make_compact_tasks(g, w);
+        for (std::uint32_t window : {1u, 2u, 32u})
+            RC_ASSERT(detail::bound_below(tasks, w, c, window).value.count <= optimum);
+    });
+    stretto_check("on steps with a long spine", 3000, [&] {
+        const std::vector<gene> genes = (*support::scheduling_cases(12)).genes;
+        const toy_program p = support::spine_program(genes, 7);
+        RC_PRE(p.ops.size() <= 10u);
+        const task_graph g = support::graph_of(p);
+        const contention c{3, 2};
+        const std::int64_t optimum = best_under(g, c).makespan();
+        RC_ASSERT(bound_below(g, unlimited_bytes, c).value.count <= optimum);
+    });
+    if (support::runs_all_cases()) {
+        CHECK(better > 1000);
+        CHECK(tight > 100);
+    }
 }
 
 TEST_CASE("the exhaustive search finds what trying every permutation finds") {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
@@ -206,6 +207,18 @@ TEST_CASE("a small step: every slice, flow and amount, to the nanosecond") {
                         {0, 100}, {1'234'567, 1110}, {6'234'568, 1011}, {6'234'575, 1}});
     // Spelt out once, because viewers round what has no fraction.
     CHECK(json.find("\"ts\":1234.567,\"dur\":5000.001") != std::string::npos);
+}
+
+TEST_CASE("a kernel that channels slow down is drawn as long as it takes") {
+    const task_graph g = graph_of(hidden_in_part());
+    const std::vector<task_id> order = input_order(g);
+    const simulation times = simulate(g, order, contention{2, 1});
+    REQUIRE(times.end(g, 3) - times.begin[3] > g.duration[3]);
+    chrome_trace trace;
+    trace.add("contended", g, order, times, profile_memory(g, order), numbered_labels{});
+    trace_reader read;
+    REQUIRE(read.read(std::move(trace).json()) == "");
+    CHECK(read.processes.at(1).threads.at(0)[1] == slice{"t3", "compute", times.begin[3].count, times.end(g, 3).count});
 }
 
 TEST_CASE("a trace without orders, and an order without tasks, are still traces") {

@@ -77,6 +77,15 @@ TEST_CASE("contention 1 is the clock without") {
     CHECK_FALSE(contention{(1 << 20) + 1, 1}.valid());
 }
 
+TEST_CASE("times that contention could make longer than 2^62 are refused") {
+    toy_program p;
+    for (int k = 0; k < 2; ++k) p.ops.push_back({.duration = {std::int64_t{1} << 60}});
+    const task_graph g = support::graph_of(p);
+    CHECK(times_fit(g, {1, 1}));
+    CHECK(times_fit(g, {2, 1}));
+    CHECK_FALSE(times_fit(g, {5, 2}));
+}
+
 TEST_CASE("property: the clock under contention is that of the format's page") {
     int slower = 0;
     stretto_check("contention", 2000, [&] {

@@ -11,6 +11,7 @@
 
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/explain_deadlock.hpp"
+#include "support/dies.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
@@ -334,6 +335,13 @@ TEST_CASE("what cannot be tried is not called safe") {
     CHECK(v.error().why == why::undecided);
     CHECK(explain(v.error(), [](rank_id, std::uint32_t) { return std::string(); }) ==
           "it is not known whether they hang: too many executions are possible");
+}
+
+TEST_CASE("a device that holds no collective is a mistake of the caller") {
+    const world w{{{0, 1}}, {{{.group = 0}}, {{.group = 0}}}};
+    CHECK(w.verdict({.resident = 1}));
+    CHECK(support::last_words([&] { (void)w.verdict({.resident = 0}); }).find("holds no collective") !=
+          std::string::npos);
 }
 
 TEST_CASE("property: the verdict is that of all executions") {

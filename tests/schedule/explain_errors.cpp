@@ -20,8 +20,9 @@ TEST_CASE("every reason has a name and a sentence of its own") {
     std::set<std::string_view> names;
     std::set<std::string> sentences;
     using why = task_graph_error::reason;
-    for (const why w : {why::reads_later_task, why::launch_is_no_start, why::negative_duration, why::negative_bytes,
-                        why::overflow, why::group_out_of_range, why::stale_numbers, why::operand_not_in_graph}) {
+    for (const why w :
+         {why::reads_later_task, why::launch_is_no_start, why::negative_duration, why::negative_bytes, why::overflow,
+          why::group_out_of_range, why::stale_numbers, why::operand_not_in_graph, why::aliases_later_result}) {
         names.insert(name_of(w));
         sentences.insert(explain(task_graph_error{w, 1, 2}, name));
     }
@@ -31,8 +32,8 @@ TEST_CASE("every reason has a name and a sentence of its own") {
         names.insert(name_of(r));
         sentences.insert(explain(order_violation{r, 0, 1, 2}, name));
     }
-    CHECK(names.size() == 14);
-    CHECK(sentences.size() == 14);
+    CHECK(names.size() == 15);
+    CHECK(sentences.size() == 15);
     CHECK(name_of(overlap_reason::graph) == "graph");
     CHECK(name_of(overlap_reason::memory_limit) == "memory_limit");
 }
@@ -40,6 +41,7 @@ TEST_CASE("every reason has a name and a sentence of its own") {
 TEST_CASE("sentences name the second party") {
     CHECK(explain(task_graph_error{task_graph_error::reason::reads_later_task, 1, 2}, name) ==
           "reads t2, which comes later");
+    CHECK(explain(task_graph_error{task_graph_error::reason::reads_later_task, 1, 1}, name) == "depends on itself");
     CHECK(explain(task_graph_error{task_graph_error::reason::launch_is_no_start, 1, no_task}, name) ==
           "waits for nobody, which is no start");
     CHECK(explain(order_violation{order_violation::rule::touches_data_in_flight, 5, 1, 7}, name) ==

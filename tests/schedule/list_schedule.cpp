@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
@@ -88,6 +89,14 @@ TEST_CASE("a collective moves in front of the kernel that can hide it") {
     CHECK(s->gap() == 0);
     REQUIRE(s->exposures().size() == 1);
     CHECK(s->exposures()[0].reason == exposure_reason::hidden);
+}
+
+TEST_CASE("any gap may be good enough") {
+    toy_program p;
+    p.ops.push_back({.kind = op_kind::compute, .duration = {1'000'000'000}});
+    for (const double share : {0.0, 1e9, 1e30, std::numeric_limits<double>::infinity()})
+        CHECK(list_schedule(support::graph_of(p), {.good_enough = share})->makespan().count == 1'000'000'000);
+    CHECK_THROWS((void)list_schedule(support::graph_of(p), {.good_enough = std::numeric_limits<double>::quiet_NaN()}));
 }
 
 TEST_CASE("an empty step, and steps without collectives or without kernels") {
@@ -186,6 +195,24 @@ TEST_CASE("10^5 random steps at limits from 1.00x up: legal, within the limit, e
     stretto_check("larger steps", 1500, [] { check_promises(*support::scheduling_cases(150)); });
 }
 
+// STRETTO_CASES=50 makes these 10^6 schedules.
+TEST_CASE("at exactly the peak of the input order no schedule needs a byte more") {
+    std::size_t binding = 0;
+    stretto_check("1.00x", 20000, [&] {
+        const toy_program p = (*support::scheduling_cases(60)).program();
+        const task_graph g = support::graph_of(p);
+        const support::storage_facts facts = support::facts_of(p);
+        const support::naive_figures input = support::figures_of(p, facts, support::program_order(p.ops.size()));
+        const auto made = list_schedule(g);
+        RC_ASSERT(made.has_value());
+        RC_ASSERT(support::figures_of(p, facts, made->order()).peak <= input.peak);
+        RC_ASSERT(verify_order(g, made->order(), bytes{input.peak}).has_value());
+        binding += list_schedule(g, {.memory_limit = unlimited_bytes})->makespan() < made->makespan();
+    });
+    MESSAGE("memory made " << binding << " of the steps slower");
+    CHECK(binding > 0);
+}
+
 TEST_CASE("the brief search of large steps: legal, within the limit, no worse than the input") {
     stretto_check("as if these were large", 4000, [] {
         const support::scheduling_case problem = *support::scheduling_cases(60);
@@ -195,7 +222,8 @@ TEST_CASE("the brief search of large steps: legal, within the limit, no worse th
         detail::workspace w;
         const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
         for (const bytes limit : {bytes{input.peak}, problem.limit({input.peak}), unlimited_bytes}) {
-            const auto front = detail::order_search(c, {input.makespan}, {input.peak}, w).run(limit, 0, 1, 0);
+            const auto front =
+                detail::order_search(c, {input.makespan}, {input.peak}, {input.peak}, w).run(limit, 0, 1, 0);
             const detail::pass_result& found = front.back().pass;
             RC_ASSERT(found.makespan <= input.makespan);
             if (found.nodes.empty()) continue;
@@ -230,9 +258,46 @@ TEST_CASE("the front of schedules: each what list_schedule finds within its peak
             schedule_options within = options;
             within.memory_limit = s.memory_limit();
             const auto alone = list_schedule(g, within);
-            if (alone) RC_ASSERT(s.makespan() <= alone->makespan());
+            if (s.memory_limit() >= peak) RC_ASSERT(s.makespan() <= alone->makespan());
         }
     });
+}
+
+TEST_CASE(
+    "under contention: legal, exact by that clock, never above the input order, and faster than the plain order") {
+    int faster = 0;
+    stretto_check("schedules under contention", 20000, [&] {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const toy_program p = problem.program();
+        const task_graph g = support::graph_of(p);
+        const support::storage_facts facts = support::facts_of(p);
+        const auto given = support::program_order(p.ops.size());
+        const bytes limit = problem.limit({support::figures_of(p, facts, given).peak});
+        const contention factors[] = {{5, 4}, {3, 2}, {3, 1}};
+        const contention c = factors[*rc::gen::inRange<std::size_t>(0, 3)];
+        const auto made = list_schedule(g, {.memory_limit = limit, .under = c});
+        RC_ASSERT(made.has_value());
+        RC_ASSERT(verify_order(g, made->order(), limit).has_value());
+        RC_ASSERT(made->under() == c);
+        RC_ASSERT(made->times().makespan == simulate(g, made->order(), c).makespan);
+        RC_ASSERT(made->makespan() <= simulate(g, given, c).makespan);
+        RC_ASSERT(made->bound().value <= made->makespan());
+        nanoseconds exposed;
+        for (const collective_exposure& e : made->exposures()) exposed += e.exposed;
+        RC_ASSERT(exposed == made->times().exposed);
+
+        const auto plain = list_schedule(g, {.memory_limit = limit});
+        if (made->makespan() < simulate(g, plain->order(), c).makespan) ++faster;
+        if (limit != unlimited_bytes) {
+            const auto more = list_schedule(g, {.memory_limit = bytes{limit.count + limit.count / 8}, .under = c});
+            RC_ASSERT(more->makespan() <= made->makespan());
+        }
+        const auto again = certify(g, made->order(), limit, c);
+        RC_ASSERT(again.has_value());
+        RC_ASSERT(again->makespan() == made->makespan());
+        RC_ASSERT(again->bound().value <= made->makespan());
+    });
+    if (support::runs_all_cases()) CHECK(faster > 200);
 }
 
 TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= optimum within the limit <= schedule") {

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "stretto/schedule/memory.hpp"
@@ -83,6 +84,8 @@ TEST_CASE("a budget is an amount, or a multiple of what the input needs") {
     CHECK(memory_budget::times_input_peak(1.5).limit({101}).count == 151);
     CHECK(memory_budget::times_input_peak(0).limit({101}).count == 0);
     CHECK(memory_budget::times_input_peak(100).limit({odd}) == unlimited_bytes);
+    for (const double factor : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+        CHECK_THROWS((void)memory_budget::times_input_peak(factor));
 }
 
 TEST_CASE("the profile is that of the definition, in any order") {

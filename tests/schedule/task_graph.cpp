@@ -8,7 +8,7 @@
 
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/task_graph.hpp"
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/prop.hpp"
 #include "support/toy_irs.hpp"
 
@@ -246,6 +246,26 @@ TEST_CASE("values of vertices that are not listed cannot be read, aliased or wri
     CHECK(is(error({.results = {{{0}, {{1, 0}}}}}), why::operand_not_in_graph, 1));
     CHECK(is(error({.effects = {{1, 0}}}), why::operand_not_in_graph, 1));
     CHECK(is(error({.operands = {{0, 1}}}), why::operand_not_in_graph, 1));
+}
+
+TEST_CASE("a result may alias an earlier one of its operation, and share what happens to it") {
+    toy_program p;
+    p.ops.push_back({.kind = op_kind::input, .results = {{{8}, {}}}});
+    p.ops.push_back({.operands = {{0, 0}}, .results = {{{8}, {}}, {{0}, {{1, 0}}}}});
+    p.ops.push_back({.operands = {{1, 1}}, .results = {{{4}, {}}}});                             // reads the view
+    p.ops.push_back({.operands = {{1, 0}}, .results = {{{0}, {{1, 0}}}}, .effects = {{1, 0}}});  // writes behind it
+    p.ops.push_back({.kind = op_kind::output, .operands = {{2, 0}, {3, 0}}});
+    const task_graph g = support::graph_of(p);
+    const std::span<const task_id> before = g.predecessors[3];
+    CHECK(std::find(before.begin(), before.end(), 2u) != before.end());
+    REQUIRE(g.storages[2].size() == 1);
+    CHECK(g.storages[2][0] == 1);  // the view has no memory of its own
+
+    std::swap(p.ops[1].results[0], p.ops[1].results[1]);
+    p.ops[1].results[0].aliases = {{1, 1}};
+    CHECK(is(error_of(p), why::aliases_later_result, 1));
+    p.ops[1].results[0].aliases = {{1, 0}};  // itself
+    CHECK(make_task_graph(support::program_view{&p}, support::program_model{&p}));
 }
 
 TEST_CASE("four IRs of one program, however allocated, give one task graph and one schedule") {

@@ -3,13 +3,14 @@
 #define STRETTO_SCHEDULE_BOUNDS_HPP
 
 #include <algorithm>
-#include <span>
+#include <utility>
 #include <vector>
 
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/detail/contention_jobs.hpp"
+#include "stretto/schedule/detail/machine_jobs.hpp"
 #include "stretto/schedule/detail/memory_jobs.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
-#include "stretto/schedule/detail/ready_set.hpp"
-#include "stretto/schedule/detail/sorted_by_key.hpp"
 #include "stretto/schedule/detail/spine_bound.hpp"
 #include "stretto/schedule/memory.hpp"
 
@@ -22,13 +23,14 @@ enum class bound_kind : std::uint8_t {
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
     memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
+    contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
 };
 
 /// A lower bound and the argument for it.
 struct lower_bound {
     nanoseconds value;
     bound_kind kind = bound_kind::load;
-    std::uint32_t machine = 0;  ///< for load and jackson: 0 is the compute lane, 1 + group a channel
+    std::uint32_t machine = 0;  ///< for load, jackson, contention: 0 is the compute lane, 1 + group a channel
 };
 
 /// A lower bound on the peak memory of every order, and the task at which that much must be alive; no_task if nothing
@@ -40,95 +42,28 @@ struct peak_bound {
 
 namespace detail {
 
-/// The makespan bound of one machine. In Jackson's preemptive schedule the released job with the longest tail runs at
-/// each moment; the maximum of completion + tail is a lower bound for the problem without preemption. O(n log n).
+/// The channels whose transfers count under contention: the two busiest.
 template <class = void>
-[[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
-                                                std::span<const std::uint32_t> jobs, workspace& w) {
-    const workspace::scope scratch(w);
-    const std::span<std::int64_t> head = w.take<std::int64_t>(jobs.size());
-    const std::span<std::int64_t> negated_tail = w.take<std::int64_t>(jobs.size());
-    const std::span<std::int64_t> left = w.take<std::int64_t>(jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        head[i] = l.head[jobs[i]];
-        negated_tail[i] = -l.tail[jobs[i]];
-        left[i] = c.duration[jobs[i]];
-    }
-    const std::span<const std::uint32_t> arrivals = sorted_by_key(head, w), by_tail = sorted_by_key(negated_tail, w);
-    const std::span<std::uint32_t> rank = w.take<std::uint32_t>(jobs.size());
-    for (std::uint32_t r = 0; r < by_tail.size(); ++r) rank[by_tail[r]] = r;
-
-    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // by rank: the longest tail comes first
-    std::int64_t now = 0, best = 0;
-    for (std::size_t next = 0;;) {
-        std::uint32_t longest = released.next(0);
-        if (longest == UINT32_MAX) {
-            if (next == arrivals.size()) break;
-            now = std::max(now, head[arrivals[next]]);
-        }
-        for (; next < arrivals.size() && head[arrivals[next]] <= now; ++next) {
-            released.insert(rank[arrivals[next]]);
-            longest = std::min(longest, rank[arrivals[next]]);
-        }
-        const std::uint32_t job = by_tail[longest];
-        const std::int64_t until = next < arrivals.size() ? head[arrivals[next]] : INT64_MAX;
-        if (left[job] > until - now) {
-            left[job] -= until - now;
-            now = until;
-            continue;
-        }
-        now += left[job];
-        best = std::max(best, now - negated_tail[job]);
-        released.erase(longest);
-    }
-    return best;
+[[nodiscard]] inline std::vector<contention_jobs> jobs_under(contention under, const compact_tasks& c,
+                                                             const machine_jobs& jobs, workspace& w) {
+    std::vector<contention_jobs> all;
+    if (under.none()) return all;
+    for (const std::uint32_t m : busiest_machines(jobs))
+        if (m != 0 && jobs.load[m] > 0 && all.size() < 2) all.push_back(jobs_under(under, c, jobs, m, w));
+    return all;
 }
-
-/// The jobs of every machine: [first[m], first[m + 1]) of `jobs`, in program order. Nodes that take no time are left
-/// out.
-struct machine_jobs {
-    std::vector<std::uint32_t> first;
-    std::vector<std::int64_t> load;
-    std::span<std::uint32_t> jobs;  ///< the array belongs to a workspace
-
-    [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t machine) const {
-        return jobs.subspan(first[machine], first[machine + 1] - first[machine]);
-    }
-};
-
-/// Collects the jobs of all machines. O(V).
 template <class = void>
-[[nodiscard]] inline machine_jobs jobs_of_machines(const compact_tasks& c, workspace& w) {
-    machine_jobs m{std::vector<std::uint32_t>(c.machines + 1, 0), std::vector<std::int64_t>(c.machines, 0), {}};
-    auto works = [&](std::uint32_t n) { return c.machine[n] < c.machines && c.duration[n] > 0; };
-    for (std::uint32_t n = 0; n < c.size(); ++n)
-        if (works(n)) {
-            ++m.first[c.machine[n] + 1];
-            m.load[c.machine[n]] += c.duration[n];
-        }
-    for (std::uint32_t k = 0; k < c.machines; ++k) m.first[k + 1] += m.first[k];
-    m.jobs = w.take<std::uint32_t>(m.first.back());
-    std::vector<std::uint32_t> next(m.first.begin(), m.first.end() - 1);
-    for (std::uint32_t n = 0; n < c.size(); ++n)
-        if (works(n)) m.jobs[next[c.machine[n]]++] = n;
-    return m;
-}
-
-/// The machines whose work the spine bound counts: the four busiest.
-template <class = void>
-[[nodiscard]] inline std::vector<std::uint32_t> busiest_machines(const machine_jobs& jobs) {
-    std::vector<std::uint32_t> busiest(jobs.load.size());
-    for (std::uint32_t m = 0; m < busiest.size(); ++m) busiest[m] = m;
-    std::stable_sort(busiest.begin(), busiest.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return jobs.load[a] > jobs.load[b]; });
-    busiest.resize(std::min<std::size_t>(busiest.size(), 4));
-    return busiest;
+[[nodiscard]] inline std::vector<std::vector<further_job>> for_spine(const std::vector<contention_jobs>& all) {
+    std::vector<std::vector<further_job>> further;
+    for (const contention_jobs& jobs : all) further.push_back(jobs.for_spine());
+    return further;
 }
 
 /// The best bound of a compact graph. The spine bound comes before Jackson's, because it raises the heads that
 /// Jackson's uses.
 template <class = void>
-[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, std::uint32_t window = 64) {
+[[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, contention under = {},
+                                             std::uint32_t window = 64) {
     const workspace::scope scratch(w);
     path_lengths lengths = longest_paths(c, w);
     const machine_jobs jobs = jobs_of_machines(c, w);
@@ -145,6 +80,16 @@ template <class = void>
     }
     for (std::uint32_t m = 0; m < c.machines; ++m)
         consider(jackson_bound(c, lengths, jobs.of(m), w), bound_kind::jackson, m);
+    if (under.none()) return best;
+
+    const std::vector<contention_jobs> contended = jobs_under(under, c, jobs, w);
+    path_lengths again = longest_paths(c, w);
+    for (const contention_jobs& both : contended) consider(both.load, bound_kind::contention, both.channel);
+    if (!contended.empty())
+        consider(spine_bound(c, again, busiest_machines(jobs), window, w, for_spine(contended)).run(),
+                 bound_kind::contention, contended.front().channel);
+    for (const contention_jobs& both : contended)
+        consider(jackson_bound(c, again, both.nodes, w, both.work), bound_kind::contention, both.channel);
     return best;
 }
 
@@ -174,13 +119,17 @@ public:
     }
 
     /// The better of `without` and the bound within the limit. Precondition: the limit is at least the least peak.
-    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without) {
+    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {}) {
         const workspace::scope scratch(w_);
         const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
         if (jobs.empty()) return without;
         path_lengths lengths = longest_paths(c_, w_);
-        const std::vector<std::uint32_t> busiest = busiest_machines(jobs_of_machines(c_, w_));
-        const std::int64_t value = spine_bound(c_, lengths, busiest, 64, w_, jobs).run();
+        const machine_jobs of_machines = jobs_of_machines(c_, w_);
+        std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c_, of_machines, w_));
+        std::vector<further_job>& memory = further.emplace_back();
+        for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c_.duration[job.node]});
+        const std::int64_t value =
+            spine_bound(c_, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
         if (value <= without.value.count) return without;
         return {{value}, bound_kind::memory, 0};
     }
@@ -194,26 +143,27 @@ private:
 }  // namespace detail
 
 /// The best of the load, critical path, spine and Jackson bounds; of equal ones the first in this order. It holds for
-/// every order that respects the dependences of `g`, at any memory limit. The result is an exact integer and
-/// deterministic. O(V log V + E) time. Sources: J. Carlier, The one-machine sequencing problem, EJOR 11, 1982
-/// (Jackson's schedule); detail/spine_bound.hpp.
+/// every order that respects the dependences of `g`, at any memory limit, and under any contention, which only makes
+/// kernels longer. The result is an exact integer and deterministic. O(V log V + E) time. Sources: J. Carlier, The
+/// one-machine sequencing problem, EJOR 11, 1982 (Jackson's schedule); detail/spine_bound.hpp.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g) {
     detail::workspace w;
     return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }
 
-/// The same for the orders whose peak memory is within `limit`: the better of that and the memory bound
-/// (detail/memory_jobs.hpp). For a limit below least_peak there are no such orders, and any number bounds them; the one
-/// for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// The same for the orders whose peak memory is within `limit`, on a machine with contention: the better of that, of
+/// the memory bound (detail/memory_jobs.hpp) and of the contention bound (detail/contention_jobs.hpp). For a limit
+/// below least_peak there are no such orders, and any number bounds them; the one for unlimited memory is returned.
+/// O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
-[[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit) {
+[[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
     detail::workspace w;
     const detail::compact_tasks c = detail::make_compact_tasks(g, w);
-    const lower_bound without = detail::bound_below(c, w);
+    const lower_bound without = detail::bound_below(c, w, under);
     if (limit == unlimited_bytes) return without;
     detail::memory_bounds memory(c, w);
-    return limit < memory.least_peak().value ? without : memory.within(limit, without);
+    return limit < memory.least_peak().value ? without : memory.within(limit, without, under);
 }
 
 /// A peak that no order of `g` is below: of what each task needs to run, and of what must be alive around the kernels

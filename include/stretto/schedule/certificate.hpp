@@ -10,6 +10,7 @@
 
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/order_fingerprint.hpp"
@@ -31,7 +32,10 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// A lower bound: no order of this step is faster whose peak memory is within the limit.
+    /// The clock by which the times are: how much slower kernels run beside transfers.
+    [[nodiscard]] contention under() const noexcept { return under_; }
+
+    /// A lower bound by the same clock: no order of this step is faster whose peak memory is within the limit.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
     /// makespan / bound - 1: how much faster, at most, an optimal order could be. 0 proves that this one is optimal.
     [[nodiscard]] double gap() const noexcept {
@@ -51,6 +55,7 @@ private:
     simulation times_;
     memory_profile memory_;
     bytes limit_;
+    contention under_;
     lower_bound bound_;
     std::vector<collective_exposure> exposures_;
     order_fingerprint fingerprint_;
@@ -63,12 +68,14 @@ namespace detail {
 struct schedule_maker {
     template <class = void>
     [[nodiscard]] static schedule make(const task_graph& g, std::vector<task_id> order, order_figures figures,
-                                       bytes limit, const lower_bound& bound, std::span<const task_id> starved) {
+                                       bytes limit, contention under, const lower_bound& bound,
+                                       std::span<const task_id> starved) {
         schedule s;
         s.order_ = std::move(order);
         s.times_ = std::move(figures.times);
         s.memory_ = std::move(figures.memory);
         s.limit_ = limit;
+        s.under_ = under;
         s.bound_ = bound;
         s.exposures_ = explain_exposure(g, s.order_, s.times_, starved);
         s.fingerprint_ = fingerprint_of(g, s.order_);
@@ -78,15 +85,17 @@ struct schedule_maker {
 
 }  // namespace detail
 
-/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Only a scheduler knows
-/// which kernels the memory limit held back, so no exposure has the reason `memory` here. Deterministic. O((V + E) log
-/// V), plus the time of verify_order.
+/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Times and the bound are
+/// those under contention, if there is any. Only a scheduler knows which kernels the memory limit held back, so no
+/// exposure has the reason `memory` here. Deterministic. O((V + E) log V), plus the time of verify_order.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
-                                                          bytes limit = unlimited_bytes) {
+                                                          bytes limit = unlimited_bytes, contention under = {}) {
     expected<order_figures, order_violation> figures = verify_order(g, order, limit);
     if (!figures) return unexpected(figures.error());
-    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, bound_below(g, limit), {});
+    if (!under.none()) figures->times = simulate(g, order, under);
+    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, under,
+                                        bound_below(g, limit, under), {});
 }
 
 }  // namespace stretto

@@ -94,7 +94,7 @@ public:
         }
         for (task_id t : order) {
             if (g.kind[t] == op_kind::compute) {
-                open_slice(labels.name(t), "compute", 0, times.begin[t], g.duration[t]);
+                open_slice(labels.name(t), "compute", 0, times.begin[t], times.end(g, t) - times.begin[t]);
                 add_text(",\"args\":{\"op\":", labels.op(t));
                 out_ += "}}";
             } else if (g.kind[t] == op_kind::start) {

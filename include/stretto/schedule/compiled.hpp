@@ -32,13 +32,14 @@ extern template expected<task_graph, task_graph_error> finish_task_graph<void>(r
 extern template simulation simulate<void>(const task_graph&, std::span<const task_id>);
 extern template memory_profile profile_memory<void>(const task_graph&, std::span<const task_id>);
 extern template lower_bound bound_below<void>(const task_graph&);
-extern template lower_bound bound_below<void>(const task_graph&, bytes);
+extern template lower_bound bound_below<void>(const task_graph&, bytes, contention);
 extern template peak_bound least_peak<void>(const task_graph&);
 extern template std::vector<collective_exposure> explain_exposure<void>(const task_graph&, std::span<const task_id>,
                                                                         const simulation&, std::span<const task_id>);
 extern template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,
                                                                             bytes);
-extern template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes);
+extern template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes,
+                                                                  contention);
 extern template expected<checked_order, order_violation> check_order<void>(const task_graph&, std::vector<task_id>,
                                                                            bytes);
 extern template graph_identity identity_of<void>(const task_graph&);

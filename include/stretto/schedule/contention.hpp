@@ -45,13 +45,17 @@ public:
     /// the latest end of what is under way, of L ns, it does floor(L / c) of its work; if less than that or as much is
     /// left, it ends after ceil(left * c). Between stretches it runs at full speed. O(channels) for each stretch.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
+        for (channel& ch : transfers_) {
+            while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
+            ch.ahead = ch.next;
+        }
         const std::int64_t p = c_.numerator, q = c_.denominator;
         while (work > 0) {
             std::int64_t busy = t, idle_until = t + work;
             for (channel& ch : transfers_) {
-                while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
-                if (ch.next == ch.intervals.size()) continue;
-                const interval& first = ch.intervals[ch.next];
+                while (ch.ahead < ch.intervals.size() && ch.intervals[ch.ahead].end <= t) ++ch.ahead;
+                if (ch.ahead == ch.intervals.size()) continue;
+                const interval& first = ch.intervals[ch.ahead];
                 if (first.begin > t) {
                     if (first.begin < idle_until) idle_until = first.begin;
                 } else if (first.end > busy) {
@@ -78,7 +82,8 @@ private:
     };
     struct channel {
         std::vector<interval> intervals;
-        std::size_t next = 0;  // the first that ends later than the lane has come
+        std::size_t next = 0;   // the first that ends later than the lane has come
+        std::size_t ahead = 0;  // the first that ends later than the kernel asked about has come
     };
     std::vector<channel> transfers_;
     contention c_;
@@ -86,10 +91,21 @@ private:
 
 }  // namespace detail
 
+/// Whether no makespan of `g` under contention exceeds 2^62: all durations together, c times as long. O(V).
+template <class = void>
+[[nodiscard]] bool times_fit(const task_graph& g, contention c) {
+    constexpr std::int64_t most = std::int64_t{1} << 62;
+    std::int64_t left = most / c.numerator * c.denominator;
+    for (const nanoseconds d : g.duration)
+        if ((left -= d.count) < 0) return false;
+    return true;
+}
+
 /// Executes `order` by the exact clock under contention: as simulate(g, order), but kernels run slower while a channel
 /// transfers, that is between beginning and end of any start that stands before them. Transfers keep their durations.
 /// `compute` includes what contention adds, and `slowed` has it for each kernel. With contention 1 it is
-/// simulate(g, order). O(V + channels * stretches). Preconditions: those of simulate, and a valid contention.
+/// simulate(g, order). O(V + channels * stretches). Preconditions: those of simulate, a valid
+/// contention, and times_fit.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order, contention c) {
     STRETTO_ASSERT(c.valid(), "contention is a fraction of 1 or more, with numbers up to 2^20");

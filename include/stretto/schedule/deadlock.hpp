@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/schedule/detail/launch_machine.hpp"
@@ -53,12 +54,14 @@ struct deadlock_freedom {
 /// ends in the same state, which takes O((A + L) S) time to reach for A actions of all ranks, S streams of a rank and L
 /// collectives counted once a member. Otherwise executions differ, and their states are tried one by one, except those
 /// that only differ on ranks whose device has room for all streams: exponential in the number of collectives, and
-/// given up after `max_states` states. Finding the shortest circle takes O(W^2) for W actions that wait.
+/// given up after `max_states` states. Finding the shortest circle takes O(W^2) for W actions that wait. Precondition:
+/// a device holds a collective at least.
 template <class = void>
 [[nodiscard]] expected<deadlock_freedom, deadlock> check_deadlock(std::span<const rank_program> programs,
                                                                   std::span<const process_group> groups,
                                                                   device_model device = {},
                                                                   std::size_t max_states = 100'000) {
+    STRETTO_ASSERT(device.resident > 0, "a device that holds no collective begins none");
     using why = deadlock::reason;
     const auto failed = [](why reason, std::vector<blocked_action> chain) {
         return unexpected(deadlock{reason, std::move(chain)});

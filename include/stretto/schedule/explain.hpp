@@ -46,6 +46,8 @@ namespace stretto {
             return "jackson";
         case bound_kind::memory:
             return "memory";
+        case bound_kind::contention:
+            return "contention";
         case bound_kind::spine:
             break;
     }
@@ -173,6 +175,8 @@ template <task_names L>
             return "a chain of dependences takes that long";
         case bound_kind::jackson:
             return machine + " with what must come before and after its work";
+        case bound_kind::contention:
+            return "the compute lane and " + machine + ", which slows it down, are busy that long";
         case bound_kind::memory:
             return "what finds no room beside each other must lie between points of the critical path";
         case bound_kind::spine:

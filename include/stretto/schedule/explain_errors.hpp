@@ -33,6 +33,8 @@ namespace stretto {
             return "group_out_of_range";
         case why::stale_numbers:
             return "stale_numbers";
+        case why::aliases_later_result:
+            return "aliases_later_result";
         case why::operand_not_in_graph:
             break;
     }
@@ -72,7 +74,7 @@ template <class Name>
     const auto other = [&] { return std::string(std::string_view(name(e.other))); };
     switch (e.why) {
         case why::reads_later_task:
-            return "reads " + other() + ", which comes later";
+            return e.other == e.task ? "depends on itself" : "reads " + other() + ", which comes later";
         case why::launch_is_no_start:
             return "waits for " + other() + ", which is no start";
         case why::negative_duration:
@@ -82,13 +84,16 @@ template <class Name>
         case why::overflow:
             return "makes the step too large: times and bytes may add up to 2^62 at most";
         case why::group_out_of_range:
-            return "is in a group of which a number is known and nothing else";
+            return "is in a group whose number is too large for a position in a list of groups: is it a handle or a "
+                   "hash?";
         case why::stale_numbers:
-            return "has no number of its own";
+            return "has no number of its own: number the graph again after it has changed";
+        case why::aliases_later_result:
+            return "has a result that aliases a later one of its results; let the later one alias the earlier";
         case why::operand_not_in_graph:
             break;
     }
-    return "reads a value that no node produces";
+    return "reads, aliases or writes a value that no node produces";
 }
 
 /// What is wrong with the place of the task `v.task` in an order.

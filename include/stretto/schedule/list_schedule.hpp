@@ -4,13 +4,17 @@
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
 #include <algorithm>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/detail/contended_search.hpp"
 #include "stretto/schedule/detail/order_search.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -20,16 +24,18 @@ namespace stretto {
 struct schedule_options {
     /// The limit of peak live bytes; by default, what the input order needs.
     memory_budget memory_limit = memory_budget::times_input_peak(1.0);
-    /// The search stops when the gap to the lower bound is below this share.
+    /// The search stops when the gap to the lower bound is below this share, which is not negative.
     double good_enough = 0.001;
     /// How thoroughly to search within memory: the number of orders from which every limit is approached. Each takes
     /// about as long again as the whole search with 1; there are no more than six.
     unsigned effort = 1;
+    /// The clock by which orders are judged: kernels that run beside transfers may be slowed down.
+    contention under = {};
 };
 
 /// Why there is no schedule: no order was found within the limit. Within the peak of the input order there always is
-/// one. Below, an order that hides more may happen to need less, but nothing is searched within such limits, because
-/// the input order is the witness that keeps a search within its limit.
+/// one. Below, a leaner order may be found (schedule/detail/lean_order.hpp), but whether there is one at all is
+/// NP-hard.
 struct limit_too_low {
     bytes limit;
     bytes input_peak;
@@ -41,13 +47,18 @@ struct limit_too_low {
 };
 
 /// Schedules a step. It looks for orders without regard to memory, and then within a ladder of limits up to the one
-/// asked for, the lowest of which is what the input order needs (schedule/detail/order_search.hpp). It then computes
-/// the exact times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed.
-/// Deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended preferences,
-/// rungs and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
+/// asked for, the lowest of which is what the input order needs (schedule/detail/order_search.hpp). For a limit below
+/// that, it first looks for an order that needs less. It then computes the exact times, the exact memory profile, the
+/// lower bound, and the reason for each collective that stays exposed. Deterministic: times and bytes are integers,
+/// ties are broken by program order, and doubles (in blended preferences, rungs and `good_enough`) are the same on
+/// every machine with IEEE 754 arithmetic.
+///
+/// Under contention, every order that is found is judged by that clock, and passes are run with kernels as long as they
+/// are without it, with it, and in between: three searches instead of one (schedule/detail/contended_search.hpp).
 ///
 /// Guarantees: each dependence of `g` holds; peak memory <= limit; makespan <= makespan of the input order, if the
-/// limit allows that; makespan >= bound; the makespan is never longer with a larger limit. O((V + E) log V + passes *
+/// limit allows that; makespan >= bound; the makespan is never longer with a larger limit, from the peak of the input
+/// order on, and that of the step that it is a variant of, and among the limits below. O((V + E) log V + passes *
 /// memory range operations) time, about 400 bytes per task.
 ///
 /// Source: K. Y. Li and R. J. Willis, An iterative scheduling technique for resource-constrained project scheduling,
@@ -57,9 +68,10 @@ template <class = void>
                                                               const schedule_options& options = {});
 
 /// The schedules within the limit of which no other one that was found is both as fast and as small: by ascending peak,
-/// and so by descending makespan. The limit of each is its own peak. For every smaller limit, the last one within it is
-/// no slower than what list_schedule returns with the same other options. One search finds all of them: it takes as
-/// long as list_schedule with this limit, and a certificate for each.
+/// and so by descending makespan. The limit of each is its own peak. For every smaller limit from the peak of the input
+/// order on, the last one within it is no slower than what list_schedule returns with the same other options. (For a
+/// limit below that list_schedule searches on.) One search finds all of them: it takes as long as list_schedule with
+/// this limit, and a certificate for each.
 template <class = void>
 [[nodiscard]] expected<std::vector<schedule>, limit_too_low> schedule_front(const task_graph& g,
                                                                             const schedule_options& options = {});
@@ -72,11 +84,12 @@ struct task_order_found {
     std::vector<task_id> order;
     std::vector<task_id> starved;
     bytes limit;
+    contention under;
     lower_bound bound;
 
     [[nodiscard]] schedule certificate(const task_graph& g) && {
-        order_figures figures{simulate(g, order), profile_memory(g, order)};
-        return schedule_maker::make(g, std::move(order), std::move(figures), limit, bound, starved);
+        order_figures figures{simulate(g, order, under), profile_memory(g, order)};
+        return schedule_maker::make(g, std::move(order), std::move(figures), limit, under, bound, starved);
     }
 };
 
@@ -87,14 +100,19 @@ template <class = void>
     std::vector<task_id> given(g.size());
     for (task_id t = 0; t < g.size(); ++t) given[t] = t;
     workspace w(g.size() * room_of_search);
-    const nanoseconds makespan = makespan_of(g, given, w);
     const memory_profile memory = find_peak(g, given, w, [](bytes) {});
     const bytes limit = options.memory_limit.limit(memory.peak);
 
-    const compact_tasks c = make_compact_tasks(g, w);
-    const lower_bound bound = bound_below(c, w);
-    const auto enough = static_cast<std::int64_t>(static_cast<double>(bound.value.count) * (1 + options.good_enough));
-    std::vector<found_order> front = order_search(c, makespan, memory.peak, w).run(limit, enough, options.effort);
+    compact_tasks c = make_compact_tasks(g, w);
+    const lower_bound bound = bound_below(c, w, options.under);
+    STRETTO_ASSERT(options.good_enough >= 0, "a gap that is good enough is no negative share, and no NaN");
+    const double tolerated = static_cast<double>(bound.value.count) * (1 + options.good_enough);
+    const std::int64_t enough = tolerated < 9.2e18 ? static_cast<std::int64_t>(tolerated) : INT64_MAX;
+    const bytes unit = options.memory_limit.unit(memory.peak);
+    std::vector<found_order> front;
+    if (options.under.none())
+        front = order_search(c, makespan_of(g, given, w), memory.peak, unit, w).run(limit, enough, options.effort);
+    else front = search_under_contention(c, memory.peak, unit, limit, enough, options.under, options.effort, w);
     if (front.front().peak > limit.count)
         return unexpected(limit_too_low{limit, memory.peak, memory.peak_at, memory_bounds(c, w).least_peak()});
     if (!all) front.erase(front.begin(), front.end() - 1);
@@ -105,13 +123,14 @@ template <class = void>
         for (std::uint32_t n : found.pass.starved) as_tasks.starved.push_back(c.task[n]);
         std::sort(as_tasks.starved.begin(), as_tasks.starved.end());
         as_tasks.limit = all ? bytes{found.peak} : limit;
+        as_tasks.under = options.under;
         as_tasks.bound = bound;
     }
     // What is good enough without regard to memory needs no better bound.
     if (front.front().pass.makespan > enough && (all || limit != unlimited_bytes)) {
         memory_bounds within(c, w);
         for (std::size_t k = 0; k < orders.size(); ++k)
-            if (front[k].pass.makespan > enough) orders[k].bound = within.within(orders[k].limit, bound);
+            if (front[k].pass.makespan > enough) orders[k].bound = within.within(orders[k].limit, bound, options.under);
     }
     return orders;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/config.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
@@ -59,16 +60,36 @@ template <class = void>
     return profile;
 }
 
-/// How many bytes a schedule may have live at its peak: an amount, or a multiple of what the input order needs.
+/// The peak of the input order: the tasks as they are numbered. O(V + E).
+template <class = void>
+[[nodiscard]] bytes peak_of_input(const task_graph& g) {
+    detail::workspace w;
+    std::vector<task_id> given(g.size());
+    for (task_id t = 0; t < g.size(); ++t) given[t] = t;
+    return detail::find_peak(g, given, w, [](bytes) {}).peak;
+}
+
+/// How many bytes a schedule may have live at its peak: an amount, or a multiple of what the input order needs. What is
+/// scheduled may be a variant of another step, such as the same step in chunks. Its own input order then says little
+/// about the memory that there is, and may exceed the limit. So the budget of a variant knows the peak of the step that
+/// it is a variant of.
 class memory_budget {
 public:
     /// An amount; `unlimited_bytes` means no limit.
     constexpr memory_budget(bytes amount) noexcept : amount_(amount) {}
     /// `factor` times the peak of the input order, rounded down. With 1.0 a schedule needs no byte more than the input
-    /// order.
-    static constexpr memory_budget times_input_peak(double factor) noexcept {
+    /// order. Precondition: the factor is a number, and not negative.
+    static constexpr memory_budget times_input_peak(double factor) {
+        STRETTO_ASSERT(factor >= 0, "a limit is no negative multiple of a peak, and no NaN");
         memory_budget b{bytes{}};
         b.factor_ = factor;
+        return b;
+    }
+
+    /// An amount for a variant of a step whose input order has the peak `step_peak`.
+    static constexpr memory_budget of_variant(bytes amount, bytes step_peak) noexcept {
+        memory_budget b{amount};
+        b.step_peak_ = step_peak;
         return b;
     }
 
@@ -80,9 +101,16 @@ public:
         return product < 9.2e18 ? bytes{static_cast<std::int64_t>(product)} : unlimited_bytes;
     }
 
+    /// The peak of which limits are thought of as multiples: of the step that this is a variant of, or else the one
+    /// given.
+    [[nodiscard]] constexpr bytes unit(bytes input_peak) const noexcept {
+        return step_peak_.count < 0 ? input_peak : step_peak_;
+    }
+
 private:
     bytes amount_;
-    double factor_ = -1;  // negative if the budget is an amount
+    bytes step_peak_{-1};  // negative if the step is no variant of another
+    double factor_ = -1;   // negative if the budget is an amount
 };
 
 }  // namespace stretto

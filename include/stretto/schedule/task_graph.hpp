@@ -77,6 +77,7 @@ struct task_graph_error {
         negative_bytes,        ///< allocation or payload of `task`
         overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
         operand_not_in_graph,  ///< `task` reads, aliases or writes a value whose producer is not listed
+        aliases_later_result,  ///< a result of `task` aliases one that stands behind it among the results of `task`
         group_out_of_range,    ///< the group of the start `task` is not below group_limit: is it a handle or a hash?
         stale_numbers,         ///< the index of `task` is not below index_bound(), or another task has it: were
                                ///< operations added and the numbers not made anew?
@@ -182,7 +183,7 @@ template <class G, class M>
             g.declared.push(before);
         }
         g.declared.close_row();
-        bool known = true;
+        bool known = true, backwards = true;
         for (value_t<G> x : view.operands(v)) {
             const value_id id = values.number(x);
             known = known && id != no_task;
@@ -202,7 +203,8 @@ template <class G, class M>
             for_each_alias<G>(model, values.value(id), [&](value_t<G> y) {
                 const value_id other = values.number(y);
                 known = known && other != no_task;
-                if (other < first) raw.aliased.push_back(other);
+                backwards = backwards && (other <= id || other == no_task);
+                if (other < id) raw.aliased.push_back(other);
             });
             add_storages(raw, t);
         }
@@ -214,6 +216,7 @@ template <class G, class M>
         });
         g.writes.close_row();
         if (!known) return unexpected(task_graph_error{why::operand_not_in_graph, t, no_task});
+        if (!backwards) return unexpected(task_graph_error{why::aliases_later_result, t, no_task});
         mark_storages(raw, t);
     }
     return position;

@@ -9,17 +9,19 @@
 
 #include "stretto/schedule/detail/late_pass.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
+#include "support/node_orders.hpp"
 #include "support/prop.hpp"
 #include "support/shuffle.hpp"
 
 using namespace stretto;
 using detail::compact_tasks;
 using detail::workspace;
+using support::legal;
 using support::toy_program;
 
 namespace {
 
-using nodes = std::vector<std::uint32_t>;
+using nodes = support::node_order;
 
 nodes late_order(const compact_tasks& c, const nodes& witness, const nodes& preferred, std::int64_t limit,
                  workspace& w) {
@@ -27,17 +29,6 @@ nodes late_order(const compact_tasks& c, const nodes& witness, const nodes& pref
     const detail::baseline b = detail::make_baseline(c, witness, w);
     detail::late_witness memory(c, b, limit, w);
     return detail::late_pass(c, detail::machine_orders_of(c, preferred, w, true), memory, w).run();
-}
-
-bool legal(const compact_tasks& c, const nodes& order) {
-    std::vector<bool> ran(c.size(), false);
-    for (std::uint32_t n : order) {
-        if (ran[n]) return false;
-        for (std::uint32_t p : c.predecessors[n])
-            if (!ran[p]) return false;
-        ran[n] = true;
-    }
-    return order.size() == c.size();
 }
 
 /// The live bytes while `n` runs, if the nodes that are not in `placed` run in the order of `rest` and those in

@@ -32,7 +32,20 @@ struct searched {
     }
     std::vector<found_order> within(std::int64_t limit, std::int64_t enough, unsigned effort,
                                     std::uint32_t many_nodes) {
-        return detail::order_search(c, {makespan}, {peak}, w).run({limit}, enough, effort, many_nodes);
+        return as_variant(peak, limit, enough, effort, many_nodes);
+    }
+    /// As a variant of a step with the peak `unit`.
+    std::vector<found_order> as_variant(std::int64_t unit, std::int64_t limit, std::int64_t enough, unsigned effort,
+                                        std::uint32_t many_nodes) {
+        return detail::order_search(c, {makespan}, {peak}, {unit}, w).run({limit}, enough, effort, many_nodes);
+    }
+    void check_figures(const std::vector<found_order>& front) {
+        for (const found_order& o : front) {
+            if (o.pass.nodes.empty()) continue;
+            RC_ASSERT(o.pass.nodes.size() == c.size());
+            RC_ASSERT(detail::peak_of(c, o.pass.nodes, w) == o.peak);
+            RC_ASSERT(detail::makespan_of(c, o.pass.nodes, w) == o.pass.makespan);
+        }
     }
 };
 
@@ -50,12 +63,8 @@ TEST_CASE("the front: within the limit, each order with its exact figures, none 
             RC_ASSERT(front[k].peak <= limit);
             if (k > 0) RC_ASSERT(front[k].peak > front[k - 1].peak);
             if (k > 0) RC_ASSERT(front[k].pass.makespan < front[k - 1].pass.makespan);
-            const std::vector<std::uint32_t>& nodes = front[k].pass.nodes;
-            if (nodes.empty()) continue;
-            RC_ASSERT(nodes.size() == s.c.size());
-            RC_ASSERT(detail::peak_of(s.c, nodes, s.w) == front[k].peak);
-            RC_ASSERT(detail::makespan_of(s.c, nodes, s.w) == front[k].pass.makespan);
         }
+        s.check_figures(front);
     });
 }
 
@@ -76,4 +85,60 @@ TEST_CASE("10^5 random steps: a larger limit never gives a longer makespan, what
             if (o.peak <= small) within = o.pass.makespan;
         RC_ASSERT(within <= a.back().pass.makespan);
     });
+}
+
+TEST_CASE("variants of other steps, and limits below the peak: within the limit, and never slower with a larger one") {
+    std::size_t lowered = 0;
+    stretto_check("variants", 30000, [&](bool many, std::uint8_t of_peak, std::uint8_t of_unit, std::uint8_t more) {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        searched s(problem);
+        const std::int64_t unit = s.peak / 256 * 128 + s.peak * of_peak / 256;
+        const std::int64_t small = unit / 256 * 200 + unit * of_unit / 256;
+        std::int64_t large = small + small * more / 256 + more % 3;
+        if (small < unit) {  // from the unit on, and from the peak on, the rungs are others
+            large = std::min(large, unit - 1);
+            if (small < s.peak) large = std::min(large, s.peak - 1);
+        }
+        const std::uint32_t many_nodes = many ? 0 : 200'000;
+        const auto a = s.as_variant(unit, small, 0, 1, many_nodes);
+        const auto b = s.as_variant(unit, large, 0, 1, many_nodes);
+        s.check_figures(a);
+        s.check_figures(b);
+        if (a.front().peak > small) return;  // no order within the limit is known
+        lowered += small < s.peak;
+        RC_ASSERT(b.back().peak <= large);
+        RC_ASSERT(b.back().pass.makespan <= a.back().pass.makespan);
+        std::int64_t within = INT64_MAX;
+        for (const found_order& o : b)
+            if (o.peak <= small) within = o.pass.makespan;
+        RC_ASSERT(within <= a.back().pass.makespan);
+    });
+    MESSAGE(lowered << " orders within less than the peak of the given one");
+    CHECK(lowered > 0);
+}
+
+TEST_CASE("a variant whose own order exceeds the limit is searched within it") {
+    // Two chunks side by side, each of which needs 200 at its peak. A collective in each has time to be hidden.
+    toy_program p;
+    for (std::int64_t allocates : {0, 100, 100}) {
+        const auto before = static_cast<std::uint32_t>(p.ops.size());
+        for (std::uint32_t half = 0; half < 2; ++half) {
+            p.ops.push_back({.duration = {10}, .results = {{{allocates}, {}}}});
+            if (before > 0) p.ops.back().operands = {{before - 2 + half, 0}};
+        }
+    }
+    p.ops.push_back({.duration = {10}, .operands = {{4, 0}}, .results = {{{1}, {}}}});
+    p.ops.push_back({.duration = {10}, .operands = {{5, 0}}, .results = {{{1}, {}}}});
+    p.ops.push_back({.kind = op_kind::start, .duration = {30}, .operands = {{6, 0}}, .results = {{{1}, {}}}});
+    p.ops.push_back({.kind = op_kind::wait, .operands = {{8, 0}}, .results = {{{0}, {{8, 0}}}}});
+    workspace w;
+    const task_graph g = support::graph_of(p);
+    const compact_tasks c = detail::make_compact_tasks(g, w);
+    const std::vector<std::uint32_t> given = support::program_order(c.size());
+    const std::int64_t peak = detail::peak_of(c, given, w), makespan = detail::makespan_of(c, given, w);
+    REQUIRE(peak > 250);
+    const auto found = detail::order_search(c, {makespan}, {peak}, {250}, w).run({250}, 0);
+    REQUIRE(found.back().peak <= 250);
+    CHECK(found.back().pass.makespan == 80);  // the collective runs under the other half
+    CHECK(makespan == 110);
 }

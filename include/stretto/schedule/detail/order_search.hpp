@@ -10,7 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/detail/contended_order.hpp"
 #include "stretto/schedule/detail/late_pass.hpp"
+#include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
 #include "stretto/schedule/memory.hpp"
@@ -26,21 +28,28 @@ struct found_order {
     std::int64_t peak = 0;
 };
 
-/// The rungs of the ladder, as multiples of the peak of the given order. They do not depend on the limit that is asked
-/// for. Between two rungs nothing is searched.
-inline constexpr double ladder_rungs[] = {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0};
+/// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this is a
+/// variant of. They do not depend on the limit that is asked for. Between two rungs nothing is searched. Those below 1
+/// are for limits below that peak.
+inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98, 1.0, 1.02,
+                                          1.05, 1.1, 1.25, 1.5, 2.0, 3.0,  5.0,  8.0};
 
 /// A larger limit never gives a longer makespan, and that by construction: what is searched for a limit is searched in
 /// the same way for every larger one, before anything else that depends on memory. To that end
 /// - the free passes are the same for all limits; each of their orders counts from its own peak on;
 /// - the ladder is climbed from its lowest rung up to the limit, and where it ends before that is decided by what has
 ///   been found so far within the rung, never by the limit.
+/// Limits below the unit of the ladder are searched on rungs of their own, and so are those below the peak of the given
+/// order: the same holds among them.
 template <class = void>
 class order_search {
 public:
-    /// `makespan` and `peak` are those of the nodes in their given order. The memory of the search is in the workspace.
-    order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, workspace& w)
-        : c_(c), peak_(peak.count), w_(w), given_(w.take<std::uint32_t>(c.size())) {
+    /// `makespan` and `peak` are those of the nodes in their given order; `unit` is the peak of which the rungs are
+    /// multiples. The memory of the search is in the workspace. With a judge, which must live as long, all makespans
+    /// are by its clock.
+    order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, bytes unit, workspace& w,
+                 const order_judge* judge = nullptr)
+        : c_(c), peak_(peak.count), unit_(unit.count), w_(w), judge_(judge), given_(w.take<std::uint32_t>(c.size())) {
         for (std::uint32_t n = 0; n < c.size(); ++n) given_[n] = n;
         front_.push_back({{{}, makespan.count, {}}, peak.count});
         fastest_free_ = makespan.count;
@@ -51,13 +60,14 @@ public:
     /// `effort` is the number of tracks on which the ladder is climbed.
     [[nodiscard]] std::vector<found_order> run(bytes limit, std::int64_t enough, unsigned effort = 1,
                                                std::uint32_t many_nodes = 200'000) {
+        find_witness(limit.count);
         if (c_.size() > many_nodes) {
             search_briefly(limit.count, enough);
         } else {
             search_freely(enough);
-            // An order within memory need not be better than those that ignore it.
-            const std::int64_t almost = fastest_free_ + fastest_free_ / 1000;
-            if (widest_ > peak_) climb(limit.count, std::max(enough, almost), effort);
+            // An order within memory need not be better than those that ignore it; unless another clock judges both.
+            const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
+            if (widest_ > lowest_) climb(limit.count, std::max(enough, almost), effort);
         }
         while (front_.size() > 1 && front_.back().peak > limit.count) front_.pop_back();
         return std::move(front_);
@@ -81,21 +91,43 @@ private:
         const machine_orders urgency = urgency_after(free_.back());
         const std::int64_t without = fastest_free_;
         free_pass(launches_drawn_forward(c_, urgency, w_));
-        if (fastest_free_ <= enough || fastest_free_ < without) return;  // program order would undo it
+        if (fastest_free_ <= enough) return;
+        // Program order would undo what that gained, by the clock of the passes.
+        if (fastest_free_ < without && !judge_) return;
         for (double toward_urgency : {0.0, 0.75}) {
             free_pass(blend(in_program_order, urgency, toward_urgency, w_));
             if (fastest_free_ <= enough) return;
         }
     }
 
+    /// Decides which rung is the lowest, and finds an order within it. If that is not the given one, the order is a
+    /// candidate of its own.
+    void find_witness(std::int64_t limit) {
+        witness_.assign(given_.begin(), given_.end());
+        const bool below = limit < unit_;
+        if (below) unit_ = peak_;
+        lowest_ = unit_;
+        if (below ? limit >= peak_ : peak_ <= unit_) return;
+        const workspace::scope scratch(w_);
+        lean_order lean(c_, given_, w_);
+        witness_ = lean.run(below ? 0 : unit_);
+        consider({witness_, measured(witness_), {}});
+        lowest_ = INT64_MAX;
+        for (const double rung : ladder_rungs)
+            if ((below || rung >= 1) && rung_at(rung) >= lean.peak()) lowest_ = std::min(lowest_, rung_at(rung));
+    }
+
     /// For many nodes, a few passes. What is urgent can be learnt from a pass that ignores memory; but within the
     /// memory of the given order, that order tells it better, since such a pass has little to do with what memory will
     /// allow.
     void search_briefly(std::int64_t limit, std::int64_t enough) {
-        const std::int64_t given = front_.front().pass.makespan;
-        pass_within(peak_, given_, urgency_after(given_));
-        if (fastest_within(peak_) == given) pass_within(peak_, given_, orders_of(given_));
-        if (fastest_within(peak_) <= enough || limit <= peak_) return;
+        const std::int64_t given = front_.back().pass.makespan;
+        if (lowest_ <= limit) {
+            pass_within(lowest_, witness_, urgency_after(given_));
+            if (fastest_within(lowest_) == given) pass_within(lowest_, witness_, orders_of(given_));
+            if (fastest_within(lowest_) <= enough) return;
+        }
+        if (limit <= std::min(peak_, lowest_)) return;
         free_pass(orders_of(given_));
         if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
     }
@@ -107,22 +139,23 @@ private:
         while (tracks.size() < effort && tracks.size() <= free_.size())
             tracks.push_back(free_[free_.size() - tracks.size()]);
         for (const double rung : ladder_rungs) {
-            const std::int64_t within = memory_budget::times_input_peak(rung).limit({peak_}).count;
-            const bool lowest = within == peak_;
-            if (!lowest && (within > limit || within >= widest_)) return;
+            const std::int64_t within = rung_at(rung);
+            if (within < lowest_) continue;
+            const bool lowest = within == lowest_;
+            if (within > limit || (!lowest && within >= widest_)) return;
             if (fastest_within(within) <= enough) return;
             refused_ = false;
             if (lowest) {
-                const order in_program_order = pass_within(within, given_, orders_of(given_));
-                both_ways(within, given_, in_program_order);
+                const order in_program_order = pass_within(within, witness_, orders_of(given_));
+                both_ways(within, witness_, in_program_order);
                 // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
                 both_ways(within, in_program_order, in_program_order);
                 pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
-                for (order& track : tracks) track = both_ways(within, given_, track);
+                for (order& track : tracks) track = both_ways(within, witness_, track);
             }
             for (order& track : tracks) {
                 if (fastest_within(within) <= enough) return;
-                track = both_ways(within, given_, track, lowest && &track == &tracks.front());
+                track = both_ways(within, witness_, track, lowest && &track == &tracks.front());
             }
             if (effort > 1) {
                 const order best = best_within(within);
@@ -130,6 +163,9 @@ private:
             }
             if (!refused_) return;  // larger limits would change nothing
         }
+    }
+    [[nodiscard]] std::int64_t rung_at(double times) const {
+        return memory_budget::times_input_peak(times).limit({unit_}).count;
     }
 
     /// A pass from the end, and with its order as witness and preference one from the beginning, whose order is
@@ -165,7 +201,7 @@ private:
         baseline_witness memory(c_, feasible, within, w_);
         pass_result found = forward_pass(c_, preference, &memory, w_).run();
         refused_ |= memory.refused();
-        found.makespan = makespan_of(c_, found.nodes, w_);  // a wait that memory held back may not have been late
+        found.makespan = measured(found.nodes);  // a wait that memory held back may not have been late
         last_makespan_ = found.makespan;
         order nodes = found.nodes;
         consider(std::move(found));
@@ -176,6 +212,7 @@ private:
     void free_pass(const machine_orders& preference) {
         const workspace::scope scratch(w_);
         pass_result found = forward_pass(c_, preference, nullptr, w_).run();
+        if (judge_) found.makespan = measured(found.nodes);
         fastest_free_ = std::min(fastest_free_, found.makespan);
         free_.push_back(found.nodes);
         widest_ = std::max(widest_, consider(std::move(found)));
@@ -194,6 +231,10 @@ private:
         const auto at = front_.erase(place, last);
         front_.insert(at, {std::move(found), peak});
         return peak;
+    }
+
+    [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
+        return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
     }
 
     /// The fastest of the orders found that keep a limit, which is at least the peak of the given one.
@@ -219,8 +260,12 @@ private:
 
     const compact_tasks& c_;
     std::int64_t peak_;  // of the given order
+    std::int64_t unit_;  // of the rungs
     workspace& w_;
+    const order_judge* judge_;
     std::span<std::uint32_t> given_;
+    order witness_;                   // an order within the lowest rung
+    std::int64_t lowest_ = 0;         // that rung
     std::vector<found_order> front_;  // by ascending peak and descending makespan
     std::vector<order> free_;         // of the free passes
     std::int64_t fastest_free_;       // of these and the given order

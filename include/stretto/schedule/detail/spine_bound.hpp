@@ -15,10 +15,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "stretto/schedule/detail/memory_jobs.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
 
 namespace stretto::detail {
+
+/// Work of a further machine, one that is no machine of the graph: it fits into the time from the beginning of a node
+/// to `beyond` ns after the end of its work. The work of all such jobs that lie in a stretch is no longer than the
+/// stretch.
+struct further_job {
+    std::uint32_t node;
+    std::int64_t work;
+    std::int64_t beyond;  ///< may be negative
+};
 
 /// Computes the bound. It raises `lengths.head` for nodes of the path that it finds to be later, and uses
 /// `lengths.through` as scratch memory, so nothing of that is left. It takes O(V + E + V * window) time, and O(V) space
@@ -26,18 +34,19 @@ namespace stretto::detail {
 template <class = void>
 class spine_bound {
 public:
-    /// `machines` are those whose work counts. Jobs on the memory exclude each other, and count like the work of one
-    /// more machine. Precondition: `window` is not 0.
+    /// `machines` are those whose work counts. Each list of `further` is the work of one more machine. Precondition:
+    /// `window` is not 0.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
-                std::uint32_t window, workspace& w, std::span<const memory_job> jobs = {})
-        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w), jobs_(jobs.begin(), jobs.end()) {
+                std::uint32_t window, workspace& w, std::vector<std::vector<further_job>> further = {})
+        : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w), further_(std::move(further)) {
         trace_path();
         label_nodes();
         bucket_by_out();
         // A job of the path itself counts as soon as the path has passed it.
-        std::stable_sort(jobs_.begin(), jobs_.end(), [&](const memory_job& a, const memory_job& b) {
-            return counts_from(a.node) < counts_from(b.node);
-        });
+        for (std::vector<further_job>& jobs : further_)
+            std::stable_sort(jobs.begin(), jobs.end(), [&](const further_job& a, const further_job& b) {
+                return counts_from(a.node) < counts_from(b.node);
+            });
     }
 
     /// A lower bound on the makespan.
@@ -45,10 +54,12 @@ public:
         const std::uint32_t sink = length() - 1;
         const std::span<std::int64_t> end = w_.take<std::int64_t>(length());
         end[0] = 0;
-        std::vector<lane> lanes(machines_.size() + 1, lane(*this));  // the last one is the memory
-        auto job = jobs_.begin();
+        std::vector<lane> lanes(machines_.size() + further_.size(), lane(*this));
+        std::vector<std::size_t> next(further_.size(), 0);
         for (std::uint32_t j = 1;; ++j) {
-            for (; job != jobs_.end() && counts_from(job->node) <= j; ++job) enclose(lanes.back(), *job, end, j);
+            for (std::size_t f = 0; f < further_.size(); ++f)
+                for (; next[f] < further_[f].size() && counts_from(further_[f][next[f]].node) <= j; ++next[f])
+                    enclose(lanes[machines_.size() + f], further_[f][next[f]], end, j);
             for (std::uint32_t k = first_out_[j]; k < first_out_[j + 1]; ++k) {
                 const std::uint32_t n = by_out_[k], i = in_[n];
                 lanes[slot_[c_.machine[n]]].enclose(
@@ -167,14 +178,13 @@ private:
     }
     /// Adds a job before it is asked about c_j. It may reach beyond c_j, which need not wait for its end; only where
     /// another job follows does all of it count. So its distance to c_j, counted from its end, may be negative.
-    void enclose(lane& memory, const memory_job& job, std::span<const std::int64_t> end, std::uint32_t j) const {
+    void enclose(lane& machine, const further_job& job, std::span<const std::int64_t> end, std::uint32_t j) const {
         const std::uint32_t n = job.node, at = position_[n];
         if (at != off_path)
-            memory.enclose(at - 1, end[at - 1], {job.work, prefix_[at - 1], -prefix_[at - 1] - job.work});
+            machine.enclose(at - 1, end[at - 1], {job.work, prefix_[at - 1], -prefix_[at] - job.beyond});
         else
-            memory.enclose(
-                in_[n], end[in_[n]],
-                {job.work, prefix_[in_[n]] + offset_[n], reach_[n] + c_.duration[n] - job.work - prefix_[j - 1]});
+            machine.enclose(in_[n], end[in_[n]],
+                            {job.work, prefix_[in_[n]] + offset_[n], reach_[n] - job.beyond - prefix_[j - 1]});
     }
 
     [[nodiscard]] std::uint32_t length() const { return static_cast<std::uint32_t>(path_.size()); }
@@ -273,10 +283,10 @@ private:
     std::vector<std::uint32_t> machines_;
     std::uint32_t window_;
     workspace& w_;
-    std::vector<memory_job> jobs_;       // by the position from which they count
-    std::vector<std::uint32_t> path_;    // by position: its node
-    std::span<std::uint32_t> position_;  // by node: its position
-    std::span<std::int64_t> prefix_;     // by position: the work of the path up to and including it
+    std::vector<std::vector<further_job>> further_;  // by the position from which they count
+    std::vector<std::uint32_t> path_;                // by position: its node
+    std::span<std::uint32_t> position_;              // by node: its position
+    std::span<std::int64_t> prefix_;                 // by position: the work of the path up to and including it
     std::span<std::uint32_t> in_, out_;
     std::span<std::int64_t> offset_, reach_;
     std::vector<std::size_t> slot_;  // by machine: its place in machines_

@@ -1,0 +1,49 @@
+// The exact makespan of an order of compact tasks under contention: what tells a search which of its orders is best.
+#ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
+#define STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/list_pass.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// By which clock the orders of a search are judged. Its passes may run with other durations, which say what to expect
+/// of kernels that will be slowed down.
+struct order_judge {
+    std::span<const std::int64_t> duration;  ///< by node: as it is without contention
+    contention under;
+};
+
+/// The makespan by the clock of the judge. O(V + channels * stretches).
+template <class = void>
+[[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                              const order_judge& judge, workspace& w) {
+    const workspace::scope scratch(w);
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    contended_lane<> lane(c.machines, judge.under);
+    for (const std::uint32_t n : order) {
+        const std::uint32_t m = c.machine[n];
+        if (c.kind[n] == compact_tasks::role::compute) {
+            free[0] = lane.end_of(free[0], judge.duration[n]);
+        } else if (c.kind[n] == compact_tasks::role::wait) {
+            free[0] = std::max(free[0], end[c.launch[n]]);
+        } else if (c.kind[n] == compact_tasks::role::start) {
+            const std::int64_t begin = std::max(free[0], free[m]);
+            end[n] = free[m] = begin + judge.duration[n];
+            lane.add_transfer(m, begin, free[m]);
+        }
+    }
+    return *std::max_element(free.begin(), free.end());
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,70 @@
+// The search for orders under contention. Which kernels will run beside transfers is known only when their order is, so
+// passes do not slow down single kernels: they see all of them longer by one factor. A few factors are tried, and every
+// order that a pass finds is judged by the exact clock.
+#ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
+#define STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/contended_order.hpp"
+#include "stretto/schedule/detail/order_search.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// Of the orders of both fronts, those that no other one of them beats in both makespan and peak; of equal ones those
+/// of the first. Fronts are sorted by ascending peak, and so by descending makespan.
+template <class = void>
+[[nodiscard]] inline std::vector<found_order> merged_fronts(std::vector<found_order> a, std::vector<found_order> b) {
+    a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
+    std::stable_sort(a.begin(), a.end(), [](const found_order& x, const found_order& y) {
+        return x.peak != y.peak ? x.peak < y.peak : x.pass.makespan < y.pass.makespan;
+    });
+    std::vector<found_order> front;
+    for (found_order& o : a)
+        if (front.empty() || o.pass.makespan < front.back().pass.makespan) front.push_back(std::move(o));
+    return front;
+}
+
+/// What order_search::run returns, with makespans under contention: the best of three searches, in which kernels are as
+/// long as they are, as long as under a transfer, and the mean of both. Each of them never gives a longer makespan for
+/// a larger limit, so together they do not either. `rung_unit` is the unit of the search. `c` is changed meanwhile.
+/// O(three searches).
+template <class = void>
+[[nodiscard]] inline std::vector<found_order> search_under_contention(compact_tasks& c, bytes peak, bytes rung_unit,
+                                                                      bytes limit, std::int64_t enough,
+                                                                      contention under, unsigned effort, workspace& w) {
+    const workspace::scope scratch(w);
+    const std::span<std::int64_t> exact = w.take<std::int64_t>(c.size());
+    std::copy(c.duration.begin(), c.duration.end(), exact.begin());
+    const order_judge judge{exact, under};
+    std::vector<std::uint32_t> given(c.size());
+    for (std::uint32_t n = 0; n < c.size(); ++n) given[n] = n;
+    const nanoseconds makespan{makespan_of(c, given, judge, w)};
+
+    std::vector<found_order> front;
+    for (const std::int64_t halves : {0, 1, 2}) {
+        const std::int64_t unit = 2 * under.denominator;
+        const std::int64_t stretched = unit + halves * (under.numerator - under.denominator);
+        for (std::uint32_t n = 0; n < c.size(); ++n)
+            if (c.kind[n] == compact_tasks::role::compute)
+                c.duration[n] = exact[n] / unit * stretched + exact[n] % unit * stretched / unit;
+        const workspace::scope of_search(w);
+        front = merged_fronts(std::move(front),
+                              order_search(c, makespan, peak, rung_unit, w, &judge).run(limit, enough, effort));
+    }
+    std::copy(exact.begin(), exact.end(), c.duration.begin());
+    return front;
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,62 @@
+// What contention proves about time. Let B be the time for which one channel transfers in some stretch, and K the
+// kernels that run wholly in it. While the channel transfers, kernels do no more than 1/c of their work, so in L ns
+// they do no more than (L - B) + B / c of it. So
+//
+//     L >= work(K) + (1 - 1/c) B
+//
+// for every stretch, whatever the order: the kernels and, for each transfer of the channel, the share (1 - 1/c) of its
+// duration fit into a stretch one after the other, as the work of one machine does. Bounds for one machine hold for
+// this one too, if a transfer counts only where all of it lies in the stretch.
+#ifndef STRETTO_SCHEDULE_DETAIL_CONTENTION_JOBS_HPP
+#define STRETTO_SCHEDULE_DETAIL_CONTENTION_JOBS_HPP
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/machine_jobs.hpp"
+#include "stretto/schedule/detail/spine_bound.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// The jobs of that machine.
+struct contention_jobs {
+    std::uint32_t channel;
+    std::span<std::uint32_t> nodes;  ///< in program order; the arrays belong to a workspace
+    std::span<std::int64_t> work;
+    std::int64_t load = 0;
+
+    /// The same for the spine bound. Kernels and transfers are wholly done when their nodes end.
+    [[nodiscard]] std::vector<further_job> for_spine() const {
+        std::vector<further_job> jobs;
+        jobs.reserve(nodes.size());
+        for (std::size_t i = 0; i < nodes.size(); ++i) jobs.push_back({nodes[i], work[i], 0});
+        return jobs;
+    }
+};
+
+/// The jobs of the lane with those of a channel. Shares of transfers are rounded down. O(V).
+template <class = void>
+[[nodiscard]] inline contention_jobs jobs_under(contention under, const compact_tasks& c, const machine_jobs& jobs,
+                                                std::uint32_t channel, workspace& w) {
+    const std::span<const std::uint32_t> kernels = jobs.of(0), transfers = jobs.of(channel);
+    const std::size_t count = kernels.size() + transfers.size();
+    contention_jobs both{channel, w.take<std::uint32_t>(count), w.take<std::int64_t>(count)};
+    const std::int64_t p = under.numerator, added = p - under.denominator;
+    for (std::size_t k = 0, t = 0, i = 0; i < count; ++i) {
+        const bool is_kernel = t == transfers.size() || (k < kernels.size() && kernels[k] < transfers[t]);
+        const std::uint32_t n = is_kernel ? kernels[k++] : transfers[t++];
+        const std::int64_t d = c.duration[n];
+        both.nodes[i] = n;
+        both.work[i] = is_kernel ? d : d / p * added + d % p * added / p;
+        both.load += both.work[i];
+    }
+    return both;
+}
+
+}  // namespace stretto::detail
+
+#endif
