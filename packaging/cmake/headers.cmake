@@ -297,6 +297,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/chunk_trial.hpp
     include/stretto/tune/chunk_units.hpp
     include/stretto/tune/clone_layout.hpp
+    include/stretto/tune/contention_range.hpp
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/fastest_of.hpp

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "stretto/testing/archetypes.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/row_ir.hpp"
 
 using namespace stretto;
@@ -39,6 +39,11 @@ TEST_CASE("a source is a chunk model of the graph, or makes one when it is calle
     static_assert(!chunk_model_source<maker_of_something_else, row_view>);
     static_assert(!chunk_model_source<maker_that_asks, row_view>);
     static_assert(!chunk_model_source<int, row_view>);
+}
+
+TEST_CASE("archetypes are sources") {
+    static_assert(chunk_model_source<archetypes::chunk_maker, archetypes::dataflow>);
+    static_assert(chunk_model_source<archetypes::chunks, archetypes::dataflow>);
 }
 
 TEST_CASE("a model of one graph is no source for another") {

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "stretto/testing/check_part_costs.hpp"
+#include "stretto/testing/model_archetypes.hpp"
 #include "support/priced_rows.hpp"
 
 using namespace stretto;
@@ -93,4 +95,14 @@ TEST_CASE("what puts parts together reads and writes what it moves once") {
     CHECK(costs.of_sum(c.t).duration.count == 100 + 16 + 1);
     CHECK(costs.of_empty(c.y).count == 64);
     CHECK(costs.of_slice_write(c.y, 0, std::vector<std::int64_t>{1, 3}, 1).count == 100 + 96 + 1);
+}
+
+TEST_CASE("sizes that only convert to numbers suffice") {
+    static_assert(size_model<archetypes::sizes, archetypes::dataflow>);
+    static_assert(!size_model<archetypes::part_costs, archetypes::dataflow>);
+    const share_costs costs(archetypes::program(0), archetypes::kinds(0), archetypes::sizes(0), {{1}, 1e9});
+    const auto checked = check_part_costs(archetypes::program(0), archetypes::kinds(0), archetypes::chunks(0), costs);
+    REQUIRE_MESSAGE(checked, checked.error().message());
+    CHECK(costs.of_empty({archetypes::detail::at(0), 0}).count == 16);
+    CHECK(costs.of_concat({archetypes::detail::at(0), 0}).duration.count == 1 + 1 + 32);
 }

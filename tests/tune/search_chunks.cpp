@@ -177,6 +177,13 @@ TEST_CASE("a budget holds for refinement") {
     CHECK(some.makespan <= none.makespan);
 }
 
+TEST_CASE("a limit of chunks that no step reaches is none") {
+    question q(2, 4, true, 100);
+    const result four = q.search({.most = 4}), any = q.search({.most = SIZE_MAX});
+    CHECK(any.trials == four.trials);
+    CHECK(any.makespan == four.makespan);
+}
+
 TEST_CASE("a step that stays whole says why") {
     question q(2, 240, false, 100);
     CHECK(q.search({.most = 1}).why == whole_reason::too_few_rows);

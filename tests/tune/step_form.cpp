@@ -7,11 +7,13 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/tune/try_chunks.hpp"
+#include "support/dies.hpp"
 #include "support/prop.hpp"
 #include "support/row_layers.hpp"
 
@@ -160,6 +162,14 @@ TEST_CASE("chunks run where they are asked for") {
         REQUIRE(either);
         CHECK(either->slices == (*q.makespan(q.uniform(2, true)) < *q.makespan(q.uniform(2, false))));
     }
+}
+
+TEST_CASE("what is to be kept must be an operation of the step") {
+    question q(1, 4, false, 100);
+    const chunk_search_options beyond{.kept = {static_cast<std::uint32_t>(q.tasks.size())}};
+    const auto says = [](const std::string& words) { return words.find("beyond the last") != std::string::npos; };
+    CHECK(says(last_words([&] { (void)q.fastest(beyond); })));
+    CHECK(says(last_words([&] { (void)q.named({{"", pass_direction::both, {2, 2}}}, beyond); })));
 }
 
 TEST_CASE("what is kept is in no chunk, whether chunks are asked for or searched") {

@@ -276,10 +276,16 @@ TEST_CASE("what comes after an operation without reading it comes after all of i
     halves c;
     c.body.push_back(c.p.append(does::total, {c.body[0]}, 1));
     c.p.append(does::output, {c.body[2]}, 1);
-    const twin_view view{&c.p, true};
+    const twin_view view{&c.p, true}, by_values{&c.p};
     const chunk_region<row_op*> region{c.body, {2, 2}};
     const token_dimension<row_value> token{{c.x}, 0};
-    const auto plan = plan_chunks(view, twin_model{}, twin_chunk_model{}, std::span(&region, 1), std::span(&token, 1));
+    const auto refused =
+        plan_chunks(view, twin_model{}, twin_chunk_model{}, std::span(&region, 1), std::span(&token, 1));
+    REQUIRE(!refused);
+    CHECK(refused.error().detail.find("dependence that is no value") != std::string::npos);
+    // Whoever carries such a dependence over plans without it; a trial on the view that has it keeps it.
+    const auto plan =
+        plan_chunks(by_values, twin_model{}, twin_chunk_model{}, std::span(&region, 1), std::span(&token, 1));
     REQUIRE(plan);
     const auto tried = try_chunks(*plan, view, twin_model{}, row_costs<twin_view, twin_model>{view, {}});
     REQUIRE(tried);

@@ -16,6 +16,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -38,15 +39,23 @@ enum class recombining : std::uint8_t {
 /// What a search may spend, and what the result must keep.
 struct chunk_search_options {
     bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
-    std::size_t most = 8;                  ///< chunks of one region, at most
-    std::size_t task_budget = 200'000;     ///< for refinement, in tasks made; one that is begun is finished
+    /// The peak of the step whole, in its input order, or of the step that it is a variant of: see
+    /// memory_budget::of_variant. fastest_form finds out what the step needs, if it is not said.
+    std::optional<bytes> step_peak = {};
+    std::size_t most = 8;               ///< chunks of one region, at most
+    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished
     recombining recombine = recombining::either;
-    /// Vertices that are in no chunk, by position in program order; what reads or makes them is cut around them. It is
-    /// read by fastest_form and form_in_chunks, which make the units and regions.
+    /// Vertices that are in no chunk, by position in program order, which is below their number; what reads or makes
+    /// them is cut around them. It is read by fastest_form and form_in_chunks, which make the units and regions.
     std::vector<std::uint32_t> kept = {};
     /// How thoroughly fastest_form schedules the step whole, as schedule_options::effort says; trials take effort 1.
     unsigned effort = 1;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
+    contention under = {};                  ///< the clock by which everything is judged
+
+    [[nodiscard]] memory_budget budget() const {
+        return step_peak ? memory_budget::of_variant(memory_limit, *step_peak) : memory_budget(memory_limit);
+    }
 };
 
 /// Why a step stays whole.
@@ -109,11 +118,12 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     chunk_search_options options = {}) {
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
-    detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions);
+    const detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions, options.under);
     const nanoseconds whole =
-        options.whole ? *options.whole : trials.whole(options.memory_limit).value_or(nanoseconds{INT64_MAX});
+        options.whole ? *options.whole : trials.whole(options.budget()).value_or(nanoseconds{INT64_MAX});
     const bool slices = options.recombine == recombining::slices;
-    const detail::search_limits limits{options.memory_limit, whole, options.most, options.task_budget, slices};
+    const detail::search_limits limits{options.budget(),    whole,  options.most,
+                                       options.task_budget, slices, options.under};
     detail::chunk_search search(units, tokens.rows, limits, trials);
     search.run();
 
@@ -133,7 +143,7 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     const std::vector<chunk_region<std::uint32_t>> regions = search.regions_of(best.chunks);
     best.slices = slices;
     if (options.recombine == recombining::either) {
-        const std::optional<nanoseconds> in_slices = trials.makespan(regions, true, options.memory_limit);
+        const std::optional<nanoseconds> in_slices = trials.makespan(regions, true, options.budget());
         best.slices = in_slices && *in_slices < best.makespan;
         if (best.slices) best.makespan = *in_slices;
     }
@@ -155,10 +165,10 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     if (options.recombine != recombining::either) return options.recombine == recombining::slices;
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return false;
-    const detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions);
+    const detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions, options.under);
     const auto in_numbers = trials.in_numbers(regions);
-    const std::optional<nanoseconds> concat = trials.makespan(in_numbers, false, options.memory_limit);
-    const std::optional<nanoseconds> slices = trials.makespan(in_numbers, true, options.memory_limit);
+    const std::optional<nanoseconds> concat = trials.makespan(in_numbers, false, options.budget());
+    const std::optional<nanoseconds> slices = trials.makespan(in_numbers, true, options.budget());
     return slices && (!concat || *slices < *concat);
 }
 

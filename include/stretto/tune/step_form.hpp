@@ -57,14 +57,19 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
                                                           const P& costs, const Modules& modules,
                                                           const std::optional<token_rows<value_t<G>>>& tokens,
                                                           chunk_search_options options = {}) {
+    if (!options.step_peak) options.step_peak = peak_of_input(tasks);
     schedule_options limits;
-    limits.memory_limit = options.memory_limit;
+    limits.memory_limit = options.budget();
     limits.effort = options.effort;
+    limits.under = options.under;
     fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, list_schedule(tasks, limits)};
     if (!tokens) return found;
     options.whole = found.whole ? found.whole->makespan() : nanoseconds{INT64_MAX};
     chunk_units units = units_by_module(g, ops, modules);
-    for (std::uint32_t p : options.kept) units.unit_of[p] = chunk_units::none;
+    for (std::uint32_t p : options.kept) {
+        STRETTO_ASSERT(p < units.unit_of.size(), "a vertex to keep whole is named by a position beyond the last");
+        units.unit_of[p] = chunk_units::none;
+    }
     auto best = search_chunks(g, ops, chunks, costs, units, *tokens, options);
     STRETTO_ASSERT(best.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
     if (!best) return found;
@@ -87,7 +92,10 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     if (!options.kept.empty()) {
         std::vector<vertex_t<G>> vertices, kept;
         for (vertex_t<G> v : g.vertices()) vertices.push_back(v);
-        for (std::uint32_t p : options.kept) kept.push_back(vertices[p]);
+        for (std::uint32_t p : options.kept) {
+            STRETTO_ASSERT(p < vertices.size(), "a vertex to keep whole is named by a position beyond the last");
+            kept.push_back(vertices[p]);
+        }
         for (chunk_region<vertex_t<G>>& r : form.regions)
             std::erase_if(r.candidates,
                           [&](vertex_t<G> v) { return std::find(kept.begin(), kept.end(), v) != kept.end(); });

@@ -18,6 +18,7 @@
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -29,11 +30,12 @@ namespace stretto::detail {
 
 /// What a search may do, and what it must be better than.
 struct search_limits {
-    bytes memory;             ///< of every schedule
+    memory_budget memory;     ///< of every schedule
     nanoseconds whole;        ///< the makespan of the step whole
     std::size_t most;         ///< chunks of a unit
     std::size_t task_budget;  ///< tasks made in refinement
     bool slices;              ///< whether every trial writes slice by slice
+    contention under = {};    ///< the clock by which trials are judged
 };
 
 /// A search. `Trial` is called with regions in numbers and whether slices are written, and gives the tasks, or nothing
@@ -47,8 +49,7 @@ public:
 
     chunk_search(const chunk_units& units, std::int64_t rows, const search_limits& limits, Trial& trial)
         : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole) {
-        most_ =
-            static_cast<std::size_t>(std::min(static_cast<std::int64_t>(limits.most), std::max<std::int64_t>(rows, 1)));
+        most_ = std::min(limits.most, static_cast<std::size_t>(std::max<std::int64_t>(rows, 1)));
     }
 
     /// Afterwards chosen() is what is fastest, of what has been tried.
@@ -114,11 +115,12 @@ private:
         ++trials_;
         any_cut_ = any_cut_ || made->graph.size() > units_.unit_of.size();
         budget_ -= std::min(budget_, made->graph.size());
-        o.hopeless = bound_below(made->graph).value >= best_;
+        o.hopeless = bound_below(made->graph, unlimited_bytes, limits_.under).value >= best_;
         any_fit_ = any_fit_ || o.hopeless;
         if (o.hopeless) return o;
         schedule_options options;
         options.memory_limit = limits_.memory;
+        options.under = limits_.under;
         const auto scheduled = list_schedule(made->graph, options);
         if (!scheduled) {
             const std::uint32_t u = units_.unit_of[made->original[scheduled.error().at]];

@@ -14,6 +14,7 @@
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/plan_chunks.hpp"
@@ -98,8 +99,8 @@ public:
     using region = typename base::region;
 
     chunk_trials(const numbered_step<G>& step, const Chunks& chunks, const Costs& costs,
-                 std::span<const token_dimension<value_t<G>>> tokens)
-        : base(step, chunks, tokens), costs_(step, costs) {}
+                 std::span<const token_dimension<value_t<G>>> tokens, contention under = {})
+        : base(step, chunks, tokens), costs_(step, costs), under_(under) {}
 
     /// The tasks of the step with these regions in chunks; nothing if there is no plan, or if times or bytes overflow.
     [[nodiscard]] std::optional<chunked_tasks> operator()(std::span<const region> regions, bool slices) const {
@@ -112,13 +113,13 @@ public:
     /// The makespan of these regions in chunks; nothing if there are no such tasks, or if none of their orders that
     /// were tried fits into the memory.
     [[nodiscard]] std::optional<nanoseconds> makespan(std::span<const region> regions, bool slices,
-                                                      bytes memory) const {
+                                                      memory_budget memory) const {
         const auto made = (*this)(regions, slices);
         if (!made) return std::nullopt;
         return makespan_of(made->graph, memory);
     }
     /// The makespan of the step whole, if it fits.
-    [[nodiscard]] std::optional<nanoseconds> whole(bytes memory) const {
+    [[nodiscard]] std::optional<nanoseconds> whole(memory_budget memory) const {
         const step_table& table = base::step_->table();
         const auto graph = make_task_graph(step_table_view{&table}, step_table_model{&table});
         if (!graph) return std::nullopt;
@@ -136,15 +137,17 @@ public:
     }
 
 private:
-    [[nodiscard]] static std::optional<nanoseconds> makespan_of(const task_graph& graph, bytes memory) {
+    [[nodiscard]] std::optional<nanoseconds> makespan_of(const task_graph& graph, memory_budget memory) const {
         schedule_options options;
         options.memory_limit = memory;
+        options.under = under_;
         const auto scheduled = list_schedule(graph, options);
         if (!scheduled) return std::nullopt;
         return scheduled->makespan();
     }
 
     numbered_part_costs<G, Costs> costs_;
+    contention under_;
 };
 
 }  // namespace stretto::detail
