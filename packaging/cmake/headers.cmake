@@ -360,6 +360,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/rename_operands.hpp
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
+    include/stretto/capture/group_names.hpp
     include/stretto/capture/gzip.hpp
     include/stretto/capture/isolate_capture.hpp
     include/stretto/capture/reduce_capture.hpp

@@ -115,6 +115,9 @@ TEST_CASE("no member may occur twice") {
           "f: groups: two groups are called \"dp\"; cost tables tell groups apart by name");
     CHECK(after(R"("reduce_scatter")", R"("all_gather")") ==
           "f: costs.collectives: the table of group \"dp\" has a collective twice; join the two lists");
+    const std::string price = R"("all_gather":[[0,1]])", other = R"("all_reduce":[[0,1]])";
+    CHECK(after(R"("collectives":{)", R"("collectives":{"x":{)" + price + "," + other + "," + price + "},") ==
+          "f: costs.collectives: the table of group \"x\" has a collective twice; join the two lists");
     CHECK(after(R"("name":"mul")", R"("name":"w")") ==
           "f: node 4 (w): name: is that of node 0 already; names are unique in a step");
 }

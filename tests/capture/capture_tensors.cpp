@@ -68,6 +68,20 @@ TEST_CASE("arguments, named arguments and shapes of a node") {
     CHECK(m.components(0)[0].element == element_type::bf16);
 }
 
+TEST_CASE("only a percent sign and digits name an operand") {
+    const capture step =
+        parsed(step_with(R"({"name":"b","op":"aten.x","kind":"compute","inputs":[0],"outputs":[],"bytes":0,"ns":1,)"
+                         R"("args":["%0","%d rows","%","%0.5","100%"]})"));
+    const auto read = capture_tensors::read(step);
+    REQUIRE(read);
+    const auto args = read->arguments(1);
+    REQUIRE(args.size() == 5);
+    CHECK(args[0].what == form::operand);
+    for (std::size_t k = 1; k < args.size(); ++k) CHECK(args[k].what == form::text);
+    CHECK(args[1].text == "%d rows");
+    CHECK(args[3].text == "%0.5");
+}
+
 TEST_CASE("an operation whose arguments are not spelt has its operands") {
     const capture step = parsed(step_with(
         R"({"name":"b","op":"aten.neg.default","kind":"compute","inputs":[0],"outputs":[],"bytes":0,"ns":1})"));

@@ -1,5 +1,9 @@
 // Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib. Whatever
 // is wrong with a file ends in one diagnostic; detail/capture_check.hpp says what is checked beyond the fields.
+//
+// The text is read once, from front to back, into a capture_builder that keeps it: names, shapes and arguments of the
+// finished capture are slices of the text, and only names that were escaped are copied. Members that the library does
+// not know are kept as well, so that a file that passes through it loses nothing.
 #ifndef STRETTO_CAPTURE_CAPTURE_READER_HPP
 #define STRETTO_CAPTURE_CAPTURE_READER_HPP
 
@@ -40,6 +44,7 @@ public:
     capture_parser(std::string padded_text, std::size_t length, const capture_limits& limits)
         : builder_(capture_builder::over(std::move(padded_text))), length_(length), limits_(limits) {}
 
+    /// The capture, or the first thing that is wrong with the text. To be called once.
     expected<capture, diagnostic> parse() {
         if (!json_.open(builder_.text(), length_) || !read_step()) return unexpected(std::move(json_.failure));
         builder_.set_costs(std::move(costs_));
@@ -83,6 +88,7 @@ private:
             }
         });
         if (!whole) return false;
+        // All but `symbols`, the last of the keys, must be there.
         for (unsigned k = 0; k < 6; ++k)
             if (!seen.require(json_, k, keys[k])) return false;
         return true;
@@ -98,6 +104,8 @@ private:
         append_member(members, key, raw);
         return true;
     }
+    /// Readers of members. Each returns false if the member is malformed; the failure is in the walk, with `outer` and
+    /// `field` as its place.
     bool read_groups(value v) {
         static constexpr std::array<std::string_view, 4> keys = {"name", "size", "ranks", "duplicate_of"};
         return json_.array(v, [&](value element) {
@@ -132,6 +140,8 @@ private:
         return whole &&
                (!ranks.empty() || json_.fail("is empty", "list the ranks of the group, or leave the member out"));
     }
+    /// The position of the group that another one duplicates. `no_group` means that there is none, so a number that is
+    /// too large becomes the largest that is not that.
     bool read_original(value v, group_id& original) {
         std::int64_t id = 0;
         if (!json_.amount(v, id)) return false;
@@ -139,6 +149,7 @@ private:
         return true;
     }
 
+    /// Symbols are an object from names to values. Unlike amounts they may be negative.
     bool read_symbols(value v) {
         return json_.object(v, [&](std::string_view key, value member) {
             json_.outer = "symbols.";
@@ -175,8 +186,10 @@ private:
         return seen.require(json_, 0, keys[0]) && seen.require(json_, 1, keys[1]) && seen.require(json_, 2, keys[2]);
     }
 
+    /// The price tables: an object from groups to objects from collectives to lists of points.
     bool read_tables(value v) {
         return json_.object(v, [&](std::string_view group, value tables) {
+            // The walk keeps a view of its place, so that the text must live until the table is read.
             const std::string place = "costs.collectives." + std::string(group) + ".";
             json_.outer = place;
             json_.field = {};

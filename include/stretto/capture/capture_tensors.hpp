@@ -253,15 +253,14 @@ private:
         }
 
         bool read_text(std::string_view s, tensor_argument& a) {
-            if (s.size() < 2 || s[0] != '%') {
+            const bool digits = s.size() > 1 && s.find_first_not_of("0123456789", 1) == std::string_view::npos;
+            if (!digits || s[0] != '%') {
                 a = {tensor_argument::form::text, 0, 0, copy(s), {}};
                 return true;
             }
             a.what = tensor_argument::form::operand;
-            for (char c : s.substr(1)) {
-                if (c < '0' || c > '9' || a.integer >= static_cast<std::int64_t>(operands)) break;
-                a.integer = a.integer * 10 + (c - '0');
-            }
+            for (char c : s.substr(1))  // it stops growing once it is too large
+                if (a.integer < static_cast<std::int64_t>(operands)) a.integer = a.integer * 10 + (c - '0');
             return a.integer < static_cast<std::int64_t>(operands) ||
                    json.fail("names an input that the node does not have", "%0 is the first of inputs");
         }

@@ -47,6 +47,7 @@ public:
     }
 
 private:
+    /// The shortest decimal form; std::to_chars depends on no locale.
     void print_number(std::int64_t n) {
         char digits[24];
         out_.append(digits, std::to_chars(digits, digits + sizeof digits, n).ptr);
@@ -55,6 +56,7 @@ private:
         char digits[40];  // the shortest text that reads back as x
         out_.append(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
     }
+    /// Members that the reader has kept as text, behind those that it knows. They are a list "key":value,... already.
     void print_further(std::string_view members) {
         if (members.empty()) return;
         out_ += ',';
@@ -77,6 +79,7 @@ private:
 
     void print_costs(const capture_costs& costs) {
         out_ += "{\"memory_bytes_per_second\":";
+        // A bandwidth is written as an integer where it is one that doubles hold exactly: 3350000000000, not 3.35e+12.
         const double x = costs.memory_bytes_per_second;
         if (x < 9e15 && x == static_cast<double>(static_cast<std::int64_t>(x)))
             print_number(static_cast<std::int64_t>(x));
@@ -113,6 +116,7 @@ private:
         out_ += '}';
     }
 
+    /// Symbols keep their order, which is that of the file.
     void print_symbols(std::span<const capture_symbol> symbols) {
         out_ += ",\n\"symbols\":";
         char open = '{';
@@ -137,6 +141,7 @@ private:
         out_ += list.empty() ? "[]" : "]";
     }
 
+    /// Members come in one fixed order, then those that are kept as text; those that would say nothing are left out.
     void print_node(const capture& c, std::uint32_t v) {
         out_ += "{\"name\":";
         append_quoted(out_, c.name(v));

@@ -26,6 +26,7 @@
 #include "stretto/capture/detail/plan_sums.hpp"
 #include "stretto/capture/plan_report.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
@@ -34,7 +35,7 @@ namespace stretto {
 namespace detail {
 
 /// The figures of a capture by the exact clock and the memory rule, in program order.
-inline plan_figures figures_of(const capture& c, plan_findings& found) {
+inline plan_figures figures_of(const capture& c, contention under, plan_findings& found) {
     plan_figures figures;
     figures.nodes = c.size();
     std::vector<task_id> order(c.size());
@@ -48,7 +49,11 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
                   "times or bytes up to here add up to more than 2^62", "are all costs in nanoseconds and bytes?");
         return figures;
     }
-    const simulation times = simulate(*tasks, order);
+    if (!times_fit(*tasks, under)) {
+        found.add(plan_rule::figures_too_large, "", "", "times under contention may add up to more than 2^62", "");
+        return figures;
+    }
+    const simulation times = simulate(*tasks, order, under);
     figures.makespan = times.makespan;
     figures.exposed = times.exposed;
     figures.compute = times.compute;
@@ -59,11 +64,13 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
 }  // namespace detail
 
 /// Finds every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without
-/// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format.
-/// Violations are listed in this order: presence of operations, nodes of the plan in program order, chunks, unpacks,
-/// sums, storages, data in flight, the limit. The result is deterministic. It takes O(V log V + E + text of new nodes)
-/// time, to which chains of recombinations and storages with very many aliases add, and O(V + E) space.
-[[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes) {
+/// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format. Figures
+/// are those under contention, if there is any. Violations are listed in this order: presence of operations, nodes of
+/// the plan in program order, chunks, unpacks, sums, storages, data in flight, the limit. The result is deterministic.
+/// It takes O(V log V + E + text of new nodes) time, to which chains of recombinations and storages with very many
+/// aliases add, and O(V + E) space.
+[[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes,
+                                            contention under = {}) {
     detail::plan_findings found;
     detail::plan_match match(step, plan, found);
     detail::plan_stand_ins stand_ins(match);
@@ -84,8 +91,8 @@ inline plan_figures figures_of(const capture& c, plan_findings& found) {
     detail::plan_flights(match).check();
 
     plan_report report;
-    report.before = detail::figures_of(step, found);
-    report.after = detail::figures_of(plan, found);
+    report.before = detail::figures_of(step, under, found);
+    report.after = detail::figures_of(plan, under, found);
     if (report.after.peak > limit)
         found.add(plan_rule::exceeds_memory_limit, "", "",
                   "peak memory is " + std::to_string(report.after.peak.count) + " bytes, the limit " +

@@ -17,7 +17,8 @@
 namespace stretto::detail {
 
 /// Appends a double in its shortest form that reads back as the same, always with a point or an exponent: without one
-/// it would read as an integer.
+/// it would read as an integer, and decide types as an integer does. Precondition: x is finite, as JSON has no other
+/// numbers.
 inline void append_real(std::string& to, double x) {
     char digits[32];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, x);
@@ -29,6 +30,7 @@ inline void append_real(std::string& to, double x) {
 
 inline void append_argument(std::string& to, const tensor_argument& a);
 
+/// Appends a list of arguments.
 inline void append_arguments(std::string& to, std::span<const tensor_argument> all) {
     to += '[';
     for (std::size_t k = 0; k < all.size(); ++k) {

@@ -88,6 +88,8 @@ inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v
         return fault_of_node(c, v, "kind", "is not \"start\", but the node has a collective, a group or a payload",
                              "only a start launches a collective");
     }
+    // A wait whose first input is no start waits for nothing, which real steps contain; but a start further behind
+    // would look as if it were waited for, and is not.
     if (c.kind(v) == op_kind::wait)
         for (std::size_t k = 1; k < c.inputs(v).size(); ++k)
             if (c.kind(c.inputs(v)[k]) == op_kind::start)
@@ -167,6 +169,9 @@ inline std::optional<diagnostic> fault_of_groups(const capture& c) {
             return fault_of_step("groups.duplicate_of",
                                  group + " duplicates " + named(fault->other) + ", which has other ranks",
                                  "a duplicate has the ranks of its original, in the same order");
+        case why::other_id:  // what a file cannot say: ids are positions there, and nodes are not in it
+        case why::no_rank_on_node:
+            break;
     }
     return {};
 }
@@ -186,7 +191,8 @@ inline std::optional<diagnostic> fault_of_names(const capture& c) {
     return {};
 }
 
-/// The cost tables: bandwidth and times are possible, and the points of a table ascend.
+/// The cost tables: bandwidth and times are possible, every group and collective has one table at most, and the points
+/// of a table ascend. The builder has sorted them, so tables of one group and collective stand side by side.
 inline std::optional<diagnostic> fault_of_costs(const capture_costs& costs) {
     if (!std::isfinite(costs.memory_bytes_per_second) || costs.memory_bytes_per_second <= 0)
         return fault_of_step("costs.memory_bytes_per_second", "is not positive", "give the bandwidth of the memory");

@@ -53,11 +53,14 @@ public:
     }
 
 private:
+    // Members may come in any order; one close to this is found quickest, because the search goes on where it stopped.
     static constexpr std::array<std::string_view, 16> keys = {
         "name",  "op",      "kind",       "inputs", "args",    "kwargs", "outputs", "bytes",
         "alias", "mutates", "collective", "group",  "payload", "ns",     "fqn",     "direction"};
     static constexpr unsigned at(std::string_view key) noexcept { return position_in(keys, key); }
 
+    /// Reads the member with key k into the node. "fqn" and "direction" stay texts, like unknown members; they are
+    /// listed so that one that occurs twice is found quickly.
     bool read_member(unsigned k, value v) {
         switch (k) {
             case at("name"):
@@ -127,11 +130,15 @@ private:
         node_.fields.push_back({key, raw});
         return true;
     }
+    /// Keeps an unknown member. There may be few, so that a file of something else is refused early, and searching them
+    /// is cheap.
     bool read_unknown(std::string_view key, value v) {
         for (const json_field& f : node_.fields)
             if (f.key == key) return seen_keys::repeated(json_);
         return node_.fields.size() < max_fields_ ? read_note(key, v) : seen_keys::too_many(json_, max_fields_);
     }
+    /// Keeps arguments as text, after noting which operands they name. Inputs may come later in the object, so that the
+    /// check waits for the end of the node.
     bool read_arguments(std::string_view key, value v) {
         json_.largest_reference = -1;
         if (!read_note(key, v)) return false;
@@ -178,6 +185,9 @@ private:
             return json_.array(list, [this](value tensor) { return check_tensor(tensor); });
         });
     }
+    /// Checks one element of outputs: it has a shape and a type, and perhaps members that are not interpreted here.
+    /// Only its text is kept: capture_tensors reads it again when shapes are asked for, which an order alone never
+    /// does.
     bool check_tensor(value v) {
         static constexpr std::array<std::string_view, 2> tensor_keys = {"shape", "dtype"};
         seen_keys seen;

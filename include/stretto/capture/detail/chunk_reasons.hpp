@@ -47,6 +47,8 @@ public:
                   std::span<const token_dimension<node_id>> tokens)
         : named_{&step, &tensors}, regions_(regions), tokens_(tokens) {}
 
+    /// Why a request was refused. Numbers of nodes come from outside with the request, so the one that does not exist
+    /// gets words of its own: it has no name to be called by.
     [[nodiscard]] diagnostic of(chunk_error<node_id> e) const {
         e.detail = printable(e.detail, 300);
         explanation words = explain(e);
@@ -59,11 +61,13 @@ public:
         return diagnostic_of(std::move(words));
     }
 
+    /// Which rule a plan breaks.
     [[nodiscard]] diagnostic of(chunk_violation<node_id> v) const {
         v.detail = printable(v.detail, 300);
         return diagnostic_of(explain(v));
     }
 
+    /// Why the program in chunks could not be timed.
     [[nodiscard]] diagnostic of(const task_graph_error& e) const {
         return about_step("in chunks has times or bytes that do not add up, at its task " + std::to_string(e.task),
                           "times and bytes of a step may add up to 2^62 at most");

@@ -1,5 +1,10 @@
 // The symbols that a captured step binds, in chunks: what an operation measures for the whole, each of its clones
 // measures for its own chunk.
+//
+// A symbol such as u3 is the number of rows that a rank receives in an exchange, known only when the program runs. If
+// the exchange is cloned, each clone receives a number of its own, and every shape and argument of that chunk that
+// mentions u3 must mention the chunk's symbol instead. So a clone that binds symbols must be made before the clones
+// that read them, which the order of the program sees to.
 #ifndef STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 #define STRETTO_CAPTURE_DETAIL_CHUNK_SYMBOLS_HPP
 
@@ -25,7 +30,8 @@ class chunk_symbols {
 public:
     explicit chunk_symbols(const capture& step) : step_(&step), fields_(step) {}
 
-    /// The symbols that v binds. The answer is kept for the other clones of v.
+    /// The symbols that v binds; none if its `binds` is not a list of texts. The answer is kept for the other clones of
+    /// v, which are asked for one after the other, and is valid until the next call.
     const std::vector<std::string>& bound_by(std::uint32_t v) {
         if (recalled_ == v) return bound_;
         recalled_ = v;
@@ -66,6 +72,7 @@ public:
     [[nodiscard]] const std::vector<capture_symbol>& made() const noexcept { return new_symbols_; }
 
 private:
+    /// The extent in the symbols of a chunk; `other` is called for every symbol that has no name there.
     template <class F>
     [[nodiscard]] std::string with_symbols_of(const chunk_part& part, std::string_view extent, F other) const {
         return extent_expression::substituted(extent, [&](std::string_view symbol) -> std::optional<std::string> {

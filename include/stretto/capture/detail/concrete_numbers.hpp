@@ -1,5 +1,9 @@
 // The numbers that a captured program computes and that are known before it runs: sizes of tensors, what is computed
 // from them, and the guards that check them.
+//
+// A program traced with symbolic extents carries such plumbing in order to run for several sizes. Once its symbols have
+// values, most of it can be computed in advance and dropped. A number stays unknown if anything that it depends on is
+// known only at run time, such as a count of tokens, or if computing it would overflow: then its node stays.
 #ifndef STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 
@@ -105,6 +109,7 @@ private:
                : op == "and_" ? a != 0 && b != 0
                               : a != 0 || b != 0;
     }
+    /// The operator in the notation of extent expressions; empty if the operation is none of these.
     static std::string_view arithmetic(std::string_view op) {
         return op == "add"        ? "+"
                : op == "sub"      ? "-"
@@ -114,6 +119,7 @@ private:
                : op == "mod"      ? "%"
                                   : "";
     }
+    /// What an argument of v is, if it is known.
     [[nodiscard]] maybe number(std::uint32_t v, const tensor_argument& a) const {
         using form = tensor_argument::form;
         if (a.what == form::integer) return concrete_number{a.integer, false};
@@ -121,6 +127,8 @@ private:
         if (a.what == form::operand) return numbers_[step_.inputs(v)[static_cast<std::size_t>(a.integer)]];
         return std::nullopt;
     }
+    /// The arguments of v combined from left to right; nothing if one is unknown, or if the operation cannot be carried
+    /// out in whole numbers.
     [[nodiscard]] maybe fold(std::uint32_t v, std::string_view operation, std::span<const tensor_argument> args) const {
         maybe n;
         for (const tensor_argument& a : args) {
@@ -133,6 +141,8 @@ private:
         }
         return n;
     }
+    /// An extent of the operand of v, or with a single argument its number of elements. A negative dimension counts
+    /// from the end, as in the framework.
     [[nodiscard]] maybe size(std::uint32_t v, std::span<const tensor_argument> args) const {
         if (args.empty() || args[0].what != tensor_argument::form::operand) return std::nullopt;
         const std::uint32_t of = step_.inputs(v)[static_cast<std::size_t>(args[0].integer)];

@@ -1,5 +1,8 @@
-// Reads JSON values strictly, in the order of the text, and remembers the first thing that is wrong with them. simdjson
-// finds the structure; every value is looked at, even those that are only kept as text.
+// Reads JSON values strictly, in the order of the text, and remembers the first thing that is wrong with them.
+//
+// simdjson finds the structure on demand: it validates what it is asked for and skips the rest. So every value is
+// looked at here, even those that are only kept as text, because what is written back must be JSON again. Values can be
+// taken once, from front to back.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_WALK_HPP
 
@@ -19,6 +22,7 @@ namespace stretto::detail {
 
 namespace od = simdjson::ondemand;
 
+/// simdjson ends a token where the next one begins, so that it includes the space between them.
 inline std::string_view without_space_behind(std::string_view s) noexcept {
     while (!s.empty() && (s.back() == ' ' || s.back() == '\n' || s.back() == '\r' || s.back() == '\t'))
         s.remove_suffix(1);
@@ -79,6 +83,7 @@ public:
             return fail(e);
         }
         if (!walk_object(o, each)) return false;
+        // After the last token simdjson has no location any more, which is how the end of the text is known.
         const char* rest = nullptr;
         if (document_.current_location().get(rest) == simdjson::OUT_OF_BOUNDS) return true;
         outer = field = {};
@@ -127,6 +132,8 @@ public:
     /// An integer that fits in 64 bits.
     bool whole_number(od::value v, std::int64_t& out) {
         std::string_view token = v.raw_json_token();
+        // The common case is tried first. Only a failure is looked at more closely, to say whether this is no number, a
+        // fraction, or too large.
         if (!v.get_int64().get(out)) return true;
         token = without_space_behind(token);
         if (!is_json_number(token)) return wrong_type(token, "a whole number");
@@ -139,6 +146,7 @@ public:
         if (!whole_number(v, out)) return false;
         return out >= 0 || fail("is " + std::to_string(out) + ", which is negative", "0 is the least");
     }
+    /// A number; whole numbers are taken too.
     bool real_number(od::value v, double& out) {
         const std::string_view token = without_space_behind(v.raw_json_token());
         if (!v.get_double().get(out)) return true;
@@ -158,6 +166,8 @@ public:
             out = without_space_behind(out);
             return check_value(v);
         }
+        // A list or an object has no token of its own but its opening bracket. Walking over it leaves the document just
+        // behind it, and the text between is the value.
         const char* begin = out.data();
         const char* end = nullptr;
         if (!check_value(v)) return false;
@@ -225,7 +235,8 @@ private:
         return fail("has \"" + printable(scalar, 20) + "\", which is not JSON", "NaN and Infinity must be strings");
     }
 
-    /// Notes a text "%k", which names an operand.
+    /// Notes a text "%k", which names an operand. Other texts that begin with a percent sign are texts. A number with
+    /// more digits than any index has is left to capture_tensors, which refuses it.
     void note_reference(std::string_view digits) noexcept {
         if (digits.empty() || digits.size() > 10) return;
         std::int64_t k = 0;
@@ -236,6 +247,7 @@ private:
         largest_reference = std::max(largest_reference, k);
     }
 
+    /// Fails because a value is not what is due, in the words of JSON; what is not JSON at all is said to be so.
     bool wrong_type(std::string_view token, const char* due) {
         const char first = token.empty() ? '\0' : token[0];
         const char* found = first == '{'                   ? "an object"

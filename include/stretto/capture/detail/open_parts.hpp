@@ -1,5 +1,11 @@
 // The parts of a chunked step for any number of tokens: what their shapes and arguments say where a plan for one number
 // of tokens has integers.
+//
+// The step was captured with a symbol for the number of tokens, and its shapes are multiples of it. A chunk plan is
+// made for the recorded value; but the chunked step should hold for the others as well, or it would have to be planned
+// for every batch. So each extent of a part is written as an expression in the symbol, each number that an argument
+// needs is computed by nodes that are added at the front, and where that is impossible a guard pins the symbol to its
+// recorded value.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 
@@ -85,10 +91,14 @@ public:
     /// extent is a number. `cut` is the state of the part if it has only some of these rows, and null otherwise.
     [[nodiscard]] std::string extent(node_id v, const chunk_part& part, std::string_view recorded, std::int64_t extent,
                                      const chunk_state* cut, const chunk_symbols& symbols, const maker& make) {
+        // An extent that is not cut is that of the whole. One that the part measures itself, such as the rows received
+        // in an exchange, is its own symbol. What remains is a share of the tokens.
         if (cut == nullptr || part.chunks == 1)
             return recorded.empty() ? std::to_string(extent) : symbols.with_symbols_of(part, recorded);
         if (const std::string own = symbols.in_symbols_of(part, recorded); extent_expression::has_symbols(own))
             return own;
+        // A sliced value has the same number of rows for every token, whoever has measured them; in another order, only
+        // an extent that is spelt in tokens has.
         const auto times =
             cut->what == chunk_state::kind::sliced ? rows_per_token(recorded, extent) : tokens_.multiple(recorded);
         if (times) return regions_[part.region].text(tokens_.symbol(), part.chunk, *times);
@@ -169,6 +179,7 @@ public:
         if (step_->kind(v) != op_kind::start || step_->collective(v) != collective_kind::all_to_all) return;
         if (part.chunks == 1 || part.results.size() != 1 || part.results[0].dim != 0) return;
         const std::span<const tensor_argument> args = tensors_->arguments(v);
+        // With split sizes, the ranks agree on any number of rows.
         if (args.size() > 2 && !(args[1].items.empty() && args[2].items.empty())) return;
         const std::int64_t ranks = step_->groups()[step_->group(v)].size;
         const auto times = tokens_.multiple(tensors_->symbolic_extent(v, 0, 0));

@@ -1,5 +1,10 @@
 // The rows of chunks for any number of tokens: expressions for shapes, and the numbers to which arguments refer
 // instead.
+//
+// Shapes may be expressions in the symbol, but an argument must be a number or refer to a node that computes one. So
+// the number of tokens is read from the shape of an input, and whatever follows from it is computed by nodes of the
+// program's own arithmetic (sym_size, floordiv, add ...). Each such node is made once: a map from what it computes to
+// the node is all that keeps a step of thousands of clones from computing the same number thousands of times.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_TOKENS_HPP
 
@@ -174,6 +179,7 @@ private:
             key += " " + std::to_string(inputs.begin()[k]);
             args += (k == 0 ? "[\"%" : ",\"%") + std::to_string(k) + "\"";
         }
+        // Operator, operands and further arguments say all that a node computes.
         const auto [at, is_new] = known_.try_emplace(key + more, 0);
         if (is_new) at->second = make(op, {inputs.begin(), inputs.size()}, args + more + "]");
         return {value, at->second};

@@ -1,5 +1,9 @@
 // Does memory still hold what it held? Uses of a storage must keep their order where one of them writes, and nothing
 // may touch what a collective has in flight. Both rules are about storages, because several values may be in one.
+//
+// Dependences between nodes cannot tell: a kernel that writes in place has no edge to those that must have read before,
+// and a plan is a new order. So the uses of each storage in the step are compared with their places in the plan; two
+// reads may change places, but a write may neither overtake another use nor be overtaken.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 
@@ -64,6 +68,8 @@ private:
         }
     };
 
+    /// Checks the uses of storage s, which are in the order of the step. It suffices to compare each with the last of
+    /// those before it: if it has not overtaken that one, it has overtaken none.
     void check(old_id s, const std::vector<use>& uses) {
         std::size_t chunks = 1;
         for (const use& u : uses) chunks = std::max(chunks, m_.clones[u.node].size());
@@ -185,9 +191,11 @@ private:
         for (new_id x : m_.plan.inputs(start))
             for (new_id s : m_.plan_storages[x]) f(reading_[s]);
     }
+    /// From here on, the collective reads its inputs and fills its results.
     void launch(new_id v) {
         each_storage(v, [v](std::vector<new_id>& flying) { flying.push_back(v); });
     }
+    /// The first wait ends the flight; further waits find it landed.
     void land(new_id start) {
         if (landed_[start]) return;
         landed_[start] = true;

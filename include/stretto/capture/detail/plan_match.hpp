@@ -1,6 +1,11 @@
 // What each node of a plan is: an operation of the step under its old name, a clone of one, part of a bucket, or
 // something that splits and recombines chunks. Every check of a plan starts from this.
 //
+// A plan is a file from anywhere, and only names connect it with the step. So names come first (survivors, and clones
+// by the origin that they state), then new collectives by the members that they list, and at last what lies between
+// these. What a node says of itself only gives it a role; whether it fills that role is what the other headers check. A
+// node that fits no role is a fault.
+//
 // Longer than 300 lines: every kind of replacement is recognised here, so that no check has an idea of its own.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
@@ -81,6 +86,7 @@ inline index_lists storages_of(const capture& c) {
 inline std::string count(bytes b) { return std::to_string(b.count) + " bytes"; }
 inline std::string count(nanoseconds d) { return std::to_string(d.count) + " ns"; }
 
+/// Whether a list has an item. O(length); these lists are short.
 inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) noexcept {
     return std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -88,6 +94,8 @@ inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) no
 /// Whether v adds its two inputs, and nothing else.
 inline bool is_addition(const capture& c, std::uint32_t v) {
     if (c.inputs(v).size() != 2 || (c.op(v) != "aten.add.Tensor" && c.op(v) != "aten.add_.Tensor")) return false;
+    // Only `alpha` can make an addition something else, and it would stand behind the operands or among the named
+    // arguments. The order of the two makes no difference.
     std::string dense;
     for (char letter : c.field(v, "args").value_or(R"(["%0","%1"])"))
         if (letter != ' ' && letter != '\n') dense += letter;
@@ -133,6 +141,7 @@ public:
     [[nodiscard]] bool is_result(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result == u; }
     [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
 
+    /// Whether two values of the step may be in one storage.
     [[nodiscard]] bool share_storage(old_id x, old_id y) const {
         return std::ranges::any_of(step_storages[x], [&](old_id s) { return contains(step_storages[y], s); });
     }
@@ -217,6 +226,7 @@ private:
         buckets.push_back(std::move(bucket));
     }
 
+    /// Adds the member of that name to a bucket, or reports that it is no start, or that it is launched twice.
     void add_member(plan_bucket& bucket, std::uint32_t position, const std::string& name) {
         const std::string_view start = plan.name(bucket.start);
         const std::optional<old_id> m = step.find(name);
@@ -249,6 +259,7 @@ private:
         if (!members || members->empty() || !added || added->empty())
             found.add(plan_rule::members_invalid, plan.name(v), "", "is a collective of a sum without members or sums",
                       "it lists the names of the starts, and of the additions, that it replaces");
+        // A collective of a sum takes the place of starts and additions; nothing may be replaced by two.
         const auto claim = [&](const std::string& name, bool start) {
             const std::optional<old_id> u = step.find(name);
             if (!u || (step.kind(*u) == op_kind::start) != start) {
@@ -268,11 +279,14 @@ private:
         for (old_id m : sum.members)
             for (old_id w : step.readers(m))
                 if (step.kind(w) == op_kind::wait) sum_of[w] = position;
+        // The whole sum is the one addition that something beside these additions reads. If there are several, or none,
+        // there is no result, and plan_sums reports it.
         std::size_t ends = 0;
         for (old_id u : sum.sums)
             if (std::ranges::any_of(step.readers(u), [&](old_id r) { return !contains(sum.sums, r); }))
                 sum.result = u, ++ends;
         if (ends != 1) sum.result = nobody;
+        // The additions of the plan in front of the collective are new nodes that only add; they end at survivors.
         for (std::vector<new_id> open = {v}; !open.empty();) {
             const new_id x = open.back();
             open.pop_back();
@@ -293,6 +307,7 @@ private:
                    role[x] == plan_role::bucket_view;
         };
         const auto inputs = plan.inputs(v);
+        // Inputs come before v, so that they have their roles by now.
         const bool of_bucket = !inputs.empty() && std::all_of(inputs.begin(), inputs.end(), is_of_bucket);
         if (plan.kind(v) == op_kind::wait) {
             const std::optional<new_id> start = plan.launch_of(v);

@@ -1,5 +1,12 @@
 // Does every operation of the step survive unchanged, or vanish by the rules? Operations are compared by name, and
-// clones with their originals. Longer than 300 lines: it is everything that is asked of one operation.
+// clones with their originals.
+//
+// A plan may change when an operation runs, and nothing else about it: its kind, operator, arguments, costs, results,
+// and the names of what it reads must be those of the step. Where something is replaced, its readers read what stands
+// for it instead; plan_stand_ins says what that may be. So a
+// plan is judged without running it.
+//
+// Longer than 300 lines: it is everything that is asked of one operation.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_OPERATIONS_HPP
 
@@ -30,6 +37,8 @@ inline std::string without_space(std::string_view json) {
     }
     return dense;
 }
+/// Whether two values are spelt alike but for space, or are both missing. Two spellings of one number differ, which
+/// makes the check stricter than it need be, and never laxer.
 inline bool same_json(std::optional<std::string_view> a, std::optional<std::string_view> b) {
     return a == b || (a && b && without_space(*a) == without_space(*b));
 }
@@ -61,6 +70,7 @@ private:
         m_.found.add(rule, node, other, std::move(cause), std::move(hint));
     }
 
+    /// u must survive under its name, or be replaced in exactly one way.
     void check_presence(old_id u) {
         const bool launched = m_.bucket_of[u] != nobody, absorbed = m_.absorbed_by[u] != nobody;
         const bool replaced = launched || absorbed || m_.chunked(u) || m_.summed(u);
@@ -80,6 +90,7 @@ private:
             add(plan_rule::launched_twice, name, "", "is launched in a bucket, and chunked", "do one of the two");
     }
 
+    /// Compares node u of the step with node v of the plan, which has its name.
     void check_survivor(old_id u, new_id v) {
         const capture &a = m_.step, &b = m_.plan;
         const std::string_view name = b.name(v);
@@ -114,10 +125,13 @@ private:
                         "operations keep their arguments");
     }
 
+    /// Kind and operator of a node, for messages.
     static std::string what(const capture& c, std::uint32_t v) {
         return std::string(kind_names[static_cast<std::size_t>(c.kind(v))]) + " " + printable(c.op(v));
     }
 
+    /// Shapes and types must be the same. Expressions may have become numbers, because symbols may have been replaced
+    /// by their values.
     void check_results(old_id u, new_id v) {
         if (same_json(m_.step.outputs(u), m_.plan.outputs(v))) return;
         const capture_tensors &a = m_.step_tensors, &b = m_.plan_tensors;
@@ -137,6 +151,9 @@ private:
         const auto is = m_.plan.inputs(v);
         const std::string_view name = m_.plan.name(v);
         const bool clone = m_.role[v] == plan_role::clone;
+        // If something that it reads is chunked, two of its operands may have become one recombination, and numbers may
+        // have become operands; then it is enough that each old operand has a stand-in, and each new one stands for
+        // something.
         const bool free_places = clone || std::any_of(was.begin(), was.end(), [&](old_id x) { return m_.chunked(x); });
         const char* hint = clone ? "a clone reads the same chunk of what its original reads, or a split of it"
                                  : "operations keep the names of their inputs, or read the recombined value";
@@ -216,6 +233,8 @@ private:
         }
     }
 
+    /// Compares the clone v with its original u. Costs of single clones are free, except for collectives, which the
+    /// table prices; check_chunks() looks at the sums.
     void check_clone(old_id u, new_id v) {
         const capture &a = m_.step, &b = m_.plan;
         if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
@@ -236,6 +255,7 @@ private:
     }
     static std::string whole(double price) { return std::to_string(static_cast<std::int64_t>(price + 0.5)); }
 
+    /// Checks all clones of u together: their numbers, and that time, memory and payload are no less than those of u.
     void check_chunks(old_id u) {
         const std::vector<new_id>& parts = m_.clones[u];
         const std::string_view name = m_.step.name(u);
@@ -255,6 +275,7 @@ private:
                 "the clones of one operation are numbered 0, 1, 2, ...");
         const auto n = static_cast<std::int64_t>(parts.size());
         const std::int64_t whole_work = m_.step.duration(u).count;
+        // Each clone may be short of the exact share by the rounding to a nanosecond.
         if (m_.step.kind(u) == op_kind::compute && whole_work > 0 &&
             static_cast<double>(paid) + static_cast<double>(n) <
                 static_cast<double>(whole_work) +
@@ -288,6 +309,8 @@ private:
                 }
     }
 
+    /// What splits and recombines is not known by its operator, but must pay: a copy for the bytes that it writes, and
+    /// memory for its results. Memory that is only allocated is free until it is written.
     void check_recombination(new_id v) {
         const std::string_view name = m_.plan.name(v);
         if (!m_.plan_tensors.is_read(v))

@@ -1,4 +1,9 @@
 // What goes into merged collectives: the inputs of all members, through a pack that may absorb their casts.
+//
+// Before a bucket is launched, a pack copies the inputs of its members together. Where a member's input is a cast that
+// nobody else reads, the pack can convert while it copies: the cast vanishes, and the pack reads what the cast has
+// read. Everything that a pack reads must be read by a member, and the other way round, or the bucket would send
+// something else.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_PACKS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_PACKS_HPP
 
@@ -84,6 +89,7 @@ private:
         const capture& step = m_.step;
         const new_id v = b.pack;
         check_reads(b, v);
+        // It reads and writes the payload; of an absorbed cast, it reads the operand instead of the result.
         bytes moved = m_.plan.payload(b.start) * 2;
         for (old_id c : absorbed_by(v)) {
             moved -= size_of_results(m_.step_tensors, c);
@@ -98,6 +104,7 @@ private:
                 "has no room for the " + count(m_.plan.payload(b.start)) + " it packs",
                 "a pack allocates the payload of its bucket");
     }
+    /// The casts that a pack absorbs, ascending, each once.
     [[nodiscard]] std::vector<old_id> absorbed_by(new_id pack) {
         std::vector<old_id> casts;
         if (const auto names = m_.plan_fields.texts(pack, "absorbs"))
@@ -108,6 +115,8 @@ private:
         return casts;
     }
 
+    /// The reader must read what the members read: each under its name, or, if it is chunked, what recombines it. What
+    /// it reads beside that must stand for something that is due.
     void check_reads(const plan_bucket& b, new_id reader) {
         const char* hint = "a bucket reads what its members read, and nothing else";
         std::vector<old_id> due;

@@ -93,6 +93,7 @@ private:
             if (m_.role[s] == plan_role::recombination) merge(sources, filled_[s]);
         return sources;
     }
+    /// The union of two ascending lists, into the first.
     static void merge(std::vector<new_id>& into, const std::vector<new_id>& more) {
         std::vector<new_id> both;
         both.reserve(into.size() + more.size());

@@ -1,5 +1,9 @@
 // Checks collectives of sums ("reduced once"): are their members linear and alike, is the result in the step exactly
 // their sum, is what the new one reads exactly the sum of what they read, and is it paid for?
+//
+// The sum of reductions is the reduction of the sum. So two trees of additions must be shown to be sums of the same
+// things: in the step over the results of the members, in the plan over their inputs. Each tree is expanded into how
+// often every unit occurs in it; that is 1 for each, and nothing else may be in it.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_SUMS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_SUMS_HPP
 
@@ -36,6 +40,7 @@ private:
         m_.found.add(rule, m_.plan.name(s.start), other, std::move(cause), std::move(hint));
     }
 
+    /// Checks one of them.
     void check(const plan_sum& s) {
         for (old_id m : s.members) check_member(s, m);
         check_start(s);
@@ -45,12 +50,15 @@ private:
             if (m_.role[v] == plan_role::sum_addition && &m_.sums[m_.sum_at[v]] == &s) check_addition(s, v);
     }
 
+    /// Checks that m is linear, that it is like the first member, and that its wait alone reads it.
     void check_member(const plan_sum& s, old_id m) {
         const capture& step = m_.step;
         const old_id first = s.members[0];
         const collective_kind kind = step.collective(m);
         const std::string written =
             std::string(step.field(m, "args").value_or("")) + std::string(step.field(m, "kwargs").value_or(""));
+        // Reductions are texts among the arguments; which place they have there differs between operators, and no other
+        // argument has these words.
         const auto says = [&](std::string_view word) {
             return written.find('"' + std::string(word) + '"') != std::string::npos;
         };
@@ -72,10 +80,12 @@ private:
                     m_.quoted(step, r) + " reads " + m_.quoted(step, m) + " before its wait",
                     "members are read by their waits alone");
     }
+    /// Whether two nodes have the same arguments; operands are "%k" there, so that what is read does not matter.
     static bool same_arguments(const capture& a, std::uint32_t v, const capture& b, std::uint32_t w) {
         return same_json(a.field(v, "args"), b.field(w, "args")) &&
                same_json(a.field(v, "kwargs"), b.field(w, "kwargs"));
     }
+    /// Whether all results are real floats. An average of integers is rounded on the way, and so it is not linear.
     bool is_float(old_id m) {
         return std::ranges::all_of(m_.step_tensors.components(m), [](const tensor_type& t) {
             using enum element_type;
@@ -83,6 +93,7 @@ private:
         });
     }
 
+    /// Checks that the new collective is what each member is, pays for it, and has room for its result.
     void check_start(const plan_sum& s) {
         const capture &step = m_.step, &plan = m_.plan;
         const old_id first = s.members[0];
@@ -182,6 +193,8 @@ private:
                 continue;
             }
             const bool passes = c.kind(x) == op_kind::view && c.inputs(x).size() == 1;
+            // A value that is added to itself again and again doubles the paths at each step; more nodes than a sum of
+            // these units has cannot be right, and are not followed.
             if ((!passes && !is_addition(c, x)) || done > most) return std::nullopt;
             for (std::uint32_t y : c.inputs(x)) open.push_back(y);
         }

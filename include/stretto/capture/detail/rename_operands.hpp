@@ -22,6 +22,7 @@ namespace stretto::detail {
             continue;
         }
         std::size_t end = i + 1;
+        // The text is well-formed, so that every string ends, and a backslash is followed by another character.
         while (json[end] != '"') end += json[end] == '\\' ? 2u : 1u;
         const std::string_view quoted = json.substr(i + 1, end - i - 1);
         i = end + 1;
@@ -32,6 +33,7 @@ namespace stretto::detail {
                 k = k * 10 + static_cast<std::size_t>(c - '0');
                 ++digits;
             }
+        // A string before a colon is a key, and keys never name operands.
         std::size_t behind = i;
         while (behind < json.size() &&
                (json[behind] == ' ' || json[behind] == '\t' || json[behind] == '\n' || json[behind] == '\r'))

@@ -1,4 +1,5 @@
-// Many short arrays that are allocated one after the other and live as long as their owner.
+// Many short arrays that are allocated one after the other and live as long as their owner. Spans of them stay valid
+// while more are made, which those into one growing vector would not.
 #ifndef STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 #define STRETTO_CAPTURE_DETAIL_STABLE_ARRAYS_HPP
 
