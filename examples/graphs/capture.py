@@ -4,7 +4,7 @@
 usage: python capture.py [--out FOLDER] [--only NAME] [--stats]
 
   --out FOLDER  where the files go (default: beside this script)
-  --only NAME   `llama`, `moe` or `recompute`; default is all
+  --only NAME   `llama`, `moe`, `recompute` or `shared`; default is all
   --stats       captures nothing, prints the table for the files that are there
 
 Nothing is computed and nothing is sent. The models are ordinary PyTorch modules, but their
@@ -27,6 +27,10 @@ H100 class, and write the list down:
       the backward pass. `selective` keeps matrix products, attention, what was exchanged and
       what the router chose; `layers` keeps what enters a layer and the numbers that the host has
       read, so that exchanges, too, happen again. Weights are gathered again in both.
+  moe_shared_group
+      a mixture of experts half as deep, whose experts are spread over the ranks of the data
+      parallel group itself: tokens travel on the communicator of the weights, so that exchanges,
+      gathers and reduce-scatters wait for each other, whatever their order.
 
 The same versions (requirements.txt) give the same bytes: nothing depends on time, hash seeds
 or the machine.
@@ -38,7 +42,7 @@ import gzip
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -828,27 +832,18 @@ def capture_llama() -> Iterator[dict[str, Any]]:
 
 
 def capture_moe() -> Iterator[dict[str, Any]]:
-    config = Config(
-        vocabulary=4_096,
-        dim=512,
-        layers=12,
-        heads=8,
-        kv_heads=4,
-        hidden=1_536,
-        sequence=128,
-        experts=16,
-        chosen=4,
-        expert_hidden=256,
-        dense_layers=1,
-    )
-    yield capture_mixture("moe_ep_step", config, None)
+    yield capture_mixture("moe_ep_step", MIXTURE, None)
 
 
 def capture_mixture(
-    name: str, config: Config, kept: set[torch._ops.OpOverload] | None
+    name: str, config: Config, kept: set[torch._ops.OpOverload] | None, shared: bool = False
 ) -> dict[str, Any]:
-    """`kept`: the operators whose results are kept for the backward pass. None: it keeps all."""
-    fsdp, ep = fake_cluster(gpus=8, gpus_per_node=4, purposes=["fsdp", "ep"])
+    """`kept`: the operators whose results are kept for the backward pass. None: it keeps all.
+
+    `shared`: tokens travel on the communicator of the weights."""
+    purposes = ["world"] if shared else ["fsdp", "ep"]
+    groups = fake_cluster(gpus=8, gpus_per_node=4, purposes=purposes)
+    fsdp, ep = groups[0], groups[-1]
     # Many short sequences rather than few long ones: two of them are a batch that can be run
     # for all ranks together on a laptop, to check what a transform makes of this step.
     batch = 256
@@ -865,7 +860,7 @@ def capture_mixture(
     balanced = batch * config.sequence * config.chosen // ep.size
     found = [s for n in trace.graph.graph.nodes for s in n.meta.get("unbacked_bindings") or {}]
     symbols = {str(size): batch} | {str(symbol): balanced for symbol in found}
-    step = Step(name, [fsdp, ep], symbols)
+    step = Step(name, groups, symbols)
     return Writer(step, trace.inputs).write(trace.graph.graph)
 
 
@@ -880,6 +875,24 @@ def capture_recomputation() -> Iterator[dict[str, Any]]:
     yield capture_mixture("moe_recompute_selective", SMALL, selective)
     yield capture_mixture("moe_recompute_layers", SMALL, set())
 
+
+def capture_shared() -> Iterator[dict[str, Any]]:
+    yield capture_mixture("moe_shared_group", replace(MIXTURE, layers=6), None, shared=True)
+
+
+MIXTURE = Config(
+    vocabulary=4_096,
+    dim=512,
+    layers=12,
+    heads=8,
+    kv_heads=4,
+    hidden=1_536,
+    sequence=128,
+    experts=16,
+    chosen=4,
+    expert_hidden=256,
+    dense_layers=1,
+)
 
 SMALL = Config(
     vocabulary=512,
@@ -965,10 +978,15 @@ def print_table(folder: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--only", choices=["llama", "moe", "recompute"])
+    parser.add_argument("--only", choices=["llama", "moe", "recompute", "shared"])
     parser.add_argument("--stats", action="store_true")
     options = parser.parse_args()
-    captures = {"llama": capture_llama, "moe": capture_moe, "recompute": capture_recomputation}
+    captures = {
+        "llama": capture_llama,
+        "moe": capture_moe,
+        "recompute": capture_recomputation,
+        "shared": capture_shared,
+    }
     for name, capture in captures.items():
         if not options.stats and options.only in (None, name):
             for graph in capture():
