@@ -149,11 +149,50 @@ std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text
     return std::nullopt;
 }
 
+namespace {
+
+/// "1.25" or "5/4" as a fraction.
+std::optional<stretto::contention> parse_factor(std::string_view text) {
+    const auto whole_number = [](std::string_view digits) -> std::optional<std::int64_t> {
+        std::int64_t n = 0;
+        const char* const end = digits.data() + digits.size();
+        const auto [rest, error] = std::from_chars(digits.data(), end, n);
+        if (digits.empty() || digits.size() > 8 || error != std::errc{} || rest != end || n < 0) return std::nullopt;
+        return n;
+    };
+    std::string top, bottom = "1";
+    if (const std::size_t slash = text.find('/'); slash != std::string_view::npos) {
+        top = text.substr(0, slash);
+        bottom = text.substr(slash + 1);
+    } else {
+        const std::size_t point = std::min(text.find('.'), text.size());
+        const std::string_view behind = text.substr(std::min(point + 1, text.size()));
+        top = std::string(text.substr(0, point)) + std::string(behind);
+        bottom.append(behind.size(), '0');
+    }
+    const auto p = whole_number(top), q = whole_number(bottom);
+    if (!p || !q || *q == 0) return std::nullopt;
+    const std::int64_t common = std::gcd(*p, *q);
+    const stretto::contention c{*p / common, *q / common};
+    return c.valid() ? std::optional(c) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<contention_range> parse_contention(const std::string& text) {
+    const std::size_t colon = text.find(':');
+    const auto from = parse_factor(std::string_view(text).substr(0, colon));
+    const auto to = colon == std::string::npos ? from : parse_factor(std::string_view(text).substr(colon + 1));
+    if (!from || !to || from->numerator * to->denominator > to->numerator * from->denominator) return std::nullopt;
+    return contention_range{*from, *to};
+}
+
 std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* const* argv) {
     arguments all;
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
-    std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", plan, trace, html, svg, check;
+    std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", plan, trace, html, svg,
+                check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -182,6 +221,18 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "step faster (auto); float sums are then made in another order. Or they stay apart (never)")
         ->capture_default_str()
         ->type_name("auto|never");
+    app.add_option("--isolate", all.wishes.isolate,
+                   "All-to-alls that share a communicator with other collectives get one of their own, with the same "
+                   "ranks, where that makes the step faster (ep); only those of one group (GROUP); or none")
+        ->capture_default_str()
+        ->type_name("ep|none|GROUP");
+    app.add_option(
+           "--contention", contention,
+           "How many times slower kernels run while a channel transfers, such as 1.25; the plan and all figures "
+           "are for that. A range, such as 1:1.5: the plan whose worst ratio to the best plan known, over the "
+           "range, is least; figures are for its beginning")
+        ->capture_default_str()
+        ->type_name("C|A:B");
     app.add_option("--effort", all.wishes.effort,
                    "How thoroughly to search within memory: from how many orders; each takes about as long again")
         ->capture_default_str()
@@ -233,6 +284,13 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         if (reduce_once != "auto" && reduce_once != "never")
             throw usage_error{"--reduce-once " + reduce_once + ": is neither auto nor never"};
         all.wishes.reduce_once = reduce_once == "auto";
+        const std::optional<contention_range> range = parse_contention(contention);
+        if (!range)
+            throw usage_error{"--contention " + contention +
+                              ": is no contention; write 1.25, 5/4, or a range such as 1:1.5, none of them below 1"};
+        all.wishes.under = *range;
+        if (!check.empty() && range->is_wide())
+            throw usage_error{"--check and --contention " + contention + ": a plan is checked by one clock"};
         if (!check.empty() && all.wishes.pareto)
             throw usage_error{"--check and --pareto: a plan is either checked or made"};
         if (!check.empty() && !plan.empty())

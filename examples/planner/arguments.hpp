@@ -40,6 +40,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
 /// "1.05x", "40GiB", "17179869184" or "unlimited"; nothing if it is none of these.
 std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text);
 
+/// "1.25", "5/4", or a range of these such as "1:1.5"; nothing if it is none of these, or below 1.
+std::optional<contention_range> parse_contention(const std::string& text);
+
 /// The option that differs least from a misspelt one, if any is similar.
 std::optional<std::string> similar_option(const std::string& misspelt, const std::vector<std::string>& options);
 

@@ -1,17 +1,17 @@
 #include "comparison.hpp"
 
-#include <simdjson.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
 #include "human_units.hpp"
+#include "stretto/analysis/unread_storage.hpp"
 #include "stretto/capture/capture_chunks.hpp"
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_part_costs.hpp"
@@ -21,12 +21,19 @@
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/capture/chunk_capture.hpp"
 #include "stretto/capture/diagnostic.hpp"
+#include "stretto/capture/group_names.hpp"
+#include "stretto/capture/isolate_capture.hpp"
 #include "stretto/capture/reduce_capture.hpp"
+#include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/rank_program.hpp"
 #include "stretto/schedule/verify.hpp"
+#include "stretto/transform/isolate_groups.hpp"
 #include "stretto/transform/module_ranges.hpp"
 #include "stretto/tune/choose_tokens.hpp"
+#include "stretto/tune/contention_range.hpp"
 #include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/search_chunks.hpp"
 #include "stretto/tune/step_form.hpp"
@@ -38,24 +45,6 @@ namespace {
 using stretto::expected;
 using stretto::task_id;
 using stretto::unexpected;
-
-/// Captures name groups by numbers, as frameworks do, and may describe them: {"name": "69", "desc": "mesh_ep"}.
-std::vector<std::string> names_of_groups(const stretto::capture& step) {
-    std::vector<std::string> names;
-    for (const stretto::capture_group& g : step.groups()) {
-        simdjson::dom::parser parser;
-        std::string_view described;
-        const simdjson::padded_string members("{" + g.fields + "}");
-        if (parser.parse(members)["desc"].get(described) == simdjson::SUCCESS && !described.empty())
-            names.emplace_back(described);
-        else if (g.name.find_first_not_of("0123456789") == std::string::npos) names.push_back("group " + g.name);
-        else names.push_back(g.name);
-    }
-    const std::vector<std::string> plain = names;
-    for (std::size_t k = 0; k < names.size(); ++k)
-        if (std::count(plain.begin(), plain.end(), plain[k]) > 1) names[k] += " (" + step.groups()[k].name + ")";
-    return names;
-}
 
 unexpected<failure> refused(failure::reason why, const stretto::capture& step, const std::string& file, task_id at,
                             std::string cause, std::string hint) {
@@ -83,47 +72,33 @@ expected<std::shared_ptr<const program>, failure> make_program(stretto::capture 
                                }),
                        "");
     made->graph = *std::move(graph);
-    made->group_names = names_of_groups(made->capture);
+    made->group_names = stretto::names_of_groups(made->capture);
     return std::shared_ptr<const program>(std::move(made));
-}
-
-/// Whether node v reads what has the storage of node x: x, or what shares it with x.
-bool reads_storage_of(const stretto::capture& step, task_id v, task_id x) {
-    std::vector<task_id> seen;
-    for (task_id u : step.inputs(v)) seen.push_back(u);
-    for (std::size_t k = 0; k < seen.size(); ++k) {
-        if (seen[k] == x) return true;
-        for (task_id shared : step.aliases(seen[k]))
-            if (std::find(seen.begin(), seen.end(), shared) == seen.end()) seen.push_back(shared);
-    }
-    return false;
 }
 
 /// A node that shares or writes storage that it does not read could be ordered before the storage is there.
 std::optional<failure> fault_of_storages(const stretto::capture& step, const std::string& file) {
-    for (task_id v = 0; v < step.size(); ++v) {
-        if (step.kind(v) == stretto::op_kind::input) continue;
-        for (const auto& [list, verb] : {std::pair(step.aliases(v), "shares"), std::pair(step.writes(v), "writes")})
-            for (task_id x : list)
-                if (!reads_storage_of(step, v, x))
-                    return refused(failure::reason::unusable, step, file, v,
-                                   std::string(verb) + " the storage of " + stretto::printable(step.name(x)) +
-                                       ", which it does not read",
-                                   "alias and mutates name inputs of a node, or nodes whose storage these share")
-                        .error();
-    }
-    return std::nullopt;
+    const auto found = stretto::first_unread_storage(stretto::capture_view{&step}, stretto::capture_op_model{&step});
+    if (!found) return std::nullopt;
+    const bool shares = found->how == stretto::unread_storage<stretto::capture_view>::use::shares;
+    return refused(failure::reason::unusable, step, file, found->vertex,
+                   std::string(shares ? "shares" : "writes") + " the storage of " +
+                       stretto::printable(step.name(found->value)) + ", which it does not read",
+                   "alias and mutates name inputs of a node, or nodes whose storage these share")
+        .error();
 }
 
-timeline in_program_order(std::shared_ptr<const program> p) {
+timeline in_program_order(std::shared_ptr<const program> p, stretto::contention under) {
     timeline t{std::move(p), {}, {}, {}, {}};
     t.order.resize(t.of->graph.size());
     std::iota(t.order.begin(), t.order.end(), 0u);
-    t.times = stretto::simulate(t.of->graph, t.order);
+    t.times = stretto::simulate(t.of->graph, t.order, under);
     t.memory = stretto::profile_memory(t.of->graph, t.order);
     t.exposures = stretto::explain_exposure(t.of->graph, t.order, t.times);
     return t;
 }
+
+deadlock_verdict verdict_of(const timeline& t) { return {stretto::communicators_in_flight(t.of->graph, t.order)}; }
 
 /// A program and the best order of it.
 struct certified {
@@ -138,27 +113,35 @@ expected<certified, failure> certify(const std::shared_ptr<const program>& p, co
     const stretto::limit_too_low& e = scheduled.error();
     return refused(failure::reason::finding, p->capture, file, e.infeasible() ? e.needed.at : e.at, explain(e),
                    e.infeasible() ? "no order of this step fits: use --memory-limit 1.00x, or --chunk"
-                                  : "no plan is known below the peak of the input order: use --memory-limit 1.00x or "
-                                    "more");
+                                  : "no order was found that needs so little: use a larger --memory-limit");
 }
 
 /// Within how much memory a plan is searched for, and how thoroughly.
 struct search_bounds {
     stretto::bytes limit;
+    stretto::bytes step_peak;  ///< of the step as it was captured
     unsigned effort = 1;
+    stretto::contention under = {};
+
+    [[nodiscard]] stretto::memory_budget budget() const { return stretto::memory_budget::of_variant(limit, step_peak); }
 };
 
 expected<certified, failure> schedule(const std::shared_ptr<const program>& p, const std::string& file,
                                       const search_bounds& within) {
     stretto::schedule_options options;
-    options.memory_limit = within.limit;
+    options.memory_limit = within.budget();
     options.effort = within.effort;
+    options.under = within.under;
     return certify(p, file, stretto::list_schedule(p->graph, options));
 }
 
 /// Adds all schedules of a program, of whatever limit, that no other one beats in both makespan and peak.
-void add_front(std::vector<front_point>& front, const program& p, bool in_chunks, bool reduced_once, unsigned effort) {
-    const auto found = stretto::schedule_front(p.graph, {.memory_limit = stretto::unlimited_bytes, .effort = effort});
+void add_front(std::vector<front_point>& front, const program& p, bool in_chunks, bool reduced_once,
+               const search_bounds& within) {
+    search_bounds all = within;
+    all.limit = stretto::unlimited_bytes;
+    const auto found = stretto::schedule_front(
+        p.graph, {.memory_limit = all.budget(), .effort = within.effort, .under = within.under});
     if (!found) return;
     for (const stretto::schedule& s : *found)
         front.push_back({in_chunks, reduced_once, s.makespan(), s.memory().peak, s.bound()});
@@ -177,9 +160,10 @@ struct chunked_plan {
     std::vector<kept_whole> whole = {};
 };
 
-expected<chunked_plan, failure> as_it_is(expected<certified, failure> plan, const char* note) {
+expected<chunked_plan, failure> as_it_is(expected<certified, failure> plan, std::string note,
+                                         std::vector<kept_whole> whole = {}) {
     if (!plan) return unexpected(plan.error());
-    return chunked_plan{*std::move(plan), 1, note};
+    return chunked_plan{*std::move(plan), 1, std::move(note), false, std::move(whole)};
 }
 
 /// Why operations stay whole, grouped by reason.
@@ -274,6 +258,23 @@ expected<chunked_plan, failure> carry_out(const chunkable_step& step, const std:
                         chunked->plan.counts().empties != 0, summary_of(step.whole->capture, *chunked)};
 }
 
+/// What would stay whole if everything that tokens reach ran in two chunks: why chunks do not pay, perhaps. Nothing if
+/// that cannot be planned, or if there are not two rows.
+std::vector<kept_whole> whole_in_two_chunks(const chunkable_step& step, const std::vector<std::uint32_t>& kept) {
+    if (!step.tokens || step.tokens->value < 2) return {};
+    const std::int64_t half = step.tokens->value / 2;
+    auto regions = stretto::regions_in_chunks(
+        step.modules,
+        std::vector<stretto::module_chunks>{{"", stretto::pass_direction::both, {step.tokens->value - half, half}}});
+    if (!regions) return {};
+    for (auto& r : *regions)
+        std::erase_if(r.candidates,
+                      [&](std::uint32_t v) { return std::find(kept.begin(), kept.end(), v) != kept.end(); });
+    const auto made = stretto::chunk_capture(step.whole->capture, step.tensors, *regions, step.tokens->dimensions,
+                                             stretto::trial_chunk_options(false));
+    return made ? summary_of(step.whole->capture, *made) : std::vector<kept_whole>();
+}
+
 /// The step in the chunks that are wanted, or in the best form.
 expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
                                           const search_bounds& within, const chunking& wanted,
@@ -285,8 +286,12 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
         return unexpected(failure{failure::reason::unusable, d.message()});
     }
     const chunkable_step step{whole.get(), *std::move(tensors)};
-    const stretto::chunk_search_options options{
-        .memory_limit = within.limit, .recombine = wanted.how, .kept = std::move(kept), .effort = within.effort};
+    const stretto::chunk_search_options options{.memory_limit = within.limit,
+                                                .step_peak = within.step_peak,
+                                                .recombine = wanted.how,
+                                                .kept = kept,
+                                                .effort = within.effort,
+                                                .under = within.under};
     if (!wanted.choose) {
         const auto form = named_form(step, file, wanted, options);
         if (!form) return unexpected(form.error());
@@ -296,9 +301,8 @@ expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& 
     auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks, step.costs, step.modules,
                                       step.tokens ? std::optional(step.rows()) : std::nullopt, options);
     if (!best.form.is_whole()) return carry_out(step, file, within, best.form);
-    return as_it_is(certify(whole, file, std::move(best.whole)), best.why == stretto::whole_reason::no_tokens
-                                                                     ? "whole: there are no tokens to cut along"
-                                                                     : "whole: no chunks that fit are faster");
+    return as_it_is(certify(whole, file, std::move(best.whole)), "whole: " + std::string(explain(best.why)),
+                    whole_in_two_chunks(step, kept));
 }
 
 /// The best plan of a program, in chunks if they are wanted; `kept` are operations that stay whole.
@@ -343,6 +347,52 @@ expected<maybe_reduced, failure> reduced_once(const program& p, const std::strin
     return maybe_reduced(reduced_program{*std::move(made), sums, std::move(reduced->summands)});
 }
 
+/// A program in which all-to-alls share no communicator with other collectives.
+struct isolated_program {
+    std::shared_ptr<const program> of;
+    std::vector<isolated_group> groups;
+};
+
+using maybe_isolated = std::optional<isolated_program>;
+
+/// Nothing if none of those that are wanted shares one.
+expected<maybe_isolated, failure> isolated_from_others(const program& p, const std::string& file,
+                                                       const std::string& wanted) {
+    if (wanted == "none") return maybe_isolated();
+    const auto& groups = p.capture.groups();
+    const auto is_wanted = [&](stretto::group_id g) {
+        return wanted == "ep" || p.group_names[g] == wanted || groups[g].name == wanted;
+    };
+    bool any = wanted == "ep";
+    for (stretto::group_id g = 0; g < groups.size(); ++g) any = any || is_wanted(g);
+    if (!any) {
+        std::string known;
+        for (const std::string& name : p.group_names) known += (known.empty() ? "" : ", ") + name;
+        return unexpected(failure{failure::reason::unusable,
+                                  stretto::printable(file, 4096) + ": --isolate " + stretto::printable(wanted) +
+                                      ": the step has no such group; it has " + stretto::printable(known, 400)});
+    }
+    const stretto::capture_op_model ops{&p.capture};
+    const auto plan = stretto::plan_isolation(stretto::capture_view{&p.capture}, ops, p.capture, [&](task_id v) {
+        return p.capture.collective(v) == stretto::collective_kind::all_to_all && is_wanted(p.capture.group(v));
+    });
+    if (!plan)
+        return refused(failure::reason::unusable, p.capture, file, stretto::no_task,
+                       "its process groups contradict each other", "a group has as many ranks as it says, each once");
+    if (plan->moves.empty()) return maybe_isolated();
+    auto made = make_program(stretto::isolated(p.capture, *plan), file);
+    if (!made) return unexpected(made.error());
+    isolated_program isolated{*std::move(made), {}};
+    for (const auto& move : plan->moves) {
+        const std::string& from = isolated.of->group_names[move.from];
+        const auto known = std::find_if(isolated.groups.begin(), isolated.groups.end(),
+                                        [&](const isolated_group& g) { return g.group == from; });
+        if (known != isolated.groups.end()) ++known->moved;
+        else isolated.groups.push_back({from, isolated.of->group_names[move.to], 1});
+    }
+    return maybe_isolated(std::move(isolated));
+}
+
 class stopwatch {
 public:
     [[nodiscard]] double seconds() const {
@@ -366,32 +416,128 @@ std::string front_point::form() const {
 }
 double comparison::gap() const { return gap_of(after.times.makespan, bound); }
 
+namespace {
+
+/// The best plan of a step in one of its forms, and what has become of its sums.
+struct formed_plan {
+    chunked_plan best;
+    std::optional<sums_of_collectives> sums = {};
+};
+
+/// The best plan, reduced once if that is possible and faster.
+expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
+                                         const std::string& file, const search_bounds& within, const chunking& chunks) {
+    auto best = plan_of(p, file, within, chunks);
+    std::optional<sums_of_collectives> sums;
+    if (reduced) {
+        auto once = plan_of(reduced->of, file, within, chunks, reduced->summands);
+        const auto makespan = [](const auto& plan) {
+            return plan ? std::optional(plan->plan.schedule.makespan()) : std::nullopt;
+        };
+        const std::optional<stretto::nanoseconds> forms[] = {makespan(best), makespan(once)};
+        sums = reduced->sums;
+        sums->once = stretto::fastest_of(forms) == 1;
+        if (sums->once) best = std::move(once);
+    }
+    if (!best) return unexpected(best.error());
+    return formed_plan{*std::move(best), sums};
+}
+
+/// The steadiest of the plans that are best at the ends and in the middle of a range, and what it takes at five points
+/// of it. Its schedule is certified by the clock at the beginning.
+expected<formed_plan, failure> steadiest_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
+                                              const std::string& file, search_bounds within, const chunking& chunks,
+                                              const contention_range& range, std::vector<contention_point>& shown) {
+    std::vector<formed_plan> plans;
+    for (const stretto::contention c : stretto::contention_points(range.from, range.to, 3)) {
+        within.under = c;
+        auto made = best_form(p, reduced, file, within, chunks);
+        if (!made) return unexpected(made.error());
+        plans.push_back(*std::move(made));
+    }
+    const auto points = stretto::contention_points(range.from, range.to, 5);
+    const auto makespans_of = [&](const program& of, std::span<const task_id> order) {
+        std::vector<stretto::nanoseconds> makespans;
+        for (const stretto::contention c : points) makespans.push_back(simulate(of.graph, order, c).makespan);
+        return makespans;
+    };
+    std::vector<std::vector<stretto::nanoseconds>> makespans;
+    for (const formed_plan& f : plans) makespans.push_back(makespans_of(*f.best.plan.of, f.best.plan.schedule.order()));
+    const std::size_t steadiest = stretto::steadiest_of(makespans)->plan;
+    const timeline given = in_program_order(p, {});
+    const std::vector<stretto::nanoseconds> before = makespans_of(*p, given.order);
+    for (std::size_t k = 0; k < points.size(); ++k) {
+        stretto::nanoseconds best = makespans[steadiest][k];
+        for (const auto& of_plan : makespans) best = std::min(best, of_plan[k]);
+        shown.push_back({points[k], before[k], makespans[steadiest][k], best});
+    }
+    formed_plan chosen = std::move(plans[steadiest]);
+    certified& plan = chosen.best.plan;
+    if (!(plan.schedule.under() == range.from)) {
+        auto again = stretto::certify(plan.of->graph, plan.schedule.order(), within.limit, range.from);
+        if (again) plan.schedule = *std::move(again);
+    }
+    return chosen;
+}
+
+unexpected<failure> too_slow(const program& p, const std::string& file) {
+    return refused(failure::reason::unusable, p.capture, file, stretto::no_task,
+                   "times under contention may add up to more than 2^62 ns", "use a smaller --contention");
+}
+
+}  // namespace
+
+const contention_point& worst_point(const comparison& c) {
+    return *std::max_element(c.range.begin(), c.range.end(), [](const contention_point& a, const contention_point& b) {
+        return a.ratio() < b.ratio();
+    });
+}
+double contention_point::ratio() const {
+    return best.count == 0 ? 1 : static_cast<double>(after.count) / static_cast<double>(best.count);
+}
+
 expected<comparison, failure> plan_step(stretto::capture step, const std::string& file, stretto::memory_budget limit,
                                         const chunking& chunks, const search_wishes& wishes) {
     const stopwatch watch;
     if (auto fault = fault_of_storages(step, file)) return unexpected(*std::move(fault));
     auto made = make_program(std::move(step), file);
     if (!made) return unexpected(made.error());
-    comparison c{std::string((*made)->capture.name()), in_program_order(*made), {}, {}, {}};
+    if (!stretto::times_fit((*made)->graph, wishes.under.to)) return too_slow(**made, file);
+    comparison c{std::string((*made)->capture.name()), in_program_order(*made, wishes.under.from), {}, {}, {}};
     c.memory_limit = limit.limit(c.before.memory.peak);
+    c.under = wishes.under.from;
 
-    const search_bounds within{c.memory_limit, wishes.effort};
-    auto best = plan_of(*made, file, within, chunks);
-    if (wishes.reduce_once) {
-        auto reduced = reduced_once(**made, file);
-        if (!reduced) return unexpected(reduced.error());
-        if (*reduced) {
-            auto once = plan_of((*reduced)->of, file, within, chunks, (*reduced)->summands);
-            const auto makespan = [](const auto& plan) {
-                return plan ? std::optional(plan->plan.schedule.makespan()) : std::nullopt;
-            };
-            const std::optional<stretto::nanoseconds> forms[] = {makespan(best), makespan(once)};
-            c.sums = (*reduced)->sums;
-            c.sums->once = stretto::fastest_of(forms) == 1;
-            if (c.sums->once) best = std::move(once);
+    const search_bounds within{c.memory_limit, c.before.memory.peak, wishes.effort, wishes.under.from};
+    const auto formed_of = [&](const std::shared_ptr<const program>& p) -> expected<formed_plan, failure> {
+        maybe_reduced reduced;
+        if (wishes.reduce_once) {
+            auto found = reduced_once(*p, file);
+            if (!found) return unexpected(found.error());
+            reduced = *std::move(found);
+        }
+        return wishes.under.is_wide() ? steadiest_form(p, reduced, file, within, chunks, wishes.under, c.range)
+                                      : best_form(p, reduced, file, within, chunks);
+    };
+    auto isolated = isolated_from_others(**made, file, wishes.isolate);
+    if (!isolated) return unexpected(isolated.error());
+    auto formed = formed_of(*made);
+    if (*isolated) {
+        std::vector<contention_point> shared = std::exchange(c.range, {});
+        auto apart = formed_of((*isolated)->of);
+        const auto makespan = [](const auto& f) {
+            return f ? std::optional(f->best.plan.schedule.makespan()) : std::nullopt;
+        };
+        const std::optional<stretto::nanoseconds> forms[] = {makespan(formed), makespan(apart)};
+        if (stretto::fastest_of(forms) == 1) {
+            formed = std::move(apart);
+            c.isolated = (*isolated)->groups;
+        } else {
+            c.range = std::move(shared);
         }
     }
-    if (!best) return unexpected(best.error());
+    if (!formed) return unexpected(formed.error());
+    chunked_plan* const best = &formed->best;
+    c.sums = formed->sums;
     c.chunks = best->chunks;
     c.chunk_note = std::move(best->note);
     c.slices = best->slices;
@@ -402,26 +548,36 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
         return refused(failure::reason::finding, of->capture, file, verified.error().task,
                        "the schedule breaks a dependence here", "this is a defect of stretto: please report the step");
     c.after = {of, s.order(), s.times(), s.memory(), s.exposures()};
+    c.deadlock = verdict_of(c.after);
     price(c.whole, c.after);
     c.bound = s.bound();
     if (wishes.pareto) {
-        add_front(c.front, **made, false, false, wishes.effort);
-        if (of != *made) add_front(c.front, *of, best->chunks > 1, c.sums && c.sums->once, wishes.effort);
+        add_front(c.front, **made, false, false, within);
+        if (of != *made) add_front(c.front, *of, best->chunks > 1, c.sums && c.sums->once, within);
     }
     c.plan_seconds = watch.seconds();
     return c;
 }
 
 expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,
-                                    const std::string& plan_file, stretto::memory_budget limit) {
+                                    const std::string& plan_file, stretto::memory_budget limit,
+                                    stretto::contention under) {
     const stopwatch watch;
     auto before = make_program(std::move(step), file);
     if (!before) return unexpected(before.error());
     auto after = make_program(std::move(plan), plan_file);
     if (!after) return unexpected(after.error());
-    comparison c{std::string((*before)->capture.name()), in_program_order(*before), in_program_order(*after), {}, {}};
+    for (const auto& p : {*before, *after})
+        if (!stretto::times_fit(p->graph, under)) return too_slow(*p, p == *before ? file : plan_file);
+    comparison c{std::string((*before)->capture.name()),
+                 in_program_order(*before, under),
+                 in_program_order(*after, under),
+                 {},
+                 {}};
+    c.under = under;
+    c.deadlock = verdict_of(c.after);
     c.memory_limit = limit.limit(c.before.memory.peak);
-    c.bound = stretto::bound_below((*after)->graph, c.memory_limit);
+    c.bound = stretto::bound_below((*after)->graph, c.memory_limit, under);
     c.violations = stretto::check_plan((*before)->capture, (*after)->capture, c.memory_limit).violations;
     c.plan_seconds = watch.seconds();
     return c;

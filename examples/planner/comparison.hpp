@@ -15,6 +15,7 @@
 #include "stretto/capture/plan_report.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -61,6 +62,19 @@ struct sums_of_collectives {
     bool once = false;            ///< whether they did: the step is faster that way, within its limit
 };
 
+/// All-to-alls that have got a communicator of their own.
+struct isolated_group {
+    std::string group;      ///< that they shared with other collectives
+    std::string duplicate;  ///< of the same ranks, on which they are now
+    std::size_t moved = 0;
+};
+
+/// Whether devices can hang under a plan. All ranks issue the same order, so they cannot if devices begin collectives
+/// in the order of their launches, or hold as many at once as there are communicators in flight.
+struct deadlock_verdict {
+    std::uint32_t in_flight = 0;  ///< communicators with a collective in flight at the same time, at most
+};
+
 /// An order of a program that no other one found beats in both makespan and peak.
 struct front_point {
     bool in_chunks;     ///< or of the step whole
@@ -74,24 +88,49 @@ struct front_point {
     [[nodiscard]] std::string form() const;
 };
 
+/// Between what bounds it is known how many times slower kernels run while a channel transfers.
+struct contention_range {
+    stretto::contention from, to;
+
+    [[nodiscard]] bool is_wide() const { return !(from == to); }
+};
+
+/// What a plan for a range of contention takes at one point of it.
+struct contention_point {
+    stretto::contention at;
+    stretto::nanoseconds before, after;  ///< the input order, and the plan
+    stretto::nanoseconds best;           ///< of all plans known
+
+    /// after / best.
+    [[nodiscard]] double ratio() const;
+};
+
 struct comparison {
     std::string name;
     timeline before;
     timeline after;
     stretto::bytes memory_limit;                   ///< stretto::unlimited_bytes: none
     stretto::lower_bound bound;                    ///< of every order of the program that comes after
+    stretto::contention under = {};                ///< the clock of all figures
+    std::vector<contention_point> range = {};      ///< if the plan is for a range of contention
     std::size_t chunks = 1;                        ///< the most that a part of the step runs in
     std::string chunk_note = {};                   ///< which part in how many, as --chunk takes it; or why none
     bool slices = false;                           ///< chunks are put together slice by slice, where that may be
     std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
-    std::vector<kept_whole> whole = {};            ///< those that keep most whole first
-    std::vector<front_point> front = {};           ///< by program and ascending peak, where it is asked for
+    std::vector<isolated_group> isolated = {};     ///< groups of which all-to-alls were moved away
+    deadlock_verdict deadlock = {};                ///< of the plan
+    /// Those that keep most whole first. If chunks were wanted and none are faster: what would stay whole in two.
+    std::vector<kept_whole> whole = {};
+    std::vector<front_point> front = {};  ///< by program and ascending peak, where it is asked for
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
 
     /// How much longer the step is than its bound, at most as much as could still be gained.
     [[nodiscard]] double gap() const;
 };
+
+/// Where a plan for a range of contention is worst. Precondition: it is for a range.
+const contention_point& worst_point(const comparison& c);
 
 /// Why there is nothing to show.
 struct failure {
@@ -105,19 +144,23 @@ struct failure {
 
 struct search_wishes {
     unsigned effort = 1;
-    bool reduce_once = true;  ///< where it makes the step faster
-    bool pareto = false;      ///< the whole front, of the step whole and in the chunks that were chosen
+    contention_range under = {};  ///< the clock by which plans are judged
+    std::string isolate = "ep";   ///< all-to-alls of this group, of any that others use too ("ep"), or "none"
+    bool reduce_once = true;      ///< where it makes the step faster
+    bool pareto = false;          ///< the whole front, of the step whole and in the chunks that were chosen
 };
 
 /// Schedules a step, in chunks if that is asked for and reduced once if that is allowed and faster, and verifies the
-/// result by the facts of the graph, with code that the scheduler does not share.
+/// result by the facts of the graph, with code that the scheduler does not share. For a range of contention, the best
+/// plans for its ends and its middle are found, and the steadiest of them is taken.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
                                                  stretto::memory_budget limit, const chunking& chunks = {},
                                                  const search_wishes& wishes = {});
 
 /// Verifies a plan that somebody made of a step, and what it achieves. A plan that breaks rules is still shown.
 stretto::expected<comparison, failure> check(stretto::capture step, const std::string& file, stretto::capture plan,
-                                             const std::string& plan_file, stretto::memory_budget limit);
+                                             const std::string& plan_file, stretto::memory_budget limit,
+                                             stretto::contention under = {});
 
 }  // namespace planner
 

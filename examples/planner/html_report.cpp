@@ -160,6 +160,12 @@ std::string figures_of(const comparison& c) {
                         ? "; " + std::to_string(c.sums->collectives) +
                               " whose results were added are reduced once, as " + std::to_string(c.sums->made)
                         : ""));
+    if (!c.range.empty())
+        out += figure("Contention", factor(c.range.front().at) + " to " + factor(c.range.back().at),
+                      "at worst " + percent(worst_point(c).ratio() - 1) + " above the best plan known, at " +
+                          factor(worst_point(c).at) + "; figures at " + factor(c.under));
+    else if (!c.under.none())
+        out += figure("Contention", factor(c.under), "so many times slower are kernels while a channel transfers");
     return out + "</section>\n";
 }
 
@@ -191,6 +197,18 @@ std::string front_of(const comparison& c) {
     return out + "</tbody></table>\n";
 }
 
+/// What stays whole, and what keeps it so.
+std::string whole_of(const comparison& c) {
+    if (c.whole.empty()) return "";
+    std::string out = "<h2>" + title_of_whole(c) +
+                      "</h2>\n<table class=\"whole\"><thead><tr><th>operations</th><th>first of them</th><th>why</th>"
+                      "<th>what follows</th></tr></thead><tbody>\n";
+    for (const kept_whole& g : c.whole)
+        out += "<tr><td>" + with_commas(g.count) + "</td><td>" + escaped(stretto::printable(g.first, 60)) +
+               "</td><td>" + escaped(g.why) + "</td><td>" + what_is_behind(g) + "</td></tr>\n";
+    return out + "</tbody></table>\n";
+}
+
 std::string violations_of(const comparison& c) {
     if (!c.violations) return "";
     if (c.violations->empty()) return "<p>The plan keeps every rule.</p>\n";
@@ -219,6 +237,7 @@ std::string to_html(const comparison& c, std::size_t explain) {
     page += violations_of(c);
     page += front_of(c);
     page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);
+    page += whole_of(c);
     page += "<script type=\"application/json\" id=\"data\">" + data_of(c) + "</script>\n<script>";
     page += page_script;
     page += "</script>\n</body></html>\n";

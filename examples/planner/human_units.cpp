@@ -29,4 +29,10 @@ std::string times_of(stretto::bytes amount, stretto::bytes other) {
     return text;
 }
 
+std::string factor(stretto::contention c) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.4g", static_cast<double>(c.numerator) / static_cast<double>(c.denominator));
+    return text;
+}
+
 }  // namespace planner

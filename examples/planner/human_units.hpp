@@ -5,6 +5,7 @@
 #include <string>
 
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/human_units.hpp"
 
 namespace planner {
@@ -20,6 +21,9 @@ std::string percent(double share);
 
 /// "1.05x" for an amount of 1.05 times the other; "-" if that is nothing.
 std::string times_of(stretto::bytes amount, stretto::bytes other);
+
+/// "1.25" for 5/4, with no more than four digits.
+std::string factor(stretto::contention c);
 
 }  // namespace planner
 

@@ -47,7 +47,7 @@ expected<comparison, failure> result_of(const planner::job& j, stretto::memory_b
     if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks, wishes);
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
-    return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit);
+    return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit, wishes.under.from);
 }
 
 std::string trace_of(const comparison& c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "human_units.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/schedule/explain.hpp"
 
@@ -34,6 +35,24 @@ std::vector<collective_exposure> worst_collectives(const timeline& t, std::size_
 
 std::string reason_of(const timeline& t, const collective_exposure& e, stretto::bytes limit) {
     return stretto::explain({t.of->graph, t.order, t.times, limit}, e, shown_names{t.of.get()});
+}
+
+std::string title_of_whole(const comparison& c) {
+    std::size_t all = 0;
+    for (const kept_whole& g : c.whole) all += g.count + g.behind;
+    const std::string operations = with_commas(all) + (all == 1 ? " operation" : " operations");
+    if (c.chunks == 1) return "In two chunks " + operations + " would stay whole";
+    return operations + (all == 1 ? " in a chunked module stays whole" : " in chunked modules stay whole");
+}
+
+std::string what_is_behind(const kept_whole& g) {
+    if (g.behind == 0 && g.exchanges.empty()) return "";
+    std::string out = with_commas(g.behind) + (g.behind == 1 ? " operation" : " operations");
+    out += g.behind == 1 ? " behind stays whole" : " behind stay whole";
+    if (g.exchanges.empty()) return out;
+    const std::size_t n = g.exchanges.size();
+    return out + "; " + with_commas(n) + (n == 1 ? " exchange" : " exchanges") + ", exposed " +
+           stretto::human(g.exposed);
 }
 
 std::vector<std::string> examples_of(const std::vector<stretto::plan_violation>& violations, std::size_t of_each) {

@@ -1,4 +1,4 @@
-// Why a collective is exposed, in one line that names the operations to look at.
+// Why a collective is exposed, in one line that names the operations to look at, and what keeps operations whole.
 #ifndef STRETTO_PLANNER_REASONS_HPP
 #define STRETTO_PLANNER_REASONS_HPP
 
@@ -17,6 +17,11 @@ std::vector<stretto::collective_exposure> worst_collectives(const timeline& t, s
 /// What stretto::explain says of a collective, with names cut and made printable. `limit` appears in reasons that blame
 /// it.
 std::string reason_of(const timeline& t, const stretto::collective_exposure& e, stretto::bytes limit);
+
+/// How many operations the list of those that stay whole is about. Not empty: the list.
+std::string title_of_whole(const comparison& c);
+/// What follows from one reason to stay whole; empty if nothing does.
+std::string what_is_behind(const kept_whole& g);
 
 /// Up to `of_each` violations of every rule, in their order: one mistake often breaks a rule a thousand times.
 std::vector<std::string> examples_of(const std::vector<stretto::plan_violation>& violations, std::size_t of_each);

@@ -62,32 +62,31 @@ std::string verdict(const std::vector<stretto::plan_violation>& violations, cons
     return out;
 }
 
-/// What follows from one reason.
-std::string what_is_behind(const kept_whole& g) {
-    if (g.behind == 0 && g.exchanges.empty()) return "";
-    std::string out = "\n    " + with_commas(g.behind) + (g.behind == 1 ? " operation" : " operations");
-    out += g.behind == 1 ? " behind stays whole" : " behind stay whole";
-    if (g.exchanges.empty()) return out;
-    const std::size_t n = g.exchanges.size();
-    return out + "; " + with_commas(n) + (n == 1 ? " exchange" : " exchanges") + ", exposed " + human(g.exposed);
-}
-
 /// Why what the tokens reach does not all run in chunks: what keeps most whole.
-std::string what_stays_whole(const std::vector<kept_whole>& groups, const paint& p) {
+std::string what_stays_whole(const comparison& c, const paint& p) {
+    const std::vector<kept_whole>& groups = c.whole;
     if (groups.empty()) return "";
     constexpr std::size_t most = 5;
-    std::size_t all = 0;
-    for (const kept_whole& g : groups) all += g.count + g.behind;
-    const std::string which =
-        all == 1 ? " operation in a chunked module stays whole" : " operations in chunked modules stay whole";
-    std::string out = "\n  " + p.bold(with_commas(all) + which) + "\n";
+    std::string out = "\n  " + p.bold(title_of_whole(c)) + "\n";
     for (std::size_t i = 0; i < std::min(most, groups.size()); ++i) {
         const kept_whole& g = groups[i];
         out += "  " + stretto::printable(g.first, 60);
         if (g.count > 1) out += " and " + with_commas(g.count - 1) + " more";
-        out += ": " + g.why + what_is_behind(g) + "\n";
+        out += ": " + g.why + "\n";
+        if (const std::string behind = what_is_behind(g); !behind.empty()) out += "    " + behind + "\n";
     }
     if (groups.size() > most) out += "  and " + with_commas(groups.size() - most) + " more reasons\n";
+    return out;
+}
+
+double number(stretto::contention c) { return static_cast<double>(c.numerator) / static_cast<double>(c.denominator); }
+
+/// What a plan for a range of contention takes over that range.
+std::string range_of(const comparison& c, const paint& p) {
+    std::string out = "\n  " + p.bold("makespan against contention") + "\n";
+    for (const contention_point& at : c.range)
+        out += "  " + left(factor(at.at), 14) + right(human(at.before), 12) + right(human(at.after), 14) + "   " +
+               percent(at.ratio() - 1) + " above the best plan known\n";
     return out;
 }
 
@@ -134,11 +133,29 @@ std::string to_table(const comparison& c, const text_options& options) {
                 (c.sums->once ? " collectives whose results were added; float sums are made in another order"
                               : " collectives, whose results are added, could be " + std::to_string(c.sums->made) +
                                     ": not faster within the limit"));
+    for (const isolated_group& g : c.isolated)
+        row("isolated", "", std::to_string(g.moved),
+            "all-to-alls of " + stretto::printable(g.group, 40) + " are on a communicator of their own, " +
+                stretto::printable(g.duplicate, 40));
+    if (c.range.empty() && !c.under.none())
+        row("contention", "", factor(c.under), "kernels run so many times slower while a channel transfers");
+    if (!c.range.empty()) {
+        const contention_point& worst = worst_point(c);
+        row("contention", "", factor(c.range.front().at) + ":" + factor(c.range.back().at),
+            "at worst " + percent(worst.ratio() - 1) + " above the best plan known, at " + factor(worst.at) +
+                "; figures at " + factor(c.under));
+    }
     row("collectives", with_commas(a.collectives()), with_commas(b.collectives()), "");
+    row("deadlock", "", "none",
+        c.deadlock.in_flight < 2
+            ? "if all ranks issue this order"
+            : "if all ranks issue this order, and devices hold " + std::to_string(c.deadlock.in_flight) +
+                  " collectives or begin them in launch order");
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
+    if (!c.range.empty()) out += range_of(c, p);
     if (!c.front.empty()) out += front_of(c, p);
-    if (options.explain > 0) out += what_stays_whole(c.whole, p);
+    if (options.explain > 0) out += what_stays_whole(c, p);
 
     const std::vector<collective_exposure> worst = worst_collectives(b, options.explain);
     if (options.explain == 0) return out;
@@ -220,6 +237,38 @@ std::string to_json(const comparison& c, const text_options& options) {
         sums.raw("used", c.sums->once ? "true" : "false");
         o.raw("reduced_once", sums.text());
     }
+    if (!c.under.none() || !c.range.empty()) o.add("contention", number(c.under));
+    if (!c.range.empty()) {
+        std::string list;
+        for (const contention_point& at : c.range) {
+            json_object point;
+            point.add("contention", number(at.at));
+            point.add("step_before_ns", at.before.count);
+            point.add("step_ns", at.after.count);
+            point.add("best_known_ns", at.best.count);
+            list += (list.empty() ? "\n    " : ",\n    ") + point.text();
+        }
+        json_object range;
+        range.add("worst_ratio", worst_point(c).ratio());
+        range.add("at", number(worst_point(c).at));
+        range.raw("points", "[" + list + "]");
+        o.raw("contention_range", range.text());
+    }
+    if (!c.isolated.empty()) {
+        std::string list;
+        for (const isolated_group& g : c.isolated) {
+            json_object group;
+            group.add("group", std::string_view(g.group));
+            group.add("duplicate", std::string_view(g.duplicate));
+            group.add("collectives", g.moved);
+            list += (list.empty() ? "" : ",") + group.text();
+        }
+        o.raw("isolated", "[" + list + "]");
+    }
+    json_object deadlock;
+    deadlock.raw("possible", "false");
+    deadlock.add("communicators_in_flight", std::size_t{c.deadlock.in_flight});
+    o.raw("deadlock", deadlock.text());
     o.add("collectives_before", c.before.collectives());
     o.add("collectives_after", c.after.collectives());
     o.add("step_before_ns", c.before.times.makespan.count);
@@ -261,7 +310,7 @@ std::string to_json(const comparison& c, const text_options& options) {
             group.add("exposed_ns", g.exposed.count);
             list += (list.empty() ? "" : ",") + group.text();
         }
-        o.raw("kept_whole", "[" + list + "]");
+        o.raw(c.chunks > 1 ? "kept_whole" : "whole_in_two_chunks", "[" + list + "]");
     }
     if (c.violations) {
         std::string list;
