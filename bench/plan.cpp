@@ -18,6 +18,7 @@
 
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_view.hpp"
+#include "stretto/schedule/explain.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "support/floor.hpp"
 #include "support/measure.hpp"
@@ -42,22 +43,6 @@ const quoted_result* quoted(std::string_view name) {
     for (const quoted_result& r : pytorch)
         if (r.name == name) return &r;
     return nullptr;
-}
-
-const char* name_of(stretto::bound_kind kind) {
-    switch (kind) {
-        case stretto::bound_kind::load:
-            return "load";
-        case stretto::bound_kind::critical_path:
-            return "critical";
-        case stretto::bound_kind::jackson:
-            return "jackson";
-        case stretto::bound_kind::spine:
-            return "spine";
-        case stretto::bound_kind::memory:
-            return "memory";
-    }
-    return "?";
 }
 
 double milliseconds(stretto::nanoseconds t) { return static_cast<double>(t.count) * 1e-6; }
@@ -111,9 +96,10 @@ bool report(const std::string& path, const settings& effort) {
         const auto plan = stretto::list_schedule(*g, options);
         if (!plan) std::abort();  // no limit here is below the peak of the input order
         const double total = build + schedule;
-        std::printf("  %-9s %6.0f %8.0f %8.0f %7.0f %9.2f %-8s %6.2f%% %6.3f", limit.title, build * per_node,
+        std::printf("  %-9s %6.0f %8.0f %8.0f %7.0f %9.2f %-13s %6.2f%% %6.3f", limit.title, build * per_node,
                     schedule * per_node, total * per_node, total / (sweep + copy), milliseconds(plan->makespan()),
-                    name_of(plan->bound().kind), 100 * plan->gap(), ratio(plan->memory().peak, input_peak));
+                    std::string(name_of(plan->bound().kind)).c_str(), 100 * plan->gap(),
+                    ratio(plan->memory().peak, input_peak));
         if (reference)
             std::printf("   %8.2f %6.1f %7.0fx", reference->step_ms, reference->pass_seconds,
                         reference->pass_seconds / total);
@@ -157,7 +143,7 @@ int main(int argc, char** argv) {
     std::printf(
         "ns per node (least processor time); step, what bounds it, how far it is above the bound at most; peak "
         "over that of the input order.\nPyTorch's step and seconds are quoted, not measured.\n\n");
-    std::printf("  %-9s %6s %8s %8s %7s %9s %-8s %7s %6s   %8s %6s %8s\n", "limit", "graph", "schedule", "total",
+    std::printf("  %-9s %6s %8s %8s %7s %9s %-13s %7s %6s   %8s %6s %8s\n", "limit", "graph", "schedule", "total",
                 "x floor", "step ms", "bound", "gap", "peak", "PyTorch", "pass s", "ratio");
     bool fine = true;
     for (const std::string& path : paths) fine = report(path, effort) && fine;

@@ -13,13 +13,13 @@ template expected<task_graph, task_graph_error> finish_task_graph<void>(raw_task
 template simulation simulate<void>(const task_graph&, std::span<const task_id>);
 template memory_profile profile_memory<void>(const task_graph&, std::span<const task_id>);
 template lower_bound bound_below<void>(const task_graph&);
-template lower_bound bound_below<void>(const task_graph&, bytes);
+template lower_bound bound_below<void>(const task_graph&, bytes, contention);
 template peak_bound least_peak<void>(const task_graph&);
 template std::vector<collective_exposure> explain_exposure<void>(const task_graph&, std::span<const task_id>,
                                                                  const simulation&, std::span<const task_id>);
 template expected<order_figures, order_violation> verify_order<void>(const task_graph&, std::span<const task_id>,
                                                                      bytes);
-template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes);
+template expected<schedule, order_violation> certify<void>(const task_graph&, std::vector<task_id>, bytes, contention);
 template expected<checked_order, order_violation> check_order<void>(const task_graph&, std::vector<task_id>, bytes);
 template graph_identity identity_of<void>(const task_graph&);
 template order_fingerprint fingerprint_of<void>(const task_graph&, std::span<const task_id>);
