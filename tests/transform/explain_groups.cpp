@@ -23,7 +23,7 @@ TEST_CASE("every fault of groups has a name and a sentence of its own, and so ha
         names.insert(name_of(f));
         const group_fault at{f, 3, 4, 5};
         sentences.insert(explain(at, name));
-        CHECK(explain(isolation_error{isolation_error::reason::broken_groups, at}, name) == explain(at, name));
+        CHECK(explain(isolation_error{isolation_error::reason::broken_groups, 3, at}, name) == explain(at, name));
         CHECK(explain(at, name).starts_with("group 3 "));
     }
     CHECK(names.size() == 7);
@@ -38,6 +38,6 @@ TEST_CASE("sentences about groups name the second party") {
     CHECK(explain(group_fault{fault::rank_twice, 3, no_group, 5}, name) == "group 3 lists rank 5 twice");
     CHECK(explain(group_fault{fault::unknown_original, 3, 3}, name) ==
           "group 3 duplicates group 3, which does not stand before it in the list");
-    CHECK(explain(isolation_error{isolation_error::reason::group_out_of_range, {fault::unknown_original, 9}}, name) ==
+    CHECK(explain(isolation_error{isolation_error::reason::group_out_of_range, 9}, name) ==
           "a collective is launched in group 9, which is not in the list of groups");
 }

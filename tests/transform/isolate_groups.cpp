@@ -132,7 +132,8 @@ TEST_CASE("groups that contradict themselves, or that are not there") {
     grouped_ir ir(1);
     ir.launch(exchange, 5);
     CHECK(ir.plan().error().why == isolation_error::reason::group_out_of_range);
-    CHECK(ir.plan().error().where.group == 5);
+    CHECK(ir.plan().error().group == 5);
+    CHECK_FALSE(ir.plan().error().fault);
 
     grouped_ir two(1);
     constexpr rank_id others[] = {0, 1, 2, 3};  // the same communicator, and another order of its ranks
@@ -140,9 +141,10 @@ TEST_CASE("groups that contradict themselves, or that are not there") {
     const auto plan = two.plan();
     REQUIRE_FALSE(plan);
     CHECK(plan.error().why == isolation_error::reason::broken_groups);
-    CHECK(plan.error().where.why == group_fault::reason::other_ranks_than_original);
-    CHECK(plan.error().where.group == 1);
-    CHECK(plan.error().where.other == 0);
+    CHECK(plan.error().group == 1);
+    REQUIRE(plan.error().fault);
+    CHECK(plan.error().fault->why == group_fault::reason::other_ranks_than_original);
+    CHECK(plan.error().fault->other == 0);
 }
 
 TEST_CASE("property: classes are apart afterwards, ranks stay, and nothing else changes") {

@@ -68,8 +68,8 @@ template <class Name>
 /// Why groups cannot be told apart, as a sentence.
 template <class Name>
 [[nodiscard]] std::string explain(const isolation_error& e, const Name& name) {
-    if (e.why == isolation_error::reason::broken_groups) return explain(e.where, name);
-    return "a collective is launched in " + std::string(std::string_view(name(e.where.group))) +
+    if (e.fault) return explain(*e.fault, name);
+    return "a collective is launched in " + std::string(std::string_view(name(e.group))) +
            ", which is not in the list of groups";
 }
 

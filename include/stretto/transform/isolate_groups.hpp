@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "stretto/core/expected.hpp"
@@ -42,11 +43,12 @@ struct isolation_plan {
 /// Why groups cannot be told apart.
 struct isolation_error {
     enum class reason : std::uint8_t {
-        group_out_of_range,  ///< a start uses the group `where.group`, which is not in the list
-        broken_groups,       ///< `where` says which group of the list contradicts itself, or its original
+        group_out_of_range,  ///< a start uses `group`, which is not in the list
+        broken_groups,       ///< `group` contradicts itself, or its original, as `fault` says
     };
     reason why;
-    group_fault where;
+    group_id group;
+    std::optional<group_fault> fault = {};  ///< of broken groups
 };
 
 struct isolation_options {
@@ -64,7 +66,8 @@ template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
                                                                                     const Wanted& wanted,
                                                                                     isolation_options options = {}) {
     using why = isolation_error::reason;
-    if (const auto fault = first_fault(groups)) return unexpected(isolation_error{why::broken_groups, *fault});
+    if (const auto fault = first_fault(groups))
+        return unexpected(isolation_error{why::broken_groups, fault->group, fault});
     isolation_plan<vertex_t<G>> plan;
     plan.groups = static_cast<std::size_t>(groups.group_count());
 
@@ -72,8 +75,7 @@ template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
     for (const vertex_t<G> v : view.vertices()) {
         if (model.kind(v) != op_kind::start) continue;
         const group_id group = group_of<G>(model, v);
-        if (group >= plan.groups)
-            return unexpected(isolation_error{why::group_out_of_range, {group_fault::reason::unknown_original, group}});
+        if (group >= plan.groups) return unexpected(isolation_error{why::group_out_of_range, group});
         (wanted(v) ? by_wanted : by_others)[group] = true;
     }
 
