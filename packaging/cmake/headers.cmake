@@ -143,6 +143,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/contention_jobs.hpp
     include/stretto/schedule/detail/cut_network.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
+    include/stretto/schedule/detail/held_launches.hpp
     include/stretto/schedule/detail/late_pass.hpp
     include/stretto/schedule/detail/launch_machine.hpp
     include/stretto/schedule/detail/lean_order.hpp

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "stretto/schedule/detail/contended_order.hpp"
+#include "stretto/schedule/detail/held_launches.hpp"
 #include "stretto/schedule/detail/late_pass.hpp"
 #include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
@@ -218,19 +219,28 @@ private:
         widest_ = std::max(widest_, consider(std::move(found)));
     }
 
-    /// Adds an order to those found, unless one of them is as fast and needs no more. Returns its peak.
+    /// Adds an order to those found, unless one of them is as fast and needs no more. Its launches are held back first.
+    /// Returns the peak that it had before.
     std::int64_t consider(pass_result found) {
         const std::int64_t peak = peak_of(c_, found.nodes, w_);
-        const auto place =
-            std::partition_point(front_.begin(), front_.end(), [&](const found_order& o) { return o.peak < peak; });
-        const bool dominated = (place != front_.begin() && place[-1].pass.makespan <= found.makespan) ||
-                               (place != front_.end() && place->peak == peak && place->pass.makespan <= found.makespan);
-        if (dominated) return peak;
+        if (fastest(peak).makespan <= found.makespan && front_.front().peak <= peak) return peak;
+        found_order kept = hold_back({std::move(found), peak});
+        const auto place = std::partition_point(front_.begin(), front_.end(),
+                                                [&](const found_order& o) { return o.peak < kept.peak; });
         auto last = place;
-        while (last != front_.end() && last->pass.makespan >= found.makespan) ++last;
-        const auto at = front_.erase(place, last);
-        front_.insert(at, {std::move(found), peak});
+        while (last != front_.end() && last->pass.makespan >= kept.pass.makespan) ++last;
+        front_.insert(front_.erase(place, last), std::move(kept));
         return peak;
+    }
+
+    /// The same order with launches as late as keeps them hidden, unless that would cost time by the clock of the
+    /// judge, for which it matters what kernels a transfer slows down.
+    [[nodiscard]] found_order hold_back(found_order o) const {
+        std::vector<std::uint32_t> held = held_within(c_, o.pass.nodes, o.peak, w_);
+        const std::int64_t peak = peak_of(c_, held, w_), makespan = measured(held);
+        if (makespan > o.pass.makespan) return o;
+        std::vector<std::uint32_t> starved = starved_when_held(c_, o.pass.nodes, o.pass.starved, held, w_);
+        return {{std::move(held), makespan, std::move(starved)}, peak};
     }
 
     [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
