@@ -83,6 +83,18 @@ set(STRETTO_HEADERS
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp
+    include/stretto/backend/arena_plan.hpp
+    include/stretto/backend/bind_error.hpp
+    include/stretto/backend/check_log.hpp
+    include/stretto/backend/collective_operation.hpp
+    include/stretto/backend/concepts.hpp
+    include/stretto/backend/detail/lane_planner.hpp
+    include/stretto/backend/detail/log_checker.hpp
+    include/stretto/backend/executor.hpp
+    include/stretto/backend/lane_program.hpp
+    include/stretto/backend/memory_access.hpp
+    include/stretto/backend/recorder.hpp
+    include/stretto/backend/run_failure.hpp
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
     include/stretto/core/bucket_cost_model.hpp
