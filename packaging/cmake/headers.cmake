@@ -384,6 +384,17 @@ set(STRETTO_BOOST_GRAPH_HEADERS
     include/stretto/interop/boost_view.hpp
 )
 
+# stretto::host: ranks as threads of one process; needs the threads of the system.
+set(STRETTO_HOST_HEADERS
+    include/stretto/backend/detail/host_channel.hpp
+    include/stretto/backend/detail/host_fold.hpp
+    include/stretto/backend/detail/host_group.hpp
+    include/stretto/backend/detail/host_lane.hpp
+    include/stretto/backend/detail/host_run.hpp
+    include/stretto/backend/detail/host_word.hpp
+    include/stretto/backend/host.hpp
+)
+
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
 set(STRETTO_RANGE_V3_HEADERS
     include/stretto/interop/range_v3.hpp
@@ -391,4 +402,5 @@ set(STRETTO_RANGE_V3_HEADERS
 list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

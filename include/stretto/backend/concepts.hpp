@@ -30,12 +30,14 @@ concept queue = requires(Q& q, typename Q::event_type& e) {
 };
 
 /// A queue of collectives, in which this rank is number `place()` of `size()`. `reserve(n)` makes room for the n verbs
-/// of a replay, so that these need not allocate. What an operation refers to must live until it is complete.
+/// of a replay, so that these need not allocate; `can(operation)` says whether it knows how to reduce so. What an
+/// operation refers to must live until it is complete.
 template <class C>
 concept communicator =
     queue<C> && requires(C& c, const C& constant, const collective_operation& operation, std::size_t n) {
         { c.launch(operation) } -> std::same_as<bool>;
         c.reserve(n);
+        { constant.can(operation) } -> std::convertible_to<bool>;
         { constant.size() } -> std::convertible_to<std::size_t>;
         { constant.place() } -> std::convertible_to<std::size_t>;
     };
@@ -94,7 +96,7 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
 template <class S>
 concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
-    requires std::movable<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
+    requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
     requires std::invocable<std::remove_cvref_t<decltype(s.kernel(t, memory))>&>;
     { s.call(t) } -> std::convertible_to<collective_call>;
     { s.address(x) } -> std::convertible_to<std::byte*>;

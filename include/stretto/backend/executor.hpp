@@ -106,6 +106,7 @@ private:
                 const bytes room = g.allocation[g.storages[x][0]] - offset_of(source, x);
                 auto operation = operation_of(source.call(t), t, channels[group]->size(), g.payload[t], room);
                 if (!operation) return operation.error();
+                if (!channels[group]->can(*operation)) return bind_error{why::unsupported_reduction, t};
                 operation->send = operands[0];
                 operation->receive = results[0];
                 if (const auto error = check_operand(g, t)) return error;

@@ -69,6 +69,7 @@ public:
         bool pass(task_id t) { return add(log_entry::form::launch, t); }
         bool launch(const collective_operation& operation) { return add(log_entry::form::launch, operation.task); }
         void reserve(std::size_t) {}
+        [[nodiscard]] bool can(const collective_operation&) const noexcept { return true; }
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
         [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
