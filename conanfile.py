@@ -18,12 +18,14 @@ class StrettoConan(ConanFile):
     options = {
         "with_capture": [True, False],
         "with_boost_graph": [True, False],
+        "with_host": [True, False],
         "with_range_v3": [True, False],
         "with_compiled": [True, False],
     }
     default_options = {
         "with_capture": False,
         "with_boost_graph": False,
+        "with_host": False,
         "with_range_v3": False,
         "with_compiled": False,
     }
@@ -63,7 +65,7 @@ class StrettoConan(ConanFile):
             self.info.clear()
             return
         self.info.requires.clear()
-        for name in ("with_capture", "with_boost_graph", "with_range_v3"):
+        for name in ("with_capture", "with_boost_graph", "with_host", "with_range_v3"):
             self.info.options.rm_safe(name)
 
     def generate(self):
@@ -109,6 +111,14 @@ class StrettoConan(ConanFile):
             boost_graph.set_property("cmake_target_name", "stretto::boost_graph")
             boost_graph.requires = ["core", "boost::headers"]
             boost_graph.bindirs = boost_graph.libdirs = []
+
+        if self.options.with_host:
+            host = self.cpp_info.components["host"]
+            host.set_property("cmake_target_name", "stretto::host")
+            host.requires = ["core"]
+            if self.settings.get_safe("os") in ("Linux", "FreeBSD"):
+                host.system_libs = ["pthread"]
+            host.bindirs = host.libdirs = []
 
         if self.options.with_range_v3:
             range_v3 = self.cpp_info.components["range_v3"]

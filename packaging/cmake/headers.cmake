@@ -83,6 +83,18 @@ set(STRETTO_HEADERS
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp
+    include/stretto/backend/arena_plan.hpp
+    include/stretto/backend/bind_error.hpp
+    include/stretto/backend/check_log.hpp
+    include/stretto/backend/collective_operation.hpp
+    include/stretto/backend/concepts.hpp
+    include/stretto/backend/detail/lane_planner.hpp
+    include/stretto/backend/detail/log_checker.hpp
+    include/stretto/backend/executor.hpp
+    include/stretto/backend/lane_program.hpp
+    include/stretto/backend/memory_access.hpp
+    include/stretto/backend/recorder.hpp
+    include/stretto/backend/run_failure.hpp
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
     include/stretto/core/bucket_cost_model.hpp
@@ -373,6 +385,17 @@ set(STRETTO_BOOST_GRAPH_HEADERS
     include/stretto/interop/boost_view.hpp
 )
 
+# stretto::host: ranks as threads of one process; needs the threads of the system.
+set(STRETTO_HOST_HEADERS
+    include/stretto/backend/detail/host_channel.hpp
+    include/stretto/backend/detail/host_fold.hpp
+    include/stretto/backend/detail/host_group.hpp
+    include/stretto/backend/detail/host_lane.hpp
+    include/stretto/backend/detail/host_run.hpp
+    include/stretto/backend/detail/host_word.hpp
+    include/stretto/backend/host.hpp
+)
+
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
 set(STRETTO_RANGE_V3_HEADERS
     include/stretto/interop/range_v3.hpp
@@ -380,4 +403,5 @@ set(STRETTO_RANGE_V3_HEADERS
 list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -1,0 +1,65 @@
+// Why an order cannot be made into something that runs, with the task that is the cause.
+#ifndef STRETTO_BACKEND_BIND_ERROR_HPP
+#define STRETTO_BACKEND_BIND_ERROR_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// The first thing that keeps an order from being bound. `task` is no_task if none is the cause.
+struct bind_error {
+    enum class reason : std::uint8_t {
+        order_of_another_graph,  ///< the order was checked for another graph
+        not_a_member,            ///< the rank is no member of `group`, on which `task` launches a collective
+        unknown_collective,      ///< the call of the start `task` does not say what it does
+        unsupported_reduction,   ///< the start `task` reduces in a way, or elements, that the backend does not
+        sizes_at_run_time,       ///< the start `task` sends amounts that are known only when the step runs
+        sizes_disagree,          ///< what the start `task` moves does not fit its operand, its result or its group
+        in_place,                ///< the start `task` writes its result where its operand is
+        several_storages,        ///< `task` uses a value that lives in several storages, or none: it has no address
+        no_address,              ///< an input that `task` uses has no address
+        no_memory,               ///< the arena cannot be allocated
+    };
+    reason why;
+    task_id task = no_task;
+    group_id group = no_group;
+
+    friend bool operator==(const bind_error&, const bind_error&) = default;
+};
+
+/// What is wrong, as a sentence to stand behind the name of the task, or of the step.
+[[nodiscard]] inline std::string explain(const bind_error& e) {
+    using why = bind_error::reason;
+    switch (e.why) {
+        case why::order_of_another_graph:
+            return "has an order that was checked for another graph; check the order for this one";
+        case why::not_a_member:
+            return "is a collective on group " + std::to_string(e.group) + ", of which this rank is no member";
+        case why::unknown_collective:
+            return "is a collective of an unknown kind; let the source's call(t) tell what it does";
+        case why::unsupported_reduction:
+            return "reduces elements, or in a way, that this backend does not";
+        case why::sizes_at_run_time:
+            return "sends amounts that are known only when the step runs; give them, or pad to equal shares";
+        case why::sizes_disagree:
+            return "moves amounts that do not fit its operand, its result or the size of its group";
+        case why::in_place:
+            return "writes its result where its operand is; give the result a storage of its own";
+        case why::several_storages:
+            return "uses a value that lives in several storages, or in none, and so has no address";
+        case why::no_address:
+            return "uses an input for which the source gives no address";
+        case why::no_memory:
+            break;
+    }
+    return "needs an arena larger than the memory that there is";
+}
+
+}  // namespace stretto
+
+#endif

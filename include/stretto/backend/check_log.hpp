@@ -1,0 +1,124 @@
+// Judges what was put into queues: is everything ordered that must be, whatever the lanes do in between? What must be
+// ordered is taken from the task graph and from the bytes that tasks use, and what is ordered from the log alone, so
+// that whoever has made the log is not asked.
+#ifndef STRETTO_BACKEND_CHECK_LOG_HPP
+#define STRETTO_BACKEND_CHECK_LOG_HPP
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/backend/arena_plan.hpp"
+#include "stretto/backend/recorder.hpp"
+#include "stretto/schedule/rank_program.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// A fault of a log, or a wait that it does not need. `entry` is a position in the log.
+struct log_finding {
+    enum class reason : std::uint8_t {
+        missing_task,      ///< `task` has work, or is a wait that something is ordered by, and is not in the log
+        launched_twice,    ///< `task` stands in the log before `entry` already
+        wrong_lane,        ///< `entry` launches `task` on a lane that is not its own
+        unrecorded_event,  ///< `entry` waits for an event that nothing before it records: it orders nothing
+        race,              ///< `task` and `other` use the same bytes, one writes, and nothing orders them
+        unordered,         ///< `task` depends on `other` in the graph, and nothing orders them
+        before_ready,      ///< `task` reads bytes of `storage` that nobody has written
+        after_free,        ///< `task` reads bytes of `storage` that were overwritten for another one
+        redundant_wait,    ///< without the wait `entry` all would be ordered as well: no fault
+    };
+    reason why;
+    std::uint32_t entry = 0;
+    task_id task = no_task;
+    task_id other = no_task;
+    value_id storage = 0;
+
+    friend bool operator==(const log_finding&, const log_finding&) = default;
+};
+
+/// Checks the log of one run of a step, with its storages where `arena` says; other storages share no bytes. Returns
+/// all faults in the order of the log, and behind them, if there are none, every wait that could be left out by itself.
+/// The order of a wait's own task counts: what is launched behind it on the lane may rely on the collective. It takes
+/// O(n^2) time and n^2 bits for n entries, and O(n^2 / 64) more for each wait: a tool for tests, and for a program
+/// once.
+template <class = void>
+[[nodiscard]] std::vector<log_finding> check_log(const task_graph& g, const arena_plan& arena, const run_log& log);
+
+/// Whether a finding is a fault.
+[[nodiscard]] constexpr bool is_fault(const log_finding& f) noexcept {
+    return f.why != log_finding::reason::redundant_wait;
+}
+
+/// What a rank's log issues, for check_deadlock (schedule/deadlock.hpp), which compares the logs of ranks: whether all
+/// launch the same collectives of a group in the same order, and whether they can hang. `g` is the graph of the log.
+template <class = void>
+[[nodiscard]] rank_program program_of(const task_graph& g, const run_log& log) {
+    rank_program made;
+    std::vector<std::vector<std::uint32_t>> recorded;  // by event: the last action of its lane then
+    std::vector<std::uint32_t> last(g.groups + 1, UINT32_MAX);
+    std::vector<std::vector<std::uint32_t>> waits(g.groups + 1);
+    for (const log_entry& e : log) {
+        switch (e.what) {
+            case log_entry::form::wait:
+                if (e.which < recorded.size())
+                    waits[e.lane].insert(waits[e.lane].end(), recorded[e.which].begin(), recorded[e.which].end());
+                break;
+            case log_entry::form::record:
+                if (e.which >= recorded.size()) recorded.resize(e.which + std::size_t{1});
+                recorded[e.which] = waits[e.lane];
+                if (last[e.lane] != UINT32_MAX) recorded[e.which].push_back(last[e.lane]);
+                break;
+            case log_entry::form::launch: {
+                rank_action& action = made.emplace_back();
+                action.what = e.lane == 0 ? rank_action::form::kernel : rank_action::form::collective;
+                action.stream = e.lane;
+                if (e.lane != 0) {
+                    action.group = e.lane - 1;
+                    action.call = detail::call_number(g, e.which);
+                }
+                action.after = std::move(waits[e.lane]);
+                waits[e.lane].clear();
+                last[e.lane] = static_cast<std::uint32_t>(made.size() - 1);
+                break;
+            }
+        }
+    }
+    return made;
+}
+
+/// What is found, in words, over the caller's names: `name(t)` gives the text for a task.
+template <class Name>
+[[nodiscard]] std::string explain(const log_finding& f, const Name& name) {
+    using why = log_finding::reason;
+    const auto text = [&](task_id t) { return std::string(std::string_view(name(t))); };
+    switch (f.why) {
+        case why::missing_task:
+            return text(f.task) + " is not launched";
+        case why::launched_twice:
+            return text(f.task) + " is launched twice";
+        case why::wrong_lane:
+            return text(f.task) + " is launched on a lane that is not its own";
+        case why::unrecorded_event:
+            return "a wait stands before the record of its event, and orders nothing";
+        case why::race:
+            return text(f.task) + " uses bytes that " + text(f.other) + " may still use; make it wait";
+        case why::unordered:
+            return text(f.task) + " depends on " + text(f.other) + ", which need not be complete; make it wait";
+        case why::before_ready:
+            return text(f.task) + " reads bytes that nobody has written";
+        case why::after_free:
+            return text(f.task) + " reads bytes that were given to another storage";
+        case why::redundant_wait:
+            break;
+    }
+    return "a wait orders nothing that is not ordered without it; it can be left out";
+}
+
+}  // namespace stretto
+
+#include "stretto/backend/detail/log_checker.hpp"
+
+#endif

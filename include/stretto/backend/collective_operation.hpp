@@ -1,0 +1,120 @@
+// A collective as one rank performs it: what a call asks for, with the addresses and the amounts of this rank.
+#ifndef STRETTO_BACKEND_COLLECTIVE_OPERATION_HPP
+#define STRETTO_BACKEND_COLLECTIVE_OPERATION_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/backend/bind_error.hpp"
+#include "stretto/core/collective_call.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+enum class transfer_kind : std::uint8_t {
+    all_gather,      ///< every rank receives what each rank sends, in the order of ranks
+    reduce_scatter,  ///< every rank receives its share of the sum of what ranks send
+    all_reduce,      ///< every rank receives the sum of what ranks send
+    all_to_all,      ///< share k of what rank j sends becomes share j of what rank k receives
+    broadcast,       ///< every rank receives what rank `root` sends
+    barrier,         ///< nothing moves; complete when all ranks have begun it
+};
+
+/// An operation. What a rank sends must stay as it is, and must not be where anything is received, until it is
+/// complete. Of ranks only the order in their group counts here.
+struct collective_operation {
+    transfer_kind kind = transfer_kind::barrier;
+    reduction_kind reduction = reduction_kind::none;
+    element_type element = element_type::other;  ///< of what is reduced
+    std::uint32_t root = 0;                      ///< of a broadcast: a place in the group
+    const std::byte* send = nullptr;
+    std::byte* receive = nullptr;
+    std::size_t send_bytes = 0;  ///< of a broadcast the same on all ranks, though only the root sends
+    std::size_t receive_bytes = 0;
+    std::vector<std::size_t> send_sizes = {};     ///< of an all-to-all: bytes to each rank
+    std::vector<std::size_t> receive_sizes = {};  ///< of an all-to-all: bytes from each rank
+    std::uint64_t logical_id = 0;                 ///< as in collective_call
+    std::uint32_t chunk = 0;
+    task_id task = no_task;  ///< of the graph from which it comes
+};
+
+/// The operation of a start with that call, of `payload` bytes, on a group of `members` ranks; without addresses. Its
+/// result must fit into `room` bytes, in which a reduction keeps its shares and others theirs. O(members).
+[[nodiscard]] inline expected<collective_operation, bind_error> operation_of(const collective_call& call, task_id start,
+                                                                             std::size_t members, bytes payload,
+                                                                             bytes room) {
+    using why = bind_error::reason;
+    const auto refuse = [&](why reason) { return unexpected(bind_error{reason, start}); };
+    collective_operation made;
+    made.task = start;
+    made.logical_id = call.logical_id;
+    made.chunk = call.chunk;
+    made.element = call.element;
+    made.reduction = call.reduction;
+    made.send_bytes = static_cast<std::size_t>(payload.count);
+    if (payload.count < 0 || members == 0) return refuse(why::sizes_disagree);
+    switch (call.kind) {
+        case collective_kind::all_gather:
+            made.kind = transfer_kind::all_gather;
+            made.receive_bytes = made.send_bytes * members;
+            break;
+        case collective_kind::reduce_scatter:
+            made.kind = transfer_kind::reduce_scatter;
+            if (made.send_bytes % members != 0) return refuse(why::sizes_disagree);
+            made.receive_bytes = made.send_bytes / members;
+            break;
+        case collective_kind::all_reduce:
+            made.kind = transfer_kind::all_reduce;
+            made.receive_bytes = made.send_bytes;
+            break;
+        case collective_kind::all_to_all: {
+            made.kind = transfer_kind::all_to_all;
+            if (call.input_sizes.empty() && call.output_sizes.empty()) {
+                if (made.send_bytes % members != 0) return refuse(why::sizes_disagree);
+                made.send_sizes.assign(members, made.send_bytes / members);
+                made.receive_sizes = made.send_sizes;
+                made.receive_bytes = made.send_bytes;
+                break;
+            }
+            if (call.input_sizes.size() != members || call.output_sizes.size() != members)
+                return refuse(why::sizes_disagree);
+            std::int64_t sent = 0, received = 0;
+            for (std::size_t k = 0; k < members; ++k) {
+                const split_size in = call.input_sizes[k], out = call.output_sizes[k];
+                if (in.what != split_size::form::given || out.what != split_size::form::given)
+                    return refuse(why::sizes_at_run_time);
+                if (in.value < 0 || out.value < 0) return refuse(why::sizes_disagree);
+                sent += in.value;
+                received += out.value;
+            }
+            // Who sends no row does not know from the payload how long a row is, but may from what is received.
+            const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
+            if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
+            const std::int64_t row = rows == 0 ? 0 : whole / rows;
+            for (std::size_t k = 0; k < members; ++k) {
+                made.send_sizes.push_back(static_cast<std::size_t>(call.input_sizes[k].value * row));
+                made.receive_sizes.push_back(static_cast<std::size_t>(call.output_sizes[k].value * row));
+            }
+            made.receive_bytes = static_cast<std::size_t>(received * row);
+            break;
+        }
+        case collective_kind::other:
+            return refuse(why::unknown_collective);
+    }
+    if (made.receive_bytes > static_cast<std::size_t>(room.count)) return refuse(why::sizes_disagree);
+    if (made.kind == transfer_kind::reduce_scatter || made.kind == transfer_kind::all_reduce) {
+        const auto element = static_cast<std::size_t>(size_of(call.element));
+        if (element == 0 || call.reduction == reduction_kind::none || call.reduction == reduction_kind::unknown)
+            return refuse(why::unsupported_reduction);
+        if (made.receive_bytes % element != 0) return refuse(why::sizes_disagree);
+    }
+    return made;
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,107 @@
+// What runs a program of lanes: queues that take work in order, events that order one queue after another,
+// communicators that are queues of collectives, memory, and the kernels of the caller. A backend is a type that has
+// these; the executor (backend/executor.hpp) is written once over all of them.
+#ifndef STRETTO_BACKEND_CONCEPTS_HPP
+#define STRETTO_BACKEND_CONCEPTS_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "stretto/backend/bind_error.hpp"
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/core/collective_call.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// A lane: what is put into it happens in that order. `record(e)` marks how far it has come; `wait(e)` makes what
+/// follows begin after the last mark put so far. Neither blocks for longer than the queue itself needs. All verbs
+/// return whether the run goes on; once one has returned false, all do.
+template <class Q>
+concept queue = requires(Q& q, typename Q::event_type& e) {
+    { q.wait(e) } -> std::same_as<bool>;
+    { q.record(e) } -> std::same_as<bool>;
+};
+
+/// A queue of collectives, in which this rank is number `place()` of `size()`. `reserve(n)` makes room for the n verbs
+/// of a replay, so that these need not allocate; `can(operation)` says whether it knows how to reduce so. What an
+/// operation refers to must live until it is complete.
+template <class C>
+concept communicator =
+    queue<C> && requires(C& c, const C& constant, const collective_operation& operation, std::size_t n) {
+        { c.launch(operation) } -> std::same_as<bool>;
+        c.reserve(n);
+        { constant.can(operation) } -> std::convertible_to<bool>;
+        { constant.size() } -> std::convertible_to<std::size_t>;
+        { constant.place() } -> std::convertible_to<std::size_t>;
+    };
+
+/// Memory that has `size()` bytes and lives as long as the object.
+template <class A>
+concept arena = std::movable<A> && requires(const A& a) {
+    { a.data() } -> std::same_as<std::byte*>;
+    { a.size() } -> std::convertible_to<std::size_t>;
+};
+
+/// What one rank runs on. `compute()` is the queue of kernels: `launch(task, kernel)` makes it call the kernel, and
+/// `pass(task)` says that the waits before are those of a task without a kernel.
+/// `channel(group)` is the communicator of a group, or null for a group of which this rank is no member.
+/// `make_events(n)` gives n events that live as long as the backend; `make_arena(size, alignment)` gives nothing if
+/// there is no such memory. `begin()` opens a replay and `finish()` returns when all that was put into queues since is
+/// complete, or has been given up.
+template <class B>
+concept backend =
+    queue<typename B::queue_type> && communicator<typename B::communicator_type> && arena<typename B::arena_type> &&
+    std::same_as<typename B::queue_type::event_type, typename B::communicator_type::event_type> &&
+    requires(B& b, group_id group, std::size_t n, bytes size, task_id t, void (&kernel)()) {
+        { b.compute() } -> std::same_as<typename B::queue_type&>;
+        { b.compute().launch(t, kernel) } -> std::same_as<bool>;
+        { b.compute().pass(t) } -> std::same_as<bool>;
+        { b.channel(group) } -> std::same_as<typename B::communicator_type*>;
+        { b.make_events(n) } -> std::same_as<typename B::queue_type::event_type*>;
+        { b.make_arena(size, n) } -> std::same_as<std::optional<typename B::arena_type>>;
+        b.begin();
+        { b.finish() } -> std::same_as<std::optional<run_failure>>;
+    };
+
+/// Where the values of a task are: the addresses of what it reads and of what it returns, in their order; null for a
+/// value without storage.
+struct task_memory {
+    std::span<std::byte* const> operands, results;
+};
+
+namespace detail {
+
+template <class S>
+concept has_value_offset = requires(S& s, value_id x) {
+    { s.offset(x) } -> std::convertible_to<bytes>;
+};
+
+template <class S>
+using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
+
+}  // namespace detail
+
+/// What the caller knows of the tasks of a graph. It is asked while an order is bound, once for every task and value:
+///   kernel(t, memory) -> a callable   the work of a compute task, with its addresses resolved; movable; the memory
+///                                     outlives it, the spans in `memory` do not
+///   call(t) -> collective_call        of a start: what it does; it sends its first operand and makes its first result
+///   address(x) -> std::byte*          of a result x of an input: memory of the caller
+///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
+template <class S>
+concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
+    requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
+    requires std::invocable<std::remove_cvref_t<decltype(s.kernel(t, memory))>&>;
+    { s.call(t) } -> std::convertible_to<collective_call>;
+    { s.address(x) } -> std::convertible_to<std::byte*>;
+};
+
+}  // namespace stretto
+
+#endif

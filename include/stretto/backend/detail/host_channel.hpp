@@ -1,0 +1,124 @@
+// The communicator of one rank on the host: a thread that performs collectives in the order in which they are launched.
+#ifndef STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
+#define STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "stretto/backend/detail/host_group.hpp"
+
+namespace stretto::detail {
+
+/// One thread puts verbs into a ring, and the channel's thread does them. A replay ends when the ring is empty, and has
+/// no more verbs than were reserved, so the ring cannot run over.
+class host_channel {
+public:
+    using event_type = host_event;
+
+    host_channel(host_run& run, host_group& group, std::size_t place) : run_(run), group_(group), place_(place) {
+        run.enter(put_);
+        run.enter(done_);
+        reserve(8);
+        thread_ = std::thread([this] { work(); });
+    }
+    host_channel(const host_channel&) = delete;
+    host_channel& operator=(const host_channel&) = delete;
+    ~host_channel() {
+        put_.close();
+        thread_.join();
+    }
+
+    bool wait(event_type& e) { return put({verb::form::wait, e.recorded, &e, nullptr, no_task}); }
+    bool record(event_type& e) {
+        e.task.store(last_, std::memory_order_relaxed);
+        ++e.recorded;
+        return put({verb::form::record, 0, &e, nullptr, no_task});
+    }
+    bool launch(const collective_operation& o) {
+        last_ = o.task;
+        return put({verb::form::launch, 0, nullptr, &o, o.task});
+    }
+    /// Precondition: nothing is in the ring.
+    void reserve(std::size_t verbs) {
+        if (verbs > ring_.size()) ring_.resize(verbs);
+    }
+    [[nodiscard]] bool can(const collective_operation& o) const {
+        return (o.kind != transfer_kind::reduce_scatter && o.kind != transfer_kind::all_reduce) ||
+               can_fold(o.element, o.reduction);
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
+    [[nodiscard]] std::size_t place() const noexcept { return place_; }
+
+    /// Returns when everything that was put is done, or false if the run was given up.
+    bool finish(host_station& waiter) {
+        waiter.task.store(last_, std::memory_order_relaxed);
+        const bool on = done_.await(puts_, waiter);
+        from_ = puts_;
+        return on;
+    }
+    [[nodiscard]] const host_station& station() const noexcept { return station_; }
+    [[nodiscard]] const host_group& group() const noexcept { return group_; }
+
+private:
+    struct verb {
+        enum class form : std::uint8_t {
+            wait,
+            record,
+            launch
+        } what = form::wait;
+        std::uint32_t target = 0;
+        host_event* event = nullptr;
+        const collective_operation* operation = nullptr;
+        task_id task = no_task;
+    };
+
+    bool put(verb v) {
+        ring_[puts_ - from_] = v;
+        ++puts_;
+        put_.advance();
+        return !run_.failed();
+    }
+
+    void work() {
+        std::uint32_t taken = 0;
+        host_station idle;  // waiting for work is no reason to give up
+        while (put_.await(taken + 1, idle)) {
+            // The ring begins anew whenever it has been empty at the end of a replay.
+            if (!perform(ring_[taken - from_])) return;
+            ++taken;
+            done_.advance();
+        }
+    }
+    bool perform(const verb& v) {
+        switch (v.what) {
+            case verb::form::wait:
+                station_.event.store(v.event, std::memory_order_relaxed);
+                return v.event->done.await(v.target, station_);
+            case verb::form::record:
+                v.event->done.advance();
+                return true;
+            case verb::form::launch:
+                break;
+        }
+        station_.event.store(nullptr, std::memory_order_relaxed);
+        station_.task.store(v.task, std::memory_order_relaxed);
+        return group_.perform(*v.operation, place_, station_);
+    }
+
+    host_run& run_;
+    host_group& group_;
+    std::size_t place_;
+    std::vector<verb> ring_;
+    task_id last_ = no_task;
+    std::uint32_t puts_ = 0, from_ = 0;  // of the thread that puts
+    host_word put_, done_;
+    host_station station_;
+    std::thread thread_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,189 @@
+// Runs a checked order: bind once, replay as often as wanted. Binding places storages, assigns lanes, drops waits that
+// others imply, and resolves the addresses of every kernel and collective. A replay walks a flat array: no allocation,
+// no hashing, no decision that could have been made before.
+#ifndef STRETTO_BACKEND_EXECUTOR_HPP
+#define STRETTO_BACKEND_EXECUTOR_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/concepts.hpp"
+#include "stretto/backend/lane_program.hpp"
+#include "stretto/backend/memory_access.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/checked_order.hpp"
+
+namespace stretto {
+
+/// An order that is bound to one rank of a backend, which must outlive it. `bind_order` makes one.
+template <backend B, class Kernel>
+class executor {
+public:
+    /// Runs the order once. Returns when all of it is complete, or what kept it from being; a backend that has failed
+    /// runs nothing any more. O(instructions + waits), with no allocation.
+    [[nodiscard]] std::optional<run_failure> replay() {
+        backend_->begin();
+        for (const step& s : steps_)
+            if (!issue(s)) break;
+        return backend_->finish();
+    }
+
+    /// Where a value is: the results of the step are there after a replay, until the next one begins. Null for a value
+    /// without storage.
+    [[nodiscard]] std::byte* address(value_id x) const { return addresses_[x]; }
+    [[nodiscard]] const lane_program& program() const noexcept { return program_; }
+
+private:
+    template <backend C, kernel_source S>
+    friend expected<executor<C, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(const task_graph&,
+                                                                                                   const checked_order&,
+                                                                                                   S&, C&);
+
+    using event_type = typename B::queue_type::event_type;
+    static constexpr std::uint32_t nothing = UINT32_MAX;
+
+    struct step {
+        std::uint32_t first_wait, last_wait, event;
+        std::uint32_t work;                      // a kernel or an operation; nothing for a wait
+        typename B::communicator_type* channel;  // null: the compute lane
+        task_id task;
+    };
+
+    executor() = default;
+
+    [[nodiscard]] bool issue(const step& s) {
+        if (s.channel != nullptr) return put(*s.channel, s, [&] { return s.channel->launch(operations_[s.work]); });
+        typename B::queue_type& lane = backend_->compute();
+        return put(lane, s,
+                   [&] { return s.work == nothing ? lane.pass(s.task) : lane.launch(s.task, kernels_[s.work]); });
+    }
+    template <class Q, class Launch>
+    [[nodiscard]] bool put(Q& lane, const step& s, Launch launch) {
+        for (std::uint32_t k = s.first_wait; k < s.last_wait; ++k)
+            if (!lane.wait(events_[program_.waits[k]])) return false;
+        if (!launch()) return false;
+        return s.event == lane_instruction::no_event || lane.record(events_[s.event]);
+    }
+
+    template <class S>
+    [[nodiscard]] std::optional<bind_error> bind(const task_graph& g, S& source) {
+        using why = bind_error::reason;
+        events_ = backend_->make_events(program_.events);
+        memory_ = backend_->make_arena(program_.arena.size, static_cast<std::size_t>(program_.arena.alignment));
+        if (!memory_) return bind_error{why::no_memory};
+        find_addresses(g, source);
+        std::vector<typename B::communicator_type*> channels(g.groups, nullptr);
+        std::vector<std::size_t> verbs(g.groups, 0);
+        std::vector<std::byte*> operands, results;
+        for (const lane_instruction& i : program_.instructions) {
+            const task_id t = i.task;
+            step made{i.first_wait, i.last_wait, i.event, nothing, nullptr, t};
+            if (does_work(g.kind[t])) {
+                operands.clear();
+                results.clear();
+                for (const value_id x : g.operands[t])
+                    if (const auto error = add_address(g, t, x, operands)) return error;
+                for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x)
+                    if (const auto error = add_address(g, t, x, results)) return error;
+            }
+            if (g.kind[t] == op_kind::compute) {
+                made.work = static_cast<std::uint32_t>(kernels_.size());
+                kernels_.push_back(source.kernel(t, task_memory{operands, results}));
+            } else if (g.kind[t] == op_kind::start) {
+                const group_id group = g.group[t];
+                channels[group] = backend_->channel(group);
+                if (channels[group] == nullptr) return bind_error{why::not_a_member, t, group};
+                made.channel = channels[group];
+                made.work = static_cast<std::uint32_t>(operations_.size());
+                verbs[group] += std::size_t{i.last_wait} - i.first_wait + 2;
+                if (operands.empty() || results.empty()) return bind_error{why::sizes_disagree, t, group};
+                const value_id x = g.first_result[t];
+                if (g.storages[x].empty()) return bind_error{why::several_storages, t, group};
+                const bytes room = g.allocation[g.storages[x][0]] - offset_of(source, x);
+                auto operation = operation_of(source.call(t), t, channels[group]->size(), g.payload[t], room);
+                if (!operation) return operation.error();
+                if (!channels[group]->can(*operation)) return bind_error{why::unsupported_reduction, t};
+                operation->send = operands[0];
+                operation->receive = results[0];
+                if (const auto error = check_operand(g, t)) return error;
+                operations_.push_back(*std::move(operation));
+            }
+            steps_.push_back(made);
+        }
+        for (group_id group = 0; group < g.groups; ++group)
+            if (channels[group] != nullptr) channels[group]->reserve(verbs[group]);
+        return {};
+    }
+
+    /// What a collective sends must have an end, and must not be overwritten by what it receives.
+    [[nodiscard]] std::optional<bind_error> check_operand(const task_graph& g, task_id t) const {
+        using why = bind_error::reason;
+        const value_id sent = g.operands[t][0], made = g.first_result[t];
+        if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
+        const value_id s = g.storages[sent][0];
+        for (const value_id other : g.storages[made])
+            if (other == s) return bind_error{why::in_place, t};
+        if (g.payload[t] > g.allocation[s]) return bind_error{why::sizes_disagree, t};
+        return {};
+    }
+
+    template <class S>
+    [[nodiscard]] static bytes offset_of(S& source, value_id x) {
+        if constexpr (detail::has_value_offset<S>) return source.offset(x);
+        else return {};
+    }
+
+    template <class S>
+    void find_addresses(const task_graph& g, S& source) {
+        addresses_.assign(g.allocation.size(), nullptr);
+        for (value_id x = 0; x < g.allocation.size(); ++x) {
+            if (g.storages[x].size() != 1) continue;
+            const value_id s = g.storages[x][0];
+            std::byte* base = nullptr;
+            if (program_.arena.holds(s)) base = memory_->data() + program_.arena.offset[s];
+            else if (g.kind[g.storage_owner[s]] == op_kind::input) base = source.address(s);
+            if (base != nullptr) addresses_[x] = base + offset_of(source, x).count;
+        }
+    }
+    [[nodiscard]] std::optional<bind_error> add_address(const task_graph& g, task_id t, value_id x,
+                                                        std::vector<std::byte*>& to) const {
+        if (g.storages[x].size() > 1) return bind_error{bind_error::reason::several_storages, t};
+        to.push_back(addresses_[x]);
+        if (addresses_[x] != nullptr || g.storages[x].empty()) return {};
+        const value_id s = g.storages[x][0];
+        if (g.allocation[s].count == 0) return {};
+        return bind_error{bind_error::reason::no_address, t};
+    }
+
+    B* backend_ = nullptr;
+    lane_program program_;
+    event_type* events_ = nullptr;
+    std::optional<typename B::arena_type> memory_;
+    std::vector<std::byte*> addresses_;  // by value
+    std::vector<Kernel> kernels_;
+    std::vector<collective_operation> operations_;
+    std::vector<step> steps_;
+};
+
+/// Binds an order to a rank of a backend. The source is asked for the kernels of tasks and not kept. The arena is
+/// aligned to 64 bytes, as is every storage in it. Returns the executor, or the first thing that is wrong; then nothing
+/// of it stays. O((V + E) L) for L lanes, plus plan_arena.
+template <backend B, kernel_source S>
+[[nodiscard]] expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(
+    const task_graph& g, const checked_order& order, S& source, B& rank) {
+    expected<lane_program, bind_error> program = plan_lanes(g, order);
+    if (!program) return unexpected(program.error());
+    executor<B, std::remove_cvref_t<detail::kernel_of<S>>> made;
+    made.backend_ = &rank;
+    made.program_ = *std::move(program);
+    if (const auto error = made.bind(g, source)) return unexpected(*error);
+    return made;
+}
+
+}  // namespace stretto
+
+#endif

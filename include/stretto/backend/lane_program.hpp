@@ -1,0 +1,67 @@
+// A checked order as a program for lanes: which lane each task runs on, what it must wait for, and where its storages
+// lie. Kernels share the compute lane, number 0; the collectives of each group have a channel, lane 1 and on. A lane
+// runs its instructions in order, so only what crosses lanes needs an event, and of those only what nothing else
+// implies.
+#ifndef STRETTO_BACKEND_LANE_PROGRAM_HPP
+#define STRETTO_BACKEND_LANE_PROGRAM_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/backend/arena_plan.hpp"
+#include "stretto/backend/bind_error.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/checked_order.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// One thing that a host issues to a lane: after the events it waits for, the kernel or the collective of a task, or
+/// nothing if the task is a wait; and then perhaps an event.
+struct lane_instruction {
+    static constexpr std::uint32_t no_event = UINT32_MAX;
+
+    task_id task = no_task;
+    std::uint32_t lane = 0;
+    std::uint32_t first_wait = 0, last_wait = 0;  ///< a range of lane_program::waits
+    std::uint32_t event = no_event;               ///< recorded behind it
+
+    friend bool operator==(const lane_instruction&, const lane_instruction&) = default;
+};
+
+/// Instructions in the order in which they are issued. Each event is recorded by one instruction, and before, in that
+/// order, any instruction waits for it.
+struct lane_program {
+    std::vector<group_id> groups;  ///< of lane 1, 2, ...: ascending
+    std::vector<lane_instruction> instructions;
+    std::vector<std::uint32_t> waits;  ///< numbers of events
+    std::uint32_t events = 0;
+    arena_plan arena;
+
+    [[nodiscard]] std::size_t lanes() const noexcept { return groups.size() + 1; }
+    [[nodiscard]] std::span<const std::uint32_t> waits_of(const lane_instruction& i) const {
+        return std::span(waits).subspan(i.first_wait, i.last_wait - i.first_wait);
+    }
+    friend bool operator==(const lane_program&, const lane_program&) = default;
+};
+
+/// Makes the program of an order. A task begins after all of these are complete:
+///   - whatever used bytes that it uses, if one of them writes, be it as the same storage or as another one that had
+///     these bytes before;
+///   - its predecessors in the graph. A dependence on a start is one on its launch; only waits, and what uses the bytes
+///     of the collective, begin after its end.
+/// Waits are minimal: without any of them some such pair would not be ordered. Inputs, views and outputs need no
+/// instruction, nor does a wait for what is known to be complete. Deterministic. O((V + E) L) time and O(V L) space for
+/// L lanes, plus the time of plan_arena; the minimum follows from clocks, one count for each lane (Mattern 1989).
+template <class = void>
+[[nodiscard]] expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order,
+                                                            std::int64_t alignment = 64);
+
+}  // namespace stretto
+
+#include "stretto/backend/detail/lane_planner.hpp"
+
+#endif

@@ -1,0 +1,84 @@
+// How a run can end without a result, as a value: what happened where, and who waits for whom.
+#ifndef STRETTO_BACKEND_RUN_FAILURE_HPP
+#define STRETTO_BACKEND_RUN_FAILURE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// A lane that could not go on when a run was given up.
+struct waiting_lane {
+    rank_id rank = 0;
+    std::uint32_t lane = 0;               ///< 0 computes; others are channels of `group`
+    group_id group = no_group;            ///< of a channel
+    task_id task = no_task;               ///< at which it stands: in a channel, the start
+    std::uint32_t sequence = 0;           ///< of that collective among those of its group on this rank, from 0
+    std::vector<rank_id> for_ranks = {};  ///< members of the group that have not begun this collective
+    std::vector<task_id> for_tasks = {};  ///< of the same rank, that are not complete
+};
+
+/// The first failure of a run. All ranks of it report the same.
+struct run_failure {
+    enum class reason : std::uint8_t {
+        timeout,       ///< a lane has waited for longer than the deadline; `waiting` says for whom each lane waits
+        mismatch,      ///< members of `group` meet in different collectives; `detail` tells how they differ
+        kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
+        rank_threw,    ///< the program of `rank` threw outside of a kernel
+        rank_left,     ///< the program of `rank` has returned while others wait for it
+    };
+    reason why = reason::timeout;
+    rank_id rank = 0;            ///< where it was noticed
+    group_id group = no_group;   ///< of the collective that is concerned, if one is
+    std::uint32_t sequence = 0;  ///< of that collective on its group, from 0
+    task_id task = no_task;
+    std::string detail = {};
+    std::vector<waiting_lane> waiting = {};
+};
+
+/// What has happened, in words, over the caller's names: `name(t)` gives the text for a task.
+template <class Name>
+[[nodiscard]] std::string explain(const run_failure& f, const Name& name) {
+    using why = run_failure::reason;
+    const auto task = [&](task_id t) {
+        return t == no_task ? std::string("no task") : std::string(std::string_view(name(t)));
+    };
+    const std::string rank = "rank " + std::to_string(f.rank);
+    const std::string collective =
+        task(f.task) + " (collective " + std::to_string(f.sequence) + " of group " + std::to_string(f.group) + ")";
+    std::string text;
+    switch (f.why) {
+        case why::timeout:
+            text = rank + " has waited for longer than the deadline";
+            break;
+        case why::mismatch:
+            text = rank + " meets another collective at " + collective + ": " + f.detail;
+            break;
+        case why::kernel_threw:
+            text = rank + ": the kernel of " + task(f.task) + " failed: " + f.detail;
+            break;
+        case why::rank_threw:
+            text = rank + " failed: " + f.detail;
+            break;
+        case why::rank_left:
+            text = rank + " has left the run while others wait for it";
+            break;
+    }
+    for (const waiting_lane& w : f.waiting) {
+        text += "; rank " + std::to_string(w.rank) + " waits at " + task(w.task);
+        if (w.lane != 0)
+            text += " (collective " + std::to_string(w.sequence) + " of group " + std::to_string(w.group) + ")";
+        for (const rank_id r : w.for_ranks) text += " for rank " + std::to_string(r);
+        for (const task_id t : w.for_tasks) text += " for " + task(t);
+    }
+    return text;
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,83 @@
+#include "stretto/backend/collective_operation.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+using namespace stretto;
+using why = bind_error::reason;
+
+namespace {
+
+using result = expected<collective_operation, bind_error>;
+
+result bound(collective_call call, std::int64_t payload, std::int64_t room, std::size_t members = 4) {
+    return operation_of(call, 7, members, {payload}, {room});
+}
+collective_call call_of(collective_kind kind, reduction_kind reduction = reduction_kind::none) {
+    collective_call call;
+    call.kind = kind;
+    call.reduction = reduction;
+    call.element = element_type::f32;
+    return call;
+}
+bool refused(const result& r, why reason) { return !r && r.error() == bind_error{reason, 7}; }
+
+}  // namespace
+
+TEST_CASE("amounts follow from the kind, the payload and the group") {
+    const result gather = bound(call_of(collective_kind::all_gather), 16, 64);
+    REQUIRE(gather);
+    CHECK(gather->kind == transfer_kind::all_gather);
+    CHECK(gather->receive_bytes == 64);
+    CHECK(gather->task == 7);
+    const result scatter = bound(call_of(collective_kind::reduce_scatter, reduction_kind::sum), 64, 16);
+    REQUIRE(scatter);
+    CHECK(scatter->receive_bytes == 16);
+    const result reduce = bound(call_of(collective_kind::all_reduce, reduction_kind::max), 64, 64);
+    REQUIRE(reduce);
+    CHECK(reduce->receive_bytes == 64);
+    const result exchange = bound(call_of(collective_kind::all_to_all), 64, 64);
+    REQUIRE(exchange);
+    CHECK(exchange->send_sizes == std::vector<std::size_t>(4, 16));
+    CHECK(exchange->receive_sizes == std::vector<std::size_t>(4, 16));
+}
+
+TEST_CASE("unequal shares are counted in rows") {
+    using enum split_size::form;
+    const split_size sent[] = {{given, 3}, {given, 0}}, received[] = {{given, 1}, {given, 4}};
+    collective_call call = call_of(collective_kind::all_to_all);
+    call.input_sizes = sent;
+    call.output_sizes = received;
+    const result made = bound(call, 24, 40, 2);
+    REQUIRE(made);
+    CHECK(made->send_sizes == std::vector<std::size_t>{24, 0});
+    CHECK(made->receive_sizes == std::vector<std::size_t>{8, 32});
+    CHECK(made->receive_bytes == 40);
+    CHECK(refused(bound(call, 24, 39, 2), why::sizes_disagree));
+    CHECK(refused(bound(call, 25, 40, 2), why::sizes_disagree));
+    CHECK(refused(bound(call, 24, 40, 3), why::sizes_disagree));
+    const split_size none[] = {{given, 0}, {given, 0}};  // sends nothing, and receives 5 rows
+    call.input_sizes = none;
+    const result empty = bound(call, 0, 40, 2);
+    REQUIRE(empty);
+    CHECK(empty->receive_sizes == std::vector<std::size_t>{8, 32});
+    const split_size later[] = {{measured, 1}, {given, 0}};
+    call.input_sizes = later;
+    CHECK(refused(bound(call, 24, 40, 2), why::sizes_at_run_time));
+}
+
+TEST_CASE("what cannot be done is refused with its reason") {
+    CHECK(refused(bound(call_of(collective_kind::other), 16, 16), why::unknown_collective));
+    CHECK(refused(bound(call_of(collective_kind::all_gather), 16, 63), why::sizes_disagree));
+    CHECK(refused(bound(call_of(collective_kind::all_to_all), 15, 64), why::sizes_disagree));
+    CHECK(refused(bound(call_of(collective_kind::all_reduce), 16, 16), why::unsupported_reduction));
+    CHECK(refused(bound(call_of(collective_kind::all_reduce, reduction_kind::unknown), 16, 16),
+                  why::unsupported_reduction));
+    CHECK(refused(bound(call_of(collective_kind::all_reduce, reduction_kind::sum), 15, 16), why::sizes_disagree));
+    CHECK(refused(bound(call_of(collective_kind::reduce_scatter, reduction_kind::sum), 24, 24), why::sizes_disagree));
+    collective_call other = call_of(collective_kind::all_reduce, reduction_kind::sum);
+    other.element = element_type::other;
+    CHECK(refused(bound(other, 16, 16), why::unsupported_reduction));
+}

@@ -1,0 +1,149 @@
+#include "support/schedule_oracles.hpp"
+// Above all headers of the library: it makes broken assertions throw.
+#include "stretto/backend/executor.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/check_log.hpp"
+#include "stretto/backend/recorder.hpp"
+#include "stretto/core/process_groups.hpp"
+
+using namespace stretto;
+using support::toy_program;
+using why = bind_error::reason;
+
+namespace {
+
+/// %0 is an input; %1 a kernel; %2 gathers it on group 0; %3 exchanges it on group 1; %4 and %5 wait; %6 reads both.
+toy_program two_channels() {
+    toy_program p;
+    p.ops.push_back({.kind = op_kind::input, .results = {{{64}, {}}}});
+    p.ops.push_back({.operands = {{0, 0}}, .results = {{{64}, {}}}});
+    p.ops.push_back({.kind = op_kind::start,
+                     .collective = collective_kind::all_gather,
+                     .group = 0,
+                     .payload = {64},
+                     .operands = {{1, 0}},
+                     .results = {{{128}, {}}}});
+    p.ops.push_back({.kind = op_kind::start,
+                     .collective = collective_kind::all_to_all,
+                     .group = 1,
+                     .payload = {64},
+                     .operands = {{1, 0}},
+                     .results = {{{64}, {}}}});
+    p.ops.push_back({.kind = op_kind::wait, .operands = {{2, 0}}, .results = {{{0}, {{2, 0}}}}});
+    p.ops.push_back({.kind = op_kind::wait, .operands = {{3, 0}}, .results = {{{0}, {{3, 0}}}}});
+    p.ops.push_back({.operands = {{4, 0}, {5, 0}}, .results = {{{64}, {}}}});
+    p.ops.push_back({.kind = op_kind::output, .operands = {{6, 0}}});
+    p.groups = 2;
+    return p;
+}
+
+process_groups two_groups() {
+    process_groups groups;
+    const std::vector<rank_id> ranks = {0, 1};
+    groups.add({.size = 2, .ranks = ranks});
+    groups.add({.size = 2, .ranks = ranks});
+    return groups;
+}
+
+/// Says of each kernel which addresses it got.
+struct source {
+    const task_graph* g;
+    std::vector<std::byte> memory = std::vector<std::byte>(64);
+    bool has_memory = true;
+    std::vector<std::pair<task_id, std::vector<std::byte*>>> bound = {};
+
+    std::function<void()> kernel(task_id t, task_memory m) {
+        std::vector<std::byte*> all(m.operands.begin(), m.operands.end());
+        all.insert(all.end(), m.results.begin(), m.results.end());
+        bound.emplace_back(t, std::move(all));
+        return [] {};
+    }
+    collective_call call(task_id t) const {
+        collective_call made;
+        made.kind = g->collective[t];
+        return made;
+    }
+    std::byte* address(value_id) { return has_memory ? memory.data() : nullptr; }
+    bytes offset(value_id x) const { return {x == 4 ? 32 : 0}; }
+};
+
+checked_order in_program_order(const task_graph& g) { return *check_order(g, support::program_order(g.size())); }
+
+}  // namespace
+
+TEST_CASE("an executor puts into queues what the program says, at every replay") {
+    const task_graph g = support::graph_of(two_channels());
+    source s{&g};
+    recorder rank(two_groups(), 1);
+    auto made = bind_order(g, in_program_order(g), s, rank);
+    REQUIRE(made);
+    CHECK(rank.log().empty());
+    CHECK_FALSE(made->replay());
+    CHECK(rank.log() == log_of(made->program()));
+    CHECK(check_log(g, made->program().arena, rank.log()).empty());
+    CHECK_FALSE(made->replay());
+    CHECK(rank.log().size() == 2 * log_of(made->program()).size());
+}
+
+TEST_CASE("kernels get the addresses of values, in the arena, in inputs and inside of storages") {
+    const task_graph g = support::graph_of(two_channels());
+    source s{&g};
+    recorder rank(two_groups(), 0);
+    const auto made = bind_order(g, in_program_order(g), s, rank);
+    REQUIRE(made);
+    REQUIRE(s.bound.size() == 2);
+    CHECK(s.bound[0].second == std::vector{s.memory.data(), made->address(1)});
+    CHECK(s.bound[1].second == std::vector{made->address(2) + 32, made->address(3), made->address(6)});
+    CHECK(made->address(4) == made->address(2) + 32);
+    CHECK(reinterpret_cast<std::uintptr_t>(made->address(6)) - reinterpret_cast<std::uintptr_t>(made->address(1)) ==
+          static_cast<std::uintptr_t>(made->program().arena.offset[6] - made->program().arena.offset[1]));
+}
+
+TEST_CASE("what cannot be bound is refused, with the task that is the cause") {
+    const auto refusal = [](toy_program p, rank_id rank = 0, bool has_memory = true) {
+        const task_graph g = support::graph_of(p);
+        source s{&g};
+        s.has_memory = has_memory;
+        recorder r(two_groups(), rank);
+        const auto made = bind_order(g, in_program_order(g), s, r);
+        REQUIRE_FALSE(made);
+        CHECK(r.log().empty());
+        CHECK(!explain(made.error()).empty());
+        return made.error();
+    };
+    toy_program p = two_channels();
+    CHECK(refusal(p, 2) == bind_error{why::not_a_member, 2, 0});
+    CHECK(refusal(p, 0, false) == bind_error{why::no_address, 1});
+    p.ops[3].collective = collective_kind::other;
+    CHECK(refusal(p) == bind_error{why::unknown_collective, 3});
+    p = two_channels();
+    p.ops[2].results[0].size = {127};
+    CHECK(refusal(p) == bind_error{why::sizes_disagree, 2});
+    p = two_channels();
+    p.ops[3].results[0] = {{0}, {{1, 0}}};
+    p.ops[3].effects = {{1, 0}};
+    CHECK(refusal(p) == bind_error{why::in_place, 3});
+    p = two_channels();
+    p.ops[5].results[0].aliases.push_back({2, 0});
+    CHECK(refusal(p) == bind_error{why::several_storages, 6});
+    p = two_channels();
+    p.ops[2].payload = {65};
+    p.ops[2].results[0].size = {130};
+    CHECK(refusal(p) == bind_error{why::sizes_disagree, 2});
+
+    const task_graph g = support::graph_of(two_channels());
+    p.ops[1].operands.clear();
+    source s{&g};
+    recorder r(two_groups(), 0);
+    const auto made = bind_order(g, in_program_order(support::graph_of(p)), s, r);
+    REQUIRE_FALSE(made);
+    CHECK(made.error().why == why::order_of_another_graph);
+}
