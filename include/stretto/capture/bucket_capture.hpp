@@ -77,8 +77,8 @@ template <class Choose>
     const capture_view view{&step};
     const aten::collective_calls calls = read_calls(step, tensors);
     const capture_call_model ops{{&step}, &calls};
-    auto plan =
-        plan_buckets(view, ops, capture_bucket_choice<Choose>(step, choose), options, capture_bucket_costs{&step});
+    auto plan = plan_buckets(view, ops, capture_bucket_choice<Choose>(step, choose), options,
+                             capture_bucket_costs{&step, &tensors});
     if (!plan)
         return unexpected(detail::fault_of_step("buckets", "cannot be made: " + std::string(explain(plan.error())),
                                                 "limits of bytes, members, time and open buckets are positive"));
