@@ -18,6 +18,7 @@
 #include "stretto/core/units.hpp"
 #include "stretto/transform/bucket_plan.hpp"
 #include "stretto/transform/plan_buckets.hpp"
+#include "stretto/transform/verify_buckets.hpp"
 #include "stretto/tune/detail/bucket_windows.hpp"
 #include "stretto/tune/step_table.hpp"
 #include "stretto/tune/try_buckets.hpp"
@@ -79,7 +80,11 @@ public:
         auto made = plan_buckets(
             ordered_step_view{{table}, order}, models{{table}, this}, [&](id v) { return in_runs[v]; }, options_,
             prices{this});
-        return made ? *std::move(made) : bucket_plan<id, id>{};
+        if (!made || std::is_sorted(order.begin(), order.end())) return made ? *std::move(made) : bucket_plan<id, id>{};
+        // A view of what is in flight needs no wait. If it stands before the wait in one order and behind it in the
+        // other, the program as it is given has the last word.
+        const bool legal = verify_buckets(*made, step_table_view{table}, models{{table}, this}).has_value();
+        return legal ? *std::move(made) : bucket_plan<id, id>{};
     }
     [[nodiscard]] std::optional<bucketed_tasks> tasks(const bucket_plan<id, id>& plan) const {
         auto made = try_buckets(plan, step_->table(), prices{this});
