@@ -191,8 +191,8 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     arguments all;
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
-    std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", plan, trace, html, svg,
-                check;
+    std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", buckets = "auto",
+                payload = "registration", plan, trace, html, svg, check;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -221,6 +221,18 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "step faster (auto); float sums are then made in another order. Or they stay apart (never)")
         ->capture_default_str()
         ->type_name("auto|never");
+    app.add_option("--bucket", buckets,
+                   "Gathers of parameters travel together, and so do reductions of results, where that makes the step "
+                   "faster within the memory limit (auto); up to so many bytes of each at a time (SIZE, such as "
+                   "25MiB); only those of a module, each module by itself (layers.*=64MiB, or =unlimited); or each "
+                   "alone (none)")
+        ->capture_default_str()
+        ->type_name("auto|none|SIZE|MODULE,...=SIZE");
+    app.add_option("--payload-order", payload,
+                   "Where members of a bucket lie in it: as parameters are registered, which gives the sums of an "
+                   "eager run to the last bit (registration), or as the program launches them (execution)")
+        ->capture_default_str()
+        ->type_name("registration|execution");
     app.add_option("--isolate", all.wishes.isolate,
                    "All-to-alls that share a communicator with other collectives get one of their own, with the same "
                    "ranks, where that makes the step faster (ep); only those of one group (GROUP); or none")
@@ -284,6 +296,12 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         if (reduce_once != "auto" && reduce_once != "never")
             throw usage_error{"--reduce-once " + reduce_once + ": is neither auto nor never"};
         all.wishes.reduce_once = reduce_once == "auto";
+        auto bucketed = parse_buckets(buckets);
+        if (!bucketed) throw usage_error{bucketed.error()};
+        all.wishes.buckets = *std::move(bucketed);
+        if (payload != "registration" && payload != "execution")
+            throw usage_error{"--payload-order " + payload + ": is neither registration nor execution"};
+        if (payload == "execution") all.wishes.buckets.order = stretto::payload_order::execution;
         const std::optional<contention_range> range = parse_contention(contention);
         if (!range)
             throw usage_error{"--contention " + contention +

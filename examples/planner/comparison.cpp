@@ -136,7 +136,7 @@ expected<certified, failure> schedule(const std::shared_ptr<const program>& p, c
 }
 
 /// Adds all schedules of a program, of whatever limit, that no other one beats in both makespan and peak.
-void add_front(std::vector<front_point>& front, const program& p, bool in_chunks, bool reduced_once,
+void add_front(std::vector<front_point>& front, const program& p, bool in_chunks, bool reduced_once, bool in_buckets,
                const search_bounds& within) {
     search_bounds all = within;
     all.limit = stretto::unlimited_bytes;
@@ -144,7 +144,7 @@ void add_front(std::vector<front_point>& front, const program& p, bool in_chunks
         p.graph, {.memory_limit = all.budget(), .effort = within.effort, .under = within.under});
     if (!found) return;
     for (const stretto::schedule& s : *found)
-        front.push_back({in_chunks, reduced_once, s.makespan(), s.memory().peak, s.bound()});
+        front.push_back({in_chunks, reduced_once, in_buckets, s.makespan(), s.memory().peak, s.bound()});
 }
 
 failure about_arguments(const std::string& file, const std::string& cause) {
@@ -412,21 +412,53 @@ double gap_of(stretto::nanoseconds makespan, const stretto::lower_bound& bound) 
 
 double front_point::gap() const { return gap_of(makespan, bound); }
 std::string front_point::form() const {
-    return std::string(in_chunks ? "in chunks" : "whole") + (reduced_once ? ", reduced once" : "");
+    return std::string(in_chunks ? "in chunks" : "whole") + (reduced_once ? ", reduced once" : "") +
+           (in_buckets ? ", in buckets" : "");
 }
 double comparison::gap() const { return gap_of(after.times.makespan, bound); }
 
 namespace {
 
-/// The best plan of a step in one of its forms, and what has become of its sums.
+/// The best plan of a step in one of its forms, and what has become of its sums and of its collectives.
 struct formed_plan {
     chunked_plan best;
     std::optional<sums_of_collectives> sums = {};
+    std::vector<shown_bucket> buckets = {};
+    std::shared_ptr<const program> unmerged = {};  ///< the same without buckets, if there are some
 };
 
-/// The best plan, reduced once if that is possible and faster.
+/// The forms that a step may take.
+struct wanted_forms {
+    const chunking& chunks;
+    const bucketing& buckets;
+};
+
+/// The plan in buckets instead, if they are asked for, or if they are faster.
+std::optional<failure> merge(formed_plan& formed, const std::string& file, const search_bounds& within,
+                             const bucketing& wanted) {
+    certified& plan = formed.best.plan;
+    auto made = in_buckets(
+        plan.of->capture, wanted,
+        {.memory_limit = within.limit, .step_peak = within.step_peak, .effort = within.effort, .under = within.under});
+    if (!made) return about_arguments(file, made.error());
+    if (!*made) return std::nullopt;
+    const auto merged = make_program(std::move((*made)->step), file);
+    if (!merged) return merged.error();
+    if (!stretto::times_fit((*merged)->graph, within.under)) return std::nullopt;
+    auto scheduled = schedule(*merged, file, within);
+    if (!scheduled) return wanted.choose ? std::nullopt : std::optional(scheduled.error());
+    if (wanted.choose && scheduled->schedule.makespan() >= plan.schedule.makespan()) return std::nullopt;
+    formed.unmerged = plan.of;
+    plan = *std::move(scheduled);
+    formed.buckets = std::move((*made)->buckets);
+    return std::nullopt;
+}
+
+/// The best plan, reduced once if that is possible and faster, and then in buckets.
 expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
-                                         const std::string& file, const search_bounds& within, const chunking& chunks) {
+                                         const std::string& file, const search_bounds& within,
+                                         const wanted_forms& wanted) {
+    const chunking& chunks = wanted.chunks;
     auto best = plan_of(p, file, within, chunks);
     std::optional<sums_of_collectives> sums;
     if (reduced) {
@@ -440,18 +472,20 @@ expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p
         if (sums->once) best = std::move(once);
     }
     if (!best) return unexpected(best.error());
-    return formed_plan{*std::move(best), sums};
+    formed_plan formed{*std::move(best), sums};
+    if (auto fault = merge(formed, file, within, wanted.buckets)) return unexpected(*std::move(fault));
+    return formed;
 }
 
 /// The steadiest of the plans that are best at the ends and in the middle of a range, and what it takes at five points
 /// of it. Its schedule is certified by the clock at the beginning.
 expected<formed_plan, failure> steadiest_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
-                                              const std::string& file, search_bounds within, const chunking& chunks,
+                                              const std::string& file, search_bounds within, const wanted_forms& wanted,
                                               const contention_range& range, std::vector<contention_point>& shown) {
     std::vector<formed_plan> plans;
     for (const stretto::contention c : stretto::contention_points(range.from, range.to, 3)) {
         within.under = c;
-        auto made = best_form(p, reduced, file, within, chunks);
+        auto made = best_form(p, reduced, file, within, wanted);
         if (!made) return unexpected(made.error());
         plans.push_back(*std::move(made));
     }
@@ -508,6 +542,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     c.under = wishes.under.from;
 
     const search_bounds within{c.memory_limit, c.before.memory.peak, wishes.effort, wishes.under.from};
+    const wanted_forms wanted{chunks, wishes.buckets};
     const auto formed_of = [&](const std::shared_ptr<const program>& p) -> expected<formed_plan, failure> {
         maybe_reduced reduced;
         if (wishes.reduce_once) {
@@ -515,8 +550,8 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
             if (!found) return unexpected(found.error());
             reduced = *std::move(found);
         }
-        return wishes.under.is_wide() ? steadiest_form(p, reduced, file, within, chunks, wishes.under, c.range)
-                                      : best_form(p, reduced, file, within, chunks);
+        return wishes.under.is_wide() ? steadiest_form(p, reduced, file, within, wanted, wishes.under, c.range)
+                                      : best_form(p, reduced, file, within, wanted);
     };
     auto isolated = isolated_from_others(**made, file, wishes.isolate);
     if (!isolated) return unexpected(isolated.error());
@@ -538,6 +573,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     if (!formed) return unexpected(formed.error());
     chunked_plan* const best = &formed->best;
     c.sums = formed->sums;
+    c.buckets = std::move(formed->buckets);
     c.chunks = best->chunks;
     c.chunk_note = std::move(best->note);
     c.slices = best->slices;
@@ -552,8 +588,11 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     price(c.whole, c.after);
     c.bound = s.bound();
     if (wishes.pareto) {
-        add_front(c.front, **made, false, false, within);
-        if (of != *made) add_front(c.front, *of, best->chunks > 1, c.sums && c.sums->once, within);
+        const bool once = c.sums && c.sums->once;
+        const auto& unmerged = formed->unmerged;
+        add_front(c.front, **made, false, false, false, within);
+        if (unmerged && unmerged != *made) add_front(c.front, *unmerged, best->chunks > 1, once, false, within);
+        if (of != *made) add_front(c.front, *of, best->chunks > 1, once, unmerged != nullptr, within);
     }
     c.plan_seconds = watch.seconds();
     return c;

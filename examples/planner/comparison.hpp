@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bucketing.hpp"
 #include "chunk_settings.hpp"
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/plan_report.hpp"
@@ -79,12 +80,13 @@ struct deadlock_verdict {
 struct front_point {
     bool in_chunks;     ///< or of the step whole
     bool reduced_once;  ///< sums of collectives are one collective
+    bool in_buckets;    ///< collectives travel together
     stretto::nanoseconds makespan;
     stretto::bytes peak;
     stretto::lower_bound bound;  ///< of every order of that program within this peak
 
     [[nodiscard]] double gap() const;
-    /// "whole", "in chunks", "whole, reduced once" or "in chunks, reduced once".
+    /// "whole" or "in chunks", and with it ", reduced once" and ", in buckets".
     [[nodiscard]] std::string form() const;
 };
 
@@ -117,6 +119,7 @@ struct comparison {
     std::string chunk_note = {};                   ///< which part in how many, as --chunk takes it; or why none
     bool slices = false;                           ///< chunks are put together slice by slice, where that may be
     std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
+    std::vector<shown_bucket> buckets = {};        ///< collectives that travel together in the plan
     std::vector<isolated_group> isolated = {};     ///< groups of which all-to-alls were moved away
     deadlock_verdict deadlock = {};                ///< of the plan
     /// Those that keep most whole first. If chunks were wanted and none are faster: what would stay whole in two.
@@ -147,12 +150,14 @@ struct search_wishes {
     contention_range under = {};  ///< the clock by which plans are judged
     std::string isolate = "ep";   ///< all-to-alls of this group, of any that others use too ("ep"), or "none"
     bool reduce_once = true;      ///< where it makes the step faster
+    bucketing buckets = {};       ///< which collectives travel together
     bool pareto = false;          ///< the whole front, of the step whole and in the chunks that were chosen
 };
 
-/// Schedules a step, in chunks if that is asked for and reduced once if that is allowed and faster, and verifies the
-/// result by the facts of the graph, with code that the scheduler does not share. For a range of contention, the best
-/// plans for its ends and its middle are found, and the steadiest of them is taken.
+/// Schedules a step, in chunks if that is asked for, reduced once if that is allowed and faster, then in buckets, if
+/// that is allowed and faster or asked for, and verifies the result by the facts of the graph, with code that the
+/// scheduler does not share. For a range of contention, the best plans for its ends and its middle are found, and the
+/// steadiest of them is taken.
 stretto::expected<comparison, failure> plan_step(stretto::capture step, const std::string& file,
                                                  stretto::memory_budget limit, const chunking& chunks = {},
                                                  const search_wishes& wishes = {});

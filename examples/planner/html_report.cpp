@@ -159,7 +159,10 @@ std::string figures_of(const comparison& c) {
                    (c.sums && c.sums->once
                         ? "; " + std::to_string(c.sums->collectives) +
                               " whose results were added are reduced once, as " + std::to_string(c.sums->made)
-                        : ""));
+                        : "") +
+                   (c.buckets.empty() ? ""
+                                      : "; " + with_commas(members_of(c.buckets)) + " travel in " +
+                                            with_commas(c.buckets.size()) + " buckets"));
     if (!c.range.empty())
         out += figure("Contention", factor(c.range.front().at) + " to " + factor(c.range.back().at),
                       "at worst " + percent(worst_point(c).ratio() - 1) + " above the best plan known, at " +
@@ -209,6 +212,21 @@ std::string whole_of(const comparison& c) {
     return out + "</tbody></table>\n";
 }
 
+/// Which collectives travel together, those that save most first.
+std::string buckets_of(const comparison& c, std::size_t count) {
+    if (c.buckets.empty()) return "";
+    const std::vector<const shown_bucket*> best = best_buckets(c.buckets, count);
+    std::string out = "<h2>Buckets: " + std::to_string(best.size()) + " of " + with_commas(c.buckets.size()) +
+                      ", those first that save most</h2>\n<table><thead><tr><th>saves</th><th>copies</th>"
+                      "<th>members</th><th>payload</th><th>collective</th><th>group</th></tr></thead><tbody>\n";
+    for (const shown_bucket* b : best)
+        out += "<tr><td>" + human(b->saved) + "</td><td>" + human(b->paid) + "</td><td>" +
+               with_commas(b->members.size()) + "</td><td>" + human(b->payload) + "</td><td>" +
+               escaped(stretto::printable(b->start, 60)) + ", " + b->collective + "</td><td>" +
+               escaped(stretto::printable(b->group, 40)) + "</td></tr>\n";
+    return out + "</tbody></table>\n";
+}
+
 std::string violations_of(const comparison& c) {
     if (!c.violations) return "";
     if (c.violations->empty()) return "<p>The plan keeps every rule.</p>\n";
@@ -237,6 +255,7 @@ std::string to_html(const comparison& c, std::size_t explain) {
     page += violations_of(c);
     page += front_of(c);
     page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);
+    page += buckets_of(c, explain);
     page += whole_of(c);
     page += "<script type=\"application/json\" id=\"data\">" + data_of(c) + "</script>\n<script>";
     page += page_script;

@@ -90,6 +90,28 @@ std::string range_of(const comparison& c, const paint& p) {
     return out;
 }
 
+/// The buckets that save most, a line each.
+std::string buckets_of(const comparison& c, std::size_t count, const paint& p) {
+    if (c.buckets.empty()) return "";
+    const std::vector<const shown_bucket*> best = best_buckets(c.buckets, count);
+    std::string out = "\n  " +
+                      p.bold(std::to_string(best.size()) + " of " + with_commas(c.buckets.size()) +
+                             " buckets, those first that save most") +
+                      "\n";
+    std::size_t width = no_width;
+    std::vector<std::string> called;
+    for (const shown_bucket* b : best) {
+        called.push_back(stretto::printable(b->start, 60) + " (" + b->collective + ", " +
+                         stretto::printable(b->group, 40) + ")");
+        width = std::max(width, called.back().size());
+    }
+    for (std::size_t i = 0; i < best.size(); ++i)
+        out += "  " + left(called[i], width) + right(with_commas(best[i]->members.size()), 6) + " members" +
+               right(human(best[i]->payload), 12) + "  saves " + right(human(best[i]->saved), 9) + ", copies " +
+               right(human(best[i]->paid), 9) + "\n";
+    return out;
+}
+
 /// The orders that no other one beats in both makespan and peak, a line each.
 std::string front_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
@@ -133,6 +155,10 @@ std::string to_table(const comparison& c, const text_options& options) {
                 (c.sums->once ? " collectives whose results were added; float sums are made in another order"
                               : " collectives, whose results are added, could be " + std::to_string(c.sums->made) +
                                     ": not faster within the limit"));
+    if (!c.buckets.empty())
+        row("buckets", "", with_commas(c.buckets.size()),
+            with_commas(members_of(c.buckets)) + " collectives travel in them: " + human(saved_by(c.buckets)) +
+                " less on channels, " + human(paid_by(c.buckets)) + " of copies");
     for (const isolated_group& g : c.isolated)
         row("isolated", "", std::to_string(g.moved),
             "all-to-alls of " + stretto::printable(g.group, 40) + " are on a communicator of their own, " +
@@ -155,7 +181,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     if (c.violations) out += verdict(*c.violations, p);
     if (!c.range.empty()) out += range_of(c, p);
     if (!c.front.empty()) out += front_of(c, p);
-    if (options.explain > 0) out += what_stays_whole(c, p);
+    if (options.explain > 0) out += what_stays_whole(c, p) + buckets_of(c, options.explain, p);
 
     const std::vector<collective_exposure> worst = worst_collectives(b, options.explain);
     if (options.explain == 0) return out;
@@ -253,6 +279,27 @@ std::string to_json(const comparison& c, const text_options& options) {
         range.add("at", number(worst_point(c).at));
         range.raw("points", "[" + list + "]");
         o.raw("contention_range", range.text());
+    }
+    if (!c.buckets.empty()) {
+        std::string list;
+        for (const shown_bucket& b : c.buckets) {
+            json_object one;
+            one.add("start", std::string_view(b.start));
+            one.add("collective", std::string_view(b.collective));
+            one.add("group", std::string_view(b.group));
+            std::string members;
+            for (const std::string& m : b.members) {
+                if (!members.empty()) members += ',';
+                stretto::detail::append_quoted(members, m);
+            }
+            one.raw("members", "[" + members + "]");
+            one.add("payload_bytes", b.payload.count);
+            one.add("received_bytes", b.received.count);
+            one.add("saved_ns", b.saved.count);
+            one.add("paid_ns", b.paid.count);
+            list += (list.empty() ? "\n    " : ",\n    ") + one.text();
+        }
+        o.raw("buckets", "[" + list + "]");
     }
     if (!c.isolated.empty()) {
         std::string list;

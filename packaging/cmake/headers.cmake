@@ -311,13 +311,18 @@ set(STRETTO_HEADERS
     include/stretto/tune/chunk_units.hpp
     include/stretto/tune/clone_layout.hpp
     include/stretto/tune/contention_range.hpp
+    include/stretto/tune/detail/bucket_search.hpp
+    include/stretto/tune/detail/bucket_trials.hpp
+    include/stretto/tune/detail/bucket_windows.hpp
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/fastest_of.hpp
     include/stretto/tune/part_costs.hpp
+    include/stretto/tune/search_buckets.hpp
     include/stretto/tune/search_chunks.hpp
     include/stretto/tune/step_form.hpp
     include/stretto/tune/step_table.hpp
+    include/stretto/tune/try_buckets.hpp
     include/stretto/tune/try_chunks.hpp
     include/stretto/version.hpp
     include/stretto/views/adaptor.hpp

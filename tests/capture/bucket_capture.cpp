@@ -111,6 +111,50 @@ TEST_CASE("limits of zero, and steps without anything to merge") {
     CHECK(*bucketed(step, *tensors, *plan) == step);
 }
 
+TEST_CASE("buckets chosen with the schedule: what was tried is what the written step takes, legal and never slower") {
+    const capture& step = support::moe_ep_step().step;
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    const traffic_tags<capture_view> tags = traffic_of(step);
+    const buckets_by_traffic<capture_view> choose{&tags};
+    const auto before = make_task_graph(capture_view{&step}, capture_op_model{&step});
+    REQUIRE(before);
+    const bytes peak = peak_of_input(*before);
+    std::size_t merged = 0;
+    for (const contention c : {contention{1, 1}, contention{3, 2}})
+        for (const bytes limit : {peak, unlimited_bytes}) {
+            bucket_search_options o;
+            o.memory_limit = limit;
+            o.step_peak = peak;
+            o.under = c;
+            const auto found = search_capture_buckets(step, *tensors, choose, o);
+            REQUIRE_MESSAGE(found, support::complaint(found));
+            REQUIRE(found->has_value());
+            schedule_options how;
+            how.memory_limit = memory_budget::of_variant(limit, peak);
+            how.under = c;
+            const auto whole = list_schedule(*before, how);
+            REQUIRE(whole);
+            CHECK((*found)->makespan <= whole->makespan());
+            const auto made = bucketed(step, *tensors, (*found)->plan);
+            REQUIRE_MESSAGE(made, support::complaint(made));
+            const auto after = make_task_graph(capture_view{&*made}, capture_op_model{&*made});
+            REQUIRE(after);
+            const auto scheduled = list_schedule(*after, how);
+            REQUIRE(scheduled);
+            CHECK(scheduled->makespan() == (*found)->makespan);
+            CHECK(scheduled->memory().peak == (*found)->peak);
+            CHECK(scheduled->memory().peak <= limit);
+            const plan_report report = check_plan(step, *made);
+            CHECK_MESSAGE(report.legal(), complaints(report));
+            merged += (*found)->plan.saved();
+        }
+    CHECK(merged > 0);
+    const auto refused = search_capture_buckets(step, *tensors, choose, {.limits = {.most_members = 0}});
+    REQUIRE(!refused);
+    CHECK(refused.error().message().find("a limit is zero") != std::string::npos);
+}
+
 TEST_CASE("a step of a mixture of experts in buckets: legal, scheduled and certified, and bucketed once") {
     const capture& step = support::moe_ep_step().step;
     const made_buckets made = in_buckets(step, {.most_bytes = {1 << 20}});

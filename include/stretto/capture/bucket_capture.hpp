@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,16 +20,20 @@
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/schedule/explain_errors.hpp"
+#include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/apply_buckets.hpp"
 #include "stretto/transform/bucket_policies.hpp"
 #include "stretto/transform/plan_buckets.hpp"
 #include "stretto/transform/verify_buckets.hpp"
+#include "stretto/tune/search_buckets.hpp"
 
 namespace stretto {
 
-/// Narrows a choice to what a capture allows: collectives that are called by the same operator, and that are whole. The
-/// parts of one that was cut were made apart on purpose, and a bucket or a collective of a sum is one already. A cast
-/// is what the format lets a pack absorb. The step and the choice must outlive it. O(log operators) a start.
+/// Narrows a choice to what a capture allows: collectives that are called by the same operator, that are whole, and
+/// that send what is whole. The parts of one that was cut were made apart on purpose, and a bucket or a collective of a
+/// sum is one already. A cast is what the format lets a pack absorb, and none that was cut. The step and the choice
+/// must outlive it. O(log operators) a start.
 template <class Choose>
 class capture_bucket_choice {
 public:
@@ -46,15 +51,32 @@ public:
         if (choice.label == bucket_choice::apart) return choice;
         choice.label =
             choice.label * static_cast<std::uint32_t>(operators_.size()) + operators_.find(step_->op(v))->second;
-        if (!step_->inputs(v).empty()) {
-            const std::string_view op = step_->op(step_->inputs(v)[0]);
-            choice.cast = op.find("convert_element_type") != std::string_view::npos ||
-                          op.find("_to_copy") != std::string_view::npos;
-        }
+        if (step_->inputs(v).empty()) return choice;
+        const std::uint32_t sent = step_->inputs(v)[0];
+        if (is_joined(sent)) choice.label = bucket_choice::apart;
+        choice.cast = is_cast(sent);
         return choice;
     }
 
 private:
+    /// Whether it puts the parts of a value together: the format knows such a value by what it is a sum or a
+    /// concatenation of, and a pack only by its name.
+    [[nodiscard]] bool is_joined(std::uint32_t v) const {
+        if (step_->field(v, "chunk")) return false;
+        for (std::uint32_t x : step_->inputs(v))
+            if (step_->field(x, "chunk")) return true;
+        return false;
+    }
+    [[nodiscard]] bool is_cast(std::uint32_t v) const {
+        const std::string_view op = step_->op(v);
+        const bool casts =
+            op.find("convert_element_type") != std::string_view::npos || op.find("_to_copy") != std::string_view::npos;
+        if (!casts || step_->field(v, "chunk")) return false;
+        for (std::uint32_t x : step_->inputs(v))
+            if (step_->field(x, "chunk") || is_joined(x)) return false;
+        return true;
+    }
+
     const capture* step_;
     const Choose* choose_;
     std::map<std::string_view, std::uint32_t> operators_;
@@ -67,6 +89,27 @@ private:
     return classify_collectives(view, ops, infer_input_roles(view, ops));
 }
 
+namespace detail {
+
+/// The plan, or what the verifier finds, which would be a defect of the planner: the node is named.
+[[nodiscard]] inline expected<capture_bucket_plan, diagnostic> verified(const capture& step,
+                                                                        const capture_call_model& ops,
+                                                                        capture_bucket_plan plan) {
+    const auto verdict = verify_buckets(plan, capture_view{&step}, ops);
+    if (verdict) return plan;
+    const auto& first = verdict.error()[0];
+    return unexpected(fault_of_node(step, first.vertex, "",
+                                    std::string(explain(first.rule)) + ", see " + printable(step.name(first.other)),
+                                    "this is a defect of stretto: please report the step"));
+}
+
+[[nodiscard]] inline diagnostic no_room_for_buckets(bucket_obstacle why) {
+    return fault_of_step("buckets", "cannot be made: " + std::string(explain(why)),
+                         "limits of bytes, members, time and open buckets are positive");
+}
+
+}  // namespace detail
+
 /// Plans and verifies. It fails on a limit that is zero, and on what a verifier finds, which would be a defect of the
 /// planner: the node is named. O(text of starts) besides the two calls.
 template <class Choose>
@@ -77,17 +120,35 @@ template <class Choose>
     const capture_view view{&step};
     const aten::collective_calls calls = read_calls(step, tensors);
     const capture_call_model ops{{&step}, &calls};
-    auto plan =
-        plan_buckets(view, ops, capture_bucket_choice<Choose>(step, choose), options, capture_bucket_costs{&step});
-    if (!plan)
-        return unexpected(detail::fault_of_step("buckets", "cannot be made: " + std::string(explain(plan.error())),
-                                                "limits of bytes, members, time and open buckets are positive"));
-    const auto verified = verify_buckets(*plan, view, ops);
-    if (verified) return *std::move(plan);
-    const auto& first = verified.error()[0];
-    return unexpected(detail::fault_of_node(
-        step, first.vertex, "", std::string(explain(first.rule)) + ", see " + printable(step.name(first.other)),
-        "this is a defect of stretto: please report the step"));
+    auto plan = plan_buckets(view, ops, capture_bucket_choice<Choose>(step, choose), options,
+                             capture_bucket_costs{&step, &tensors});
+    if (!plan) return unexpected(detail::no_room_for_buckets(plan.error()));
+    return detail::verified(step, ops, *std::move(plan));
+}
+
+/// Searches and verifies: the buckets with which a captured step is fastest, of those tried, and what it takes with
+/// them; nothing if nothing fits. It fails on a limit that is zero, on a step that is no task graph, and on what a
+/// verifier finds. O(text of starts) besides search_buckets and verify_buckets.
+template <class Choose>
+[[nodiscard]] expected<std::optional<scheduled_bucket_plan<std::uint32_t, std::uint32_t>>, diagnostic>
+search_capture_buckets(const capture& step, const capture_tensors& tensors, const Choose& choose,
+                       const bucket_search_options& options = {}) {
+    using fastest = std::optional<scheduled_bucket_plan<std::uint32_t, std::uint32_t>>;
+    if (detail::leaves_no_room(options.limits))
+        return unexpected(detail::no_room_for_buckets(bucket_obstacle::no_room));
+    const aten::collective_calls calls = read_calls(step, tensors);
+    const capture_call_model ops{{&step}, &calls};
+    auto found = search_buckets(capture_view{&step}, ops, capture_bucket_choice<Choose>(step, choose),
+                                capture_bucket_costs{&step, &tensors}, options);
+    if (!found)
+        return unexpected(detail::fault_of_step(
+            "nodes", explain(found.error(), [&](task_id t) { return printable(step.name(t)); }), ""));
+    if (found->front.empty()) return fastest();
+    fastest best = std::move(found->front.front());
+    auto verified = detail::verified(step, ops, std::move(best->plan));
+    if (!verified) return unexpected(std::move(verified).error());
+    best->plan = *std::move(verified);
+    return best;
 }
 
 /// The step with a plan carried out; the step itself if the plan is empty. The plan must be one of plan_capture_buckets

@@ -37,6 +37,7 @@ using capture_bucket_plan = bucket_plan<std::uint32_t, std::uint32_t>;
 /// proportion to its payload. O(points of the table).
 struct capture_bucket_costs {
     const capture* step;
+    const capture_tensors* tensors = nullptr;  ///< for the sizes of views, which a pack reads in place of a cast
 
     [[nodiscard]] nanoseconds of_merged(std::uint32_t v, bytes payload) const {
         if (const auto price = detail::price_of_collective(*step, step->group(v), step->collective(v), payload))
@@ -47,6 +48,10 @@ struct capture_bucket_costs {
     }
     [[nodiscard]] nanoseconds of_moving(bytes moved) const {
         return rounded(detail::price_of_moving(step->costs(), moved));
+    }
+    /// What a pack reads of a value; 0 if nobody knows.
+    [[nodiscard]] bytes size_of(std::uint32_t v) const {
+        return tensors == nullptr ? step->allocation(v) : detail::size_of_results(*tensors, v);
     }
 
 private:

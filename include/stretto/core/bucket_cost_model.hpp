@@ -11,7 +11,8 @@ namespace stretto {
 
 /// `of_merged(v, payload)` is the time on the channel of a collective like the start v that sends so many bytes.
 /// `of_moving(moved)` is the time of a kernel that reads and writes so many bytes together, its launch included.
-/// Neither is negative, and more bytes take no less time. `check_bucket_costs` checks it.
+/// Neither is negative, and more bytes take no less time. `check_bucket_costs` checks it. A model may also say
+/// `size_of(x)`, the bytes of a value that a pack would read in place of a cast: a view allocates none of its own.
 template <class C, class G>
 concept bucket_cost_model = graph_view<G> && requires(const C& c, vertex_t<G> v, bytes amount) {
     { c.of_merged(v, amount) } -> std::same_as<nanoseconds>;

@@ -223,6 +223,12 @@ private:
         return plan;
     }
 
+    /// How large a value is, if somebody says so: a view allocates nothing.
+    [[nodiscard]] bytes size_of(const X& x) const {
+        if constexpr (requires { bytes{costs_.size_of(x)}; }) return costs_.size_of(x);
+        else return allocation_of<G>(model_, x);
+    }
+
     [[nodiscard]] bucket<V, X> written(const bucket_in_growth& b) const {
         bucket<V, X> made;
         made.mode = options_.mode;
@@ -241,7 +247,7 @@ private:
                 continue;
             }
             const X source = f_.values.value(f_.operands[c.cast][0]);
-            const bytes size = allocation_of<G>(model_, source);
+            const bytes size = size_of(source);
             made.parts.push_back(source);
             made.casts.push_back(f_.vertex[c.cast]);
             made.copies -= duration_of<G>(model_, f_.vertex[c.cast]);

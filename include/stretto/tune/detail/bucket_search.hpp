@@ -1,0 +1,256 @@
+// The search behind search_buckets, over whatever can try a division of collectives into runs. Divisions are countless,
+// and one trial costs a plan, a task graph and a schedule. So all classes are divided in the same way first, by bytes
+// and by time; then by the slack of the schedule; then each class in a way of its own, of those that were best for all;
+// and in the end single runs are halved that the best schedule waits for. A plan whose lower bound is no better than
+// the best schedule so far is not scheduled at all. docs/algorithms/buckets.md has the whole argument.
+#ifndef STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
+#define STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/transform/bucket_plan.hpp"
+#include "stretto/tune/detail/bucket_windows.hpp"
+
+namespace stretto::detail {
+
+/// A plan in numbers, and what its schedule takes.
+struct scheduled_buckets {
+    bucket_plan<std::uint32_t, std::uint32_t> plan;  ///< empty: the step as it is
+    nanoseconds makespan;
+    bytes peak;
+    std::size_t collectives = 0;  ///< of those that could travel together
+};
+
+/// A search. `Trials` has `plan(items, runs, order)`, the plan of a division into runs for the program in that order;
+/// `tasks(plan)`, what becomes of its tasks, or nothing; and `merged(vertex, payload)`, a time on the channel. The same
+/// arguments must give the same answers. The search makes no random choice and looks at no clock.
+template <class Trials>
+class bucket_search {
+    using id = std::uint32_t;
+
+public:
+    /// `items` are in program order, and their classes are numbered from 0. `task_budget` is how many tasks are
+    /// scheduled at most; a trial that is begun is finished.
+    bucket_search(std::vector<bucketable> items, const schedule_options& options, std::size_t task_budget,
+                  const Trials& trials)
+        : items_(std::move(items)), options_(options), budget_(task_budget), trials_(trials) {
+        for (id k = 0; k < items_.size(); ++k) {
+            if (items_[k].in_class >= in_class_.size()) in_class_.resize(items_[k].in_class + 1);
+            in_class_[items_[k].in_class].push_back(k);
+        }
+    }
+
+    /// `given` is the program order, and `whole` the schedule of the step without buckets, by the numbers of its
+    /// vertices, if there is one within the limit. A makespan of at most `enough` ends the search.
+    void run(std::vector<id> given, const schedule* whole, nanoseconds enough) {
+        given_ = std::move(given);
+        enough_ = enough;
+        if (whole != nullptr) {
+            front_.push_back({{}, whole->makespan(), whole->memory().peak, items_.size()});
+            best_ = whole->makespan();
+        }
+        divide_all(by_bytes());
+        divide_all(by_time());
+        if (whole != nullptr) {
+            scheduled_ = whole->order();
+            note(whole->exposures());
+            for (const std::int64_t share : {0, 1, 4, 16, 64})
+                for (const std::vector<id>* order : {&given_, &scheduled_}) divide({by::slack, part(share)}, *order);
+        }
+        divide_classes();
+        halve_exposed();
+    }
+
+    /// Of what was tried and fits, what nothing else beats in makespan, peak and number of collectives: by ascending
+    /// makespan, peak and number. Nothing if nothing fits.
+    [[nodiscard]] const std::vector<scheduled_buckets>& front() const noexcept { return front_; }
+    /// The number of plans whose tasks were made.
+    [[nodiscard]] std::size_t trials() const noexcept { return trials_made_; }
+
+private:
+    using by = bucket_window::by;
+    using division = std::vector<bucket_window>;  // by class
+
+    /// Powers of two, from the smallest that is more than one collective to all there is. Of such a list first every
+    /// second one is tried, then the neighbours of the best one.
+    [[nodiscard]] std::vector<bucket_window> by_bytes() const {
+        std::int64_t all = 0, least = INT64_MAX, most = 1;
+        for (const bucketable& i : items_) all += i.weight.count, least = std::min(least, i.weight.count);
+        std::vector<bucket_window> levels;
+        for (; most / 2 < all; most *= 2)
+            if (most > least) levels.push_back({by::bytes, most});
+        return levels;
+    }
+    /// Levels from a thousandth of the kernel time to a sixteenth.
+    [[nodiscard]] std::vector<bucket_window> by_time() const {
+        std::vector<bucket_window> levels;
+        const std::int64_t all = items_.empty() ? 0 : items_.back().reached;
+        for (int shift = 10; shift >= 4; --shift)
+            if (all >> shift > 0) levels.push_back({by::time, all >> shift});
+        return levels;
+    }
+    /// So many 4096ths of the best makespan.
+    [[nodiscard]] std::int64_t part(std::int64_t share) const { return best_->count / 4096 * share; }
+
+    void divide_all(const std::vector<bucket_window>& levels) {
+        std::optional<nanoseconds> best;
+        std::size_t at = 0;
+        const auto attempt_level = [&](std::size_t k) {
+            divide(levels[k], given_);
+            if (last_ && (!best || *last_ < *best)) best = last_, at = k;
+        };
+        for (std::size_t k = levels.size() > 1; k < levels.size(); k += 2) attempt_level(k);
+        if (!best) return;
+        const std::size_t middle = at;
+        if (middle > 0) attempt_level(middle - 1);
+        if (middle + 1 < levels.size()) attempt_level(middle + 1);
+    }
+    void divide(const bucket_window& all, const std::vector<id>& order) {
+        attempt(division(in_class_.size(), all), order);
+        if (last_) ways_.push_back({*last_, all});
+    }
+    /// Gives each class in turn one of the ways that were best for all, or leaves it apart.
+    void divide_classes() {
+        if (in_class_.size() < 2 || chosen_.empty()) return;
+        std::stable_sort(ways_.begin(), ways_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+        if (ways_.size() > 6) ways_.resize(6);
+        ways_.push_back({{}, {}});
+        for (std::size_t c = 0; c < in_class_.size(); ++c)
+            for (const auto& [makespan, way] : ways_) {
+                division d = chosen_;
+                if (std::exchange(d[c], way) == way) continue;
+                attempt(d, given_);
+            }
+    }
+    /// Halves runs that the best schedule waits for, the most exposed one first.
+    void halve_exposed() {
+        std::set<id> tried;
+        while (!done()) {
+            id worst = 0;
+            for (id r = 0; r < exposed_.size(); ++r)
+                if (exposed_[r] > (worst < exposed_.size() && !tried.contains(worst) ? exposed_[worst] : 0) &&
+                    !tried.contains(r))
+                    worst = r;
+            if (worst >= exposed_.size() || exposed_[worst] == 0 || !tried.insert(worst).second) return;
+            std::vector<id> runs = runs_;
+            const auto size = std::count(runs.begin(), runs.end(), worst);
+            if (size < 2) continue;
+            const id fresh = *std::max_element(runs.begin(), runs.end()) + 1;
+            std::ptrdiff_t seen = 0;
+            for (id& r : runs)
+                if (r == worst && ++seen > size / 2) r = fresh;
+            if (attempt(runs, given_)) tried.clear();
+        }
+    }
+
+    [[nodiscard]] std::vector<id> runs_for(const division& d) const {
+        std::vector<id> runs(items_.size());
+        id next = 0;
+        for (std::size_t c = 0; c < in_class_.size(); ++c) {
+            std::vector<bucketable> own;
+            for (id k : in_class_[c]) own.push_back(items_[k]);
+            const std::vector<id> local =
+                runs_of(std::span<const bucketable>(own), d[c],
+                        [&](const bucketable& i, bytes payload) { return trials_.merged(i.vertex, payload); });
+            for (std::size_t k = 0; k < own.size(); ++k) runs[in_class_[c][k]] = next + local[k];
+            if (!local.empty()) next += *std::max_element(local.begin(), local.end()) + 1;
+        }
+        return runs;
+    }
+    void attempt(const division& d, const std::vector<id>& order) {
+        if (attempt(runs_for(d), order)) chosen_ = d;
+    }
+
+    /// Tries a division into runs and returns whether it is the best so far.
+    bool attempt(const std::vector<id>& runs, const std::vector<id>& order) {
+        last_.reset();
+        if (done()) return false;
+        scheduled_buckets made{trials_.plan(items_, runs, order), {}, {}, 0};
+        if (made.plan.empty()) return false;
+        std::vector<std::vector<id>> members;
+        for (const auto& b : made.plan.buckets) members.push_back(b.members);
+        if (!tried_.insert({&order == &given_, std::move(members)}).second) return false;
+        const auto tasks = trials_.tasks(made.plan);
+        if (!tasks) return false;
+        ++trials_made_;
+        if (best_ && bound_below(tasks->graph, unlimited_bytes, options_.under).value >= *best_) return false;
+        budget_ -= std::min(budget_, tasks->graph.size());
+        const auto found = list_schedule(tasks->graph, options_);
+        if (!found) return false;
+        last_ = made.makespan = found->makespan();
+        made.peak = found->memory().peak;
+        made.collectives = items_.size() - made.plan.saved();
+        keep(std::move(made));
+        if (best_ && *last_ >= *best_) return false;
+        best_ = last_;
+        runs_ = runs;
+        exposed_.assign(items_.size() + in_class_.size(), 0);
+        for (const collective_exposure& e : found->exposures())
+            if (const auto at = item_of(tasks->original[e.start]); at != items_.end())
+                exposed_[runs[static_cast<std::size_t>(at - items_.begin())]] += e.exposed.count;
+        return true;
+    }
+    [[nodiscard]] bool done() const { return budget_ == 0 || (best_ && *best_ <= enough_); }
+
+    /// Adds to the front, unless something there is no worse in any way.
+    void keep(scheduled_buckets made) {
+        const auto no_worse = [](const scheduled_buckets& a, const scheduled_buckets& b) {
+            return a.makespan <= b.makespan && a.peak <= b.peak && a.collectives <= b.collectives;
+        };
+        for (const scheduled_buckets& s : front_)
+            if (no_worse(s, made)) return;
+        std::erase_if(front_, [&](const scheduled_buckets& s) { return no_worse(made, s); });
+        const auto place = std::partition_point(front_.begin(), front_.end(), [&](const scheduled_buckets& s) {
+            return s.makespan != made.makespan ? s.makespan < made.makespan
+                   : s.peak != made.peak       ? s.peak < made.peak
+                                               : s.collectives < made.collectives;
+        });
+        front_.insert(place, std::move(made));
+    }
+
+    [[nodiscard]] std::vector<bucketable>::iterator item_of(id vertex) {
+        const auto at =
+            std::partition_point(items_.begin(), items_.end(), [&](const bucketable& i) { return i.vertex < vertex; });
+        return at != items_.end() && at->vertex == vertex ? at : items_.end();
+    }
+    /// Takes the times of the step without buckets over.
+    void note(const std::vector<collective_exposure>& exposures) {
+        for (const collective_exposure& e : exposures)
+            if (const auto at = item_of(e.start); at != items_.end()) {
+                at->ready = e.ready.count;
+                at->begin = e.begin.count;
+                at->needed = e.needed.count;
+            }
+    }
+
+    std::vector<bucketable> items_;
+    schedule_options options_;
+    std::size_t budget_;
+    const Trials& trials_;
+    std::vector<std::vector<id>> in_class_;  // items, by class
+    std::vector<id> given_, scheduled_;      // orders of the vertices: as given, and of the schedule without buckets
+    nanoseconds enough_;
+    std::optional<nanoseconds> best_, last_;  // makespans: of the best so far, and of the last trial
+    division chosen_;                         // the best one so far; empty: none is better than no buckets
+    std::vector<id> runs_;                    // of the best so far, by item
+    std::vector<std::int64_t> exposed_;       // of its schedule, by run
+    std::vector<std::pair<nanoseconds, bucket_window>> ways_;
+    std::vector<scheduled_buckets> front_;
+    std::set<std::pair<bool, std::vector<std::vector<id>>>> tried_;
+    std::size_t trials_made_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

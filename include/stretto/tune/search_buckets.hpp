@@ -1,0 +1,107 @@
+// Which collectives of a step to merge, if any: tried on task graphs, with the schedule, before the IR is touched.
+// docs/algorithms/buckets.md says what is tried, and why in that order.
+#ifndef STRETTO_TUNE_SEARCH_BUCKETS_HPP
+#define STRETTO_TUNE_SEARCH_BUCKETS_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/bucket_cost_model.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/transform/bucket_plan.hpp"
+#include "stretto/tune/detail/bucket_search.hpp"
+#include "stretto/tune/detail/bucket_trials.hpp"
+#include "stretto/tune/step_table.hpp"
+
+namespace stretto {
+
+/// What a search may spend, and what the result must keep.
+struct bucket_search_options {
+    bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
+    /// The peak of the input order, or of that of the step that this is a variant of: see memory_budget::of_variant.
+    std::optional<bytes> step_peak = {};
+    bucket_options limits = {};         ///< of every bucket; and its mode and the order of its payload
+    std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun is finished
+    unsigned effort = 1;                ///< how thoroughly to schedule, as schedule_options::effort says
+    contention under = {};              ///< the clock by which everything is judged
+};
+
+/// Buckets, and what the step takes with them: the makespan of list_schedule within the memory limit on what
+/// try_buckets says of the plan.
+template <handle V, handle X>
+struct scheduled_bucket_plan {
+    bucket_plan<V, X> plan;  ///< empty: the step as it is
+    nanoseconds makespan;
+    bytes peak;
+    std::size_t collectives = 0;  ///< how many are left of those that could travel together
+};
+
+/// What a search has found.
+template <handle V, handle X>
+struct bucket_search_result {
+    /// Plans that no other one tried beats in makespan, peak and number of collectives, the step as it is included. By
+    /// ascending makespan: the first one is the fastest. Nothing if nothing fits.
+    std::vector<scheduled_bucket_plan<V, X>> front;
+    std::size_t trials = 0;  ///< plans whose tasks were made
+};
+
+/// The buckets with which a step is fastest within the memory limit, of those tried: never slower than without any.
+/// Buckets are divisions of what `choose(v) -> bucket_choice` lets travel together. First everything is divided in one
+/// way: by bytes, by kernel time, and by the slack that the schedule without buckets leaves. Then gathers and
+/// reductions, groups and labels each in a way of their own; then buckets are halved that the best schedule waits for,
+/// until the budget is spent.
+///
+/// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule; for
+/// apply_buckets, and verified by verify_buckets on `g`, whose order it need not know. The error says why `g` is no
+/// task graph; a limit of zero gives the step as it is. Depends on its arguments alone: integers, ties by program
+/// order. Time: a trial takes plan_buckets, try_buckets and, unless its lower bound is too long, list_schedule.
+template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
+    requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
+        { choose(v) } -> std::same_as<bucket_choice>;
+    }
+[[nodiscard]] expected<bucket_search_result<vertex_t<G>, value_t<G>>, task_graph_error> search_buckets(
+    G g, const M& ops, Choose choose, const C& costs, const bucket_search_options& options = {}) {
+    const auto step = numbered_step<G>::read(g, ops);
+    if (!step) return unexpected(step.error());
+    const step_table& table = step->table();
+    const auto tasks = make_task_graph(step_table_view{&table}, step_table_model{&table});
+    if (!tasks) return unexpected(tasks.error());
+    schedule_options how;
+    how.memory_limit = options.step_peak ? memory_budget::of_variant(options.memory_limit, *options.step_peak)
+                                         : memory_budget(options.memory_limit);
+    how.effort = options.effort;
+    how.under = options.under;
+    const auto whole = list_schedule(*tasks, how);
+
+    const detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
+    detail::bucket_search search(trials.items(), how, options.task_budget * options.effort, trials);
+    // Kernels only become fewer where a pack does a cast. Whatever hides all else is good enough.
+    nanoseconds kernels;
+    for (const step_table::operation& o : table.operations)
+        if (o.kind == op_kind::compute) kernels += o.duration;
+    std::vector<std::uint32_t> given(table.size());
+    std::iota(given.begin(), given.end(), 0u);
+    search.run(std::move(given), whole ? &*whole : nullptr, kernels + nanoseconds{kernels.count / 1000});
+
+    bucket_search_result<vertex_t<G>, value_t<G>> result;
+    result.trials = search.trials();
+    for (const detail::scheduled_buckets& s : search.front())
+        result.front.push_back({trials.in_handles(s.plan), s.makespan, s.peak, s.collectives});
+    return result;
+}
+
+}  // namespace stretto
+
+#endif

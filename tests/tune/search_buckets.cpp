@@ -1,0 +1,215 @@
+#include "stretto/tune/search_buckets.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stretto/transform/plan_buckets.hpp"
+#include "stretto/transform/verify_buckets.hpp"
+#include "support/bucket_checks.hpp"
+#include "support/priced_reductions.hpp"
+#include "support/prop.hpp"
+#include "support/traffic_program.hpp"
+
+using namespace stretto;
+using support::priced_reductions;
+using support::program_bucket_plan;
+using support::reduction_bucket_costs;
+using support::reduction_program;
+using support::reduction_view;
+using enum support::reduction_op;
+
+namespace {
+
+using result = bucket_search_result<std::uint32_t, std::uint32_t>;
+
+/// Everything that is no exchange may travel together.
+struct together {
+    const reduction_program* p;
+    bucket_choice operator()(std::uint32_t v) const {
+        return {.label = 0, .place = v, .cast = p->nodes[p->nodes[v].operands[0]].op == cast};
+    }
+};
+
+task_graph tasks_of(const reduction_program& p) {
+    const auto made = make_task_graph(reduction_view{&p}, priced_reductions{{&p}});
+    RC_ASSERT(made.has_value());
+    return *made;
+}
+result searched(const reduction_program& p, const bucket_search_options& options) {
+    const auto found =
+        search_buckets(reduction_view{&p}, priced_reductions{{&p}}, together{&p}, reduction_bucket_costs{}, options);
+    RC_ASSERT(found.has_value());
+    return *found;
+}
+std::optional<nanoseconds> makespan_of(const reduction_program& p, const bucket_search_options& o) {
+    schedule_options how;
+    how.memory_limit = o.step_peak ? memory_budget::of_variant(o.memory_limit, *o.step_peak) : o.memory_limit;
+    how.under = o.under;
+    const auto found = list_schedule(tasks_of(p), how);
+    return found ? std::optional(found->makespan()) : std::nullopt;
+}
+
+/// The best makespan of all divisions of the starts into legal buckets.
+class every_division {
+public:
+    every_division(const reduction_program& p, std::vector<std::uint32_t> starts, const bucket_search_options& o)
+        : p_(p), starts_(std::move(starts)), options_(o) {
+        add(0);
+    }
+    std::optional<nanoseconds> best;
+
+private:
+    void add(std::size_t k) {
+        if (k == starts_.size()) return judge();
+        for (std::size_t s = 0; s <= sets_.size(); ++s) {
+            const bool fresh = s == sets_.size();
+            if (fresh) sets_.push_back({starts_[k]});
+            else sets_[s].push_back(starts_[k]);
+            add(k + 1);
+            if (fresh) sets_.pop_back();
+            else sets_[s].pop_back();
+        }
+    }
+    void judge() {
+        const auto plan = plan_these_buckets(reduction_view{&p_}, priced_reductions{{&p_}}, std::span(sets_),
+                                             together{&p_}, options_.limits, reduction_bucket_costs{});
+        if (!plan) return;
+        const auto makespan = makespan_of(bucketed(*plan, p_), options_);
+        if (makespan && (!best || *makespan < *best)) best = makespan;
+    }
+
+    const reduction_program& p_;
+    std::vector<std::uint32_t> starts_;
+    const bucket_search_options& options_;
+    std::vector<std::vector<std::uint32_t>> sets_;
+};
+
+std::vector<std::uint32_t> starts_of(const reduction_program& p) {
+    std::vector<std::uint32_t> starts;
+    for (std::uint32_t v : p.order)
+        if (p.nodes[v].op == start && p.nodes[v].kind != collective_kind::all_to_all) starts.push_back(v);
+    return starts;
+}
+
+}  // namespace
+
+TEST_CASE("small gathers that keep the lane waiting travel together, the large one alone") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    std::uint32_t y = p.op(mix, {x});
+    for (int k = 0; k < 6; ++k) {
+        const std::uint32_t w = p.input(1);
+        y = p.op(mix, {y, p.reduced(w, {.kind = collective_kind::all_gather})});
+    }
+    p.output({y});
+    const result found = searched(p, {});
+    REQUIRE(!found.front.empty());
+    const auto& fastest = found.front.front();
+    CHECK(fastest.makespan < *makespan_of(p, {}));
+    CHECK(fastest.plan.saved() >= 3);
+    CHECK(fastest.collectives + fastest.plan.saved() == 6);
+    CHECK(found.trials > 0);
+    CHECK(*makespan_of(bucketed(fastest.plan, p), {}) == fastest.makespan);
+}
+
+TEST_CASE("as the documentation shows it") {
+    reduction_program p;
+    const std::uint32_t x = p.input();
+    std::vector<std::uint32_t> results;
+    for (int k = 0; k < 8; ++k) results.push_back(p.reduced(p.op(mix, {x, x})));
+    p.output(results);
+    const reduction_view view{&p};
+    const priced_reductions ops{{&p}};
+    const together choose{&p};
+    const reduction_bucket_costs costs;
+    const bytes peak = {2 * peak_of_input(tasks_of(p)).count};
+    // [search-buckets]
+    const auto found = search_buckets(view, ops, choose, costs, {.memory_limit = peak, .under = {3, 2}});
+    REQUIRE(found);
+    const auto& fastest = found->front.front();  // the plan of apply_buckets, and what the step takes with it
+    // [/search-buckets]
+    CHECK(fastest.plan.saved() > 0);
+    CHECK(fastest.makespan < *makespan_of(p, {.memory_limit = peak, .under = {3, 2}}));
+    CHECK(fastest.peak <= peak);
+}
+
+TEST_CASE("errors, limits of zero, and steps without anything to merge") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), a = p.op(mix, {x}), b = p.op(mix, {a});
+    p.output({b});
+    const result none = searched(p, {});
+    REQUIRE(none.front.size() == 1);
+    CHECK(none.front[0].plan.empty());
+    CHECK(none.trials == 0);
+
+    reduction_program wrong = p;
+    std::swap(wrong.order[1], wrong.order[2]);
+    const auto refused =
+        search_buckets(reduction_view{&wrong}, priced_reductions{{&wrong}}, together{&wrong}, reduction_bucket_costs{});
+    REQUIRE(!refused);
+    CHECK(refused.error().why == task_graph_error::reason::reads_later_task);
+
+    reduction_program q;
+    const std::uint32_t w = q.input();
+    q.output({q.reduced(w), q.reduced(w)});
+    const result as_it_is = searched(q, {.limits = {.most_bytes = {0}}});
+    REQUIRE(as_it_is.front.size() == 1);
+    CHECK(as_it_is.front[0].plan.empty());
+    CHECK(searched(q, {.memory_limit = {1}}).front.empty());  // nothing fits
+}
+
+TEST_CASE("never slower than without buckets, never above the limit, and no better than the best of all divisions") {
+    std::size_t programs = 0, faster = 0, best = 0, contended = 0, tight = 0;
+    stretto_check("random programs", 6000, [&](const std::vector<std::uint8_t>& data) {
+        const reduction_program p = support::random_traffic(
+            {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(data.size(), 40))});
+        const std::vector<std::uint32_t> starts = starts_of(p);
+        if (starts.size() < 2 || starts.size() > 6) return;
+        ++programs;
+        bucket_search_options o;
+        const bytes peak = peak_of_input(tasks_of(p));
+        o.step_peak = peak;
+        o.memory_limit = data.size() % 3 == 0 ? unlimited_bytes : peak;
+        if (data.size() % 2 == 1) o.under = {3, 2};
+        if (data.size() % 5 == 1) o.limits.mode = bucket_mode::coalesced;
+        if (data.size() % 7 == 1) o.limits.most_members = 2;
+        const result found = searched(p, o);
+        const auto whole = makespan_of(p, o);
+        RC_ASSERT(whole.has_value());
+        RC_ASSERT(!found.front.empty());
+        for (std::size_t k = 0; k < found.front.size(); ++k) {
+            const auto& f = found.front[k];
+            RC_ASSERT(f.peak <= o.memory_limit);
+            RC_ASSERT(k == 0 || found.front[k - 1].makespan <= f.makespan);
+            RC_ASSERT(verify_buckets(f.plan, reduction_view{&p}, priced_reductions{{&p}}).has_value());
+            const reduction_program after = f.plan.empty() ? p : bucketed(f.plan, p);
+            RC_ASSERT(run(after) == run(p));
+            RC_ASSERT(f.collectives + f.plan.saved() <= p.count(start));
+            for (const auto& b : f.plan.buckets) RC_ASSERT(b.members.size() <= o.limits.most_members);
+            const bool plain = std::ranges::all_of(p.nodes, [](const auto& n) { return n.after.empty(); });
+            if (plain) RC_ASSERT(*makespan_of(after, o) == f.makespan);  // the rewriter of the tests knows no others
+        }
+        const nanoseconds fastest = found.front.front().makespan;
+        RC_ASSERT(fastest <= *whole);
+        faster += fastest < *whole;
+        contended += !o.under.none() && fastest < *whole;
+        tight += o.memory_limit == peak && fastest < *whole;
+        if (starts.size() > 5 || p.nodes.size() > 40) return;
+        if (!std::ranges::all_of(p.nodes, [](const auto& n) { return n.after.empty(); })) return;
+        const every_division all(p, starts, o);
+        best += all.best && fastest <= *all.best;
+        RC_ASSERT(searched(p, o).front.front().plan == found.front.front().plan);
+    });
+    if (!support::runs_all_cases()) return;
+    CHECK(programs > 2000);
+    CHECK(faster > 150);
+    CHECK(contended > 70);
+    CHECK(tight > 25);
+    CHECK(best > 1500);  // it promises no more than never slower
+}
