@@ -156,7 +156,7 @@ def stretto_figures(planner, path, runs):
     """What stretto-plan says of the step; its planning seconds are the least of the runs."""
     all_figures = []
     for _ in range(max(5, runs)):
-        said = subprocess.run([planner, "--json", path], check=True, capture_output=True, text=True)
+        said = subprocess.run([planner, "--json", "--bucket", "none", path], check=True, capture_output=True, text=True)
         all_figures.append(json.loads(said.stdout)[0])
     return min(all_figures, key=lambda figures: figures["plan_seconds"])
 
