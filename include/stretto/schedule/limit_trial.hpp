@@ -66,10 +66,18 @@ private:
     detail::searched_step<> step_;
 };
 
+/// How fast a step is within a limit, and how fast without regard to memory; the largest number where that is unknown,
+/// or where there is no order.
+struct limit_figures {
+    nanoseconds makespan{INT64_MAX};
+    nanoseconds ignoring_memory{INT64_MAX};  ///< of the fastest order found, if memory was scarce within the limit
+    friend constexpr bool operator==(const limit_figures&, const limit_figures&) = default;
+};
+
 /// A schedule, and how fast the step is within smaller limits.
 struct schedule_by_limits {
     expected<schedule, limit_too_low> scheduled;
-    std::vector<std::optional<nanoseconds>> makespans;  ///< nothing where no order was found
+    std::vector<limit_figures> figures;  ///< by limit
 };
 
 /// What list_schedule finds, and what it would find within each of these limits, with the same other options. They
@@ -77,15 +85,19 @@ struct schedule_by_limits {
 template <class = void>
 [[nodiscard]] schedule_by_limits list_schedule_by_limits(const task_graph& g, const schedule_options& options,
                                                          std::span<const bytes> limits) {
-    struct makespans final : detail::search_watch {
-        explicit makespans(std::span<const bytes> all) : search_watch(all), found(all.size()) {}
-        bool goes_on(const trial_progress&) override { return true; }
-        void reached(std::size_t level, const detail::found_order* best) override {
-            if (best) found[level] = nanoseconds{best->pass.makespan};
+    struct all_figures final : detail::search_watch {
+        explicit all_figures(std::span<const bytes> all) : search_watch(all), found(all.size()) {}
+        bool goes_on(const trial_progress& now) override {
+            ignoring_memory = now.ignoring_memory;
+            return true;
         }
-        std::vector<std::optional<nanoseconds>> found;
+        void reached(std::size_t level, const detail::found_order* best) override {
+            if (best) found[level] = {nanoseconds{best->pass.makespan}, ignoring_memory};
+        }
+        std::vector<limit_figures> found;
+        nanoseconds ignoring_memory{INT64_MAX};
     };
-    makespans follows(limits);
+    all_figures follows(limits);
     auto orders = detail::search_orders(g, options, false, &follows);  // the memory of the search is released here
     if (!orders) return {unexpected(orders.error()), std::move(follows.found)};
     return {std::move(orders->front()).certificate(g), std::move(follows.found)};

@@ -17,6 +17,7 @@
 #include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -52,7 +53,10 @@ struct chunk_search_options {
     /// How thoroughly fastest_form schedules the step whole, as schedule_options::effort says; trials take effort 1.
     unsigned effort = 1;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
-    contention under = {};                  ///< the clock by which everything is judged
+    /// What another form of the step takes that would be chosen instead, as chunk_search_result says it: what is slower
+    /// by more than a fiftieth is given up early.
+    std::vector<limit_figures> rival = {};
+    contention under = {};  ///< the clock by which everything is judged
 
     [[nodiscard]] memory_budget budget() const {
         return step_peak ? memory_budget::of_variant(memory_limit, *step_peak) : memory_budget(memory_limit);
@@ -97,24 +101,26 @@ struct chunk_search_result {
     bool slices = false;                   ///< written slice by slice, where that may be
     nanoseconds makespan;                  ///< that of the best that was scheduled, the step whole included
     std::size_t trials = 0;                ///< choices whose tasks were made
+    std::vector<limit_figures> figures;    ///< of the best, within each level of memory up to the limit
 
     [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
 };
 
 namespace detail {
 
-/// search_chunks for a step that has been read. `whole` has the makespans of the step whole within the levels of the
-/// limit, where these are known and the options do not say what to beat.
+/// search_chunks for a step that has been read. `whole` says what the step whole takes within the levels of the limit,
+/// where that is known and the options do not say what to beat.
 template <class G, class C, class P>
 [[nodiscard]] chunk_search_result<vertex_t<G>> search_step(const numbered_step<G>& step, const C& chunks,
                                                            const P& costs, const chunk_units& units,
                                                            token_rows<value_t<G>> tokens,
                                                            const chunk_search_options& options,
-                                                           std::vector<nanoseconds> whole) {
+                                                           std::vector<limit_figures> whole) {
     const chunk_trials<G, C, P> trials(step, chunks, costs, tokens.dimensions, options.under);
     search_limits limits{
         limit_levels::up_to(options.memory_limit, options.step_peak ? *options.step_peak : trials.input_peak()),
         std::move(whole),
+        options.rival,
         options.step_peak,
         options.most,
         options.task_budget,
@@ -122,7 +128,7 @@ template <class G, class C, class P>
         options.recombine == recombining::either,
         options.under};
     const std::vector<bytes>& levels = limits.levels.limits;
-    if (options.whole) limits.whole.assign(levels.size(), *options.whole);
+    if (options.whole) limits.whole.assign(levels.size(), {*options.whole, {INT64_MAX}});
     if (limits.whole.size() != levels.size()) limits.whole = trials.whole(options.budget(), levels);
     chunk_search search(units, tokens.rows, limits, trials);
     search.run();
@@ -130,6 +136,7 @@ template <class G, class C, class P>
     chunk_search_result<vertex_t<G>> best;
     best.makespan = search.best();
     best.trials = search.trials();
+    best.figures = search.figures();
     if (search.chosen().empty()) {
         best.why = options.most < 2 || tokens.rows < 2 ? whole_reason::too_few_rows
                    : !search.any_cut()                 ? whole_reason::nothing_cut

@@ -48,6 +48,8 @@ struct fastest_step_form {
     step_form<V> form;
     whole_reason why = whole_reason::no_tokens;  ///< of a form that is whole; otherwise chunks_pay
     expected<schedule, limit_too_low> whole;     ///< of the step whole, which is the plan if the form is whole
+    std::optional<nanoseconds> makespan = {};    ///< of the form, if it fits
+    std::vector<limit_figures> figures = {};     ///< of the form, as chunk_search_result says
 };
 
 /// The fastest form of a step within `options.memory_limit`: whole, or in chunks whose schedule is shorter than the one
@@ -69,10 +71,11 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     const auto levels = detail::limit_levels::up_to(options.memory_limit, *options.step_peak);
     schedule_by_limits of_whole = list_schedule_by_limits(tasks, limits, levels.limits);
     fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, std::move(of_whole.scheduled)};
+    if (found.whole) found.makespan = found.whole->makespan();
+    found.figures.assign(of_whole.figures.begin(),
+                         of_whole.figures.begin() + static_cast<std::ptrdiff_t>(levels.decided));
     if (!tokens) return found;
     options.whole = {};
-    std::vector<nanoseconds> whole;
-    for (const auto& takes : of_whole.makespans) whole.push_back(takes.value_or(nanoseconds{INT64_MAX}));
     chunk_units units = units_by_module(g, ops, modules);
     for (std::uint32_t p : options.kept) {
         STRETTO_ASSERT(p < units.unit_of.size(), "a vertex to keep whole is named by a position beyond the last");
@@ -81,9 +84,13 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     const auto step = numbered_step<G>::read(g, ops);
     STRETTO_ASSERT(step.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
     if (!step) return found;
-    auto best = detail::search_step(*step, chunks, costs, units, *tokens, options, std::move(whole));
+    auto best = detail::search_step(*step, chunks, costs, units, *tokens, options, std::move(of_whole.figures));
     found.why = best.why;
-    if (best.pays()) found.form = {std::move(best.regions), std::move(best.settings), best.slices};
+    if (best.pays()) {
+        found.form = {std::move(best.regions), std::move(best.settings), best.slices};
+        found.makespan = best.makespan;
+    }
+    found.figures = std::move(best.figures);
     return found;
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,6 +51,7 @@ struct found {
     std::vector<std::size_t> chunks;
     bool slices;
     std::size_t trials;
+    std::vector<limit_figures> figures;
     friend bool operator==(const found&, const found&) = default;
 };
 
@@ -74,17 +76,15 @@ struct question {
             units.parts = u / 2 + 1;
         }
     }
-    found search(bytes limit) {
+    found search(bytes limit, const std::vector<limit_figures>& rival = {}) {
         const bytes peak = peak_of_input(whole);
         const detail::limit_levels levels = detail::limit_levels::up_to(limit, peak);
         schedule_options options;
         options.memory_limit = memory_budget::of_variant(limit, peak);
-        std::vector<nanoseconds> takes;
-        for (const auto& m : list_schedule_by_limits(whole, options, levels.limits).makespans)
-            takes.push_back(m.value_or(nanoseconds{INT64_MAX}));
-        detail::chunk_search search(units, 64, {levels, takes, peak, 4, budget, false, either, {}}, tries);
+        const auto takes = list_schedule_by_limits(whole, options, levels.limits).figures;
+        detail::chunk_search search(units, 64, {levels, takes, rival, peak, 4, budget, false, either, {}}, tries);
         search.run();
-        return {search.best(), search.chosen(), search.slices(), search.trials()};
+        return {search.best(), search.chosen(), search.slices(), search.trials(), search.figures()};
     }
     /// What list_schedule says of a result.
     std::optional<nanoseconds> scheduled(const found& f, bytes limit) {
@@ -96,7 +96,8 @@ struct question {
         }
         const detail::limit_levels levels = detail::limit_levels::up_to(limit, peak_of_input(whole));
         detail::chunk_search any(
-            units, 64, {levels, std::vector<nanoseconds>(levels.limits.size()), {}, 4, 0, false, false, {}}, tries);
+            units, 64, {levels, std::vector<limit_figures>(levels.limits.size()), {}, {}, 4, 0, false, false, {}},
+            tries);
         const auto made = list_schedule(tries(any.regions_of(f.chunks), f.slices)->graph, options);
         return made ? std::optional(made->makespan()) : std::nullopt;
     }
@@ -130,6 +131,33 @@ TEST_CASE("whatever chunks do, a larger limit never gives a longer makespan, and
     });
     if (support::runs_all_cases()) CHECK(chunked > 1000);
     if (support::runs_all_cases()) CHECK(later > 100);
+}
+
+TEST_CASE("two forms, the second of which gives up what is slower than the first: more memory is never slower") {
+    int second = 0;
+    stretto_check("twelve limits of two forms", 1000, [&](bool below) {
+        question q, other;
+        const std::int64_t peak = peak_of_input(q.whole).count;
+        other.whole = q.whole;  // so that both have the same levels
+        other.tries.graphs.front() = q.whole;
+        std::optional<nanoseconds> before;
+        std::vector<limit_figures> figures;
+        for (int p : below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
+                           : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0}) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            if (below && limit.count >= peak) continue;
+            const found first = other.search(limit), f = q.search(limit, first.figures);
+            RC_ASSERT(first.figures.size() >= figures.size());
+            for (std::size_t k = 0; k < figures.size() && limit.count >= peak / 16; ++k)
+                RC_ASSERT(first.figures[k] == figures[k]);
+            figures = first.figures;
+            const nanoseconds best = std::min(first.makespan, f.makespan);
+            if (before) RC_ASSERT(best <= *before);
+            before = best;
+            if (f.makespan < first.makespan) ++second;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(second > 20);
 }
 
 TEST_CASE("the same question has the same answer") {

@@ -41,13 +41,14 @@ namespace stretto::detail {
 /// What a search may do, and what it must be better than.
 struct search_limits {
     limit_levels levels;
-    std::vector<nanoseconds> whole;  ///< the makespan of the step whole, within each of these limits
-    std::optional<bytes> step_peak;  ///< of which schedules are variants
-    std::size_t most;                ///< chunks of a unit
-    std::size_t task_budget;         ///< tasks made in refinement
-    bool slices = false;             ///< whether every trial writes slice by slice
-    bool either = false;             ///< whether that is tried of the best choice of each level
-    contention under = {};           ///< the clock by which trials are judged
+    std::vector<limit_figures> whole;  ///< of the step whole, within each of these limits
+    std::vector<limit_figures> rival;  ///< of another form, within the levels; none, or fewer, if it is not known
+    std::optional<bytes> step_peak;    ///< of which schedules are variants
+    std::size_t most;                  ///< chunks of a unit
+    std::size_t task_budget;           ///< tasks made in refinement
+    bool slices = false;               ///< whether every trial writes slice by slice
+    bool either = false;               ///< whether that is tried of the best choice of each level
+    contention under = {};             ///< the clock by which trials are judged
 };
 
 /// A search. `Trial` is called with regions in numbers and whether slices are written, and gives the tasks, or nothing
@@ -66,20 +67,25 @@ public:
     };
 
     chunk_search(const chunk_units& units, std::int64_t rows, const search_limits& limits, Trial& trial)
-        : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole.back()) {
+        : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole.back().makespan) {
         most_ = std::min(limits.most, static_cast<std::size_t>(std::max<std::int64_t>(rows, 1)));
-        for (std::size_t k = 0; k < limits.levels.decided; ++k) at_.push_back({limits.whole[k], {}, {}, {}, {}});
+        for (std::size_t k = 0; k < limits.levels.decided; ++k) at_.push_back({limits.whole[k], {}, {}, {}});
     }
 
     /// Afterwards chosen() is what is fastest, of what has been tried.
     void run() {
-        for (level_ = 0; level_ < at_.size(); ++level_) run_level();
+        for (level_ = 0; level_ < at_.size(); ++level_) {
+            run_level();
+            figures_.push_back(here().takes);
+        }
     }
 
     /// Empty if nothing is faster than the step whole.
     [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_.chunks; }
     [[nodiscard]] bool slices() const noexcept { return chosen_.slices; }
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
+    /// Of the best within each level, as it was when the level had been searched: larger limits do not change that.
+    [[nodiscard]] const std::vector<limit_figures>& figures() const noexcept { return figures_; }
     /// Choices whose tasks were made, slice by slice not counted if that was only tried of what had been.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_; }
     /// Whether anything can run in chunks, and whether any of that fits into the memory, as far as it was scheduled.
@@ -109,9 +115,8 @@ private:
 
     /// What is known at a level.
     struct level_best {
-        nanoseconds makespan;
+        limit_figures takes;
         std::optional<choice> chunks;        // nothing: whole
-        nanoseconds ignoring_memory;         // of the fastest order of these without regard to memory
         std::vector<std::int64_t> exposed;   // of their schedule, by unit
         std::vector<std::size_t> exchanges;  // that run per chunk, by unit
     };
@@ -119,12 +124,24 @@ private:
     /// What a trial has shown. It is made once, for all levels.
     struct outcome {
         bool made = false;
+        bool lost = false;  // given up because of the other form
         nanoseconds bound;
         std::uint32_t peak_in = none;        // the unit, if it is in chunks, in which the input order needs most
         std::vector<std::int64_t> makespan;  // by level, as far as it was not given up; -1: does not fit
     };
 
-    [[nodiscard]] bool hopeless(const outcome& o) const { return o.made && o.bound >= here().makespan; }
+    [[nodiscard]] bool hopeless(const outcome& o) const {
+        return o.made && (o.bound >= here().takes.makespan || o.bound >= rival_at(level_).makespan);
+    }
+    /// The figures of the other form, and a fiftieth, by which this one may be slower and still become the faster one.
+    [[nodiscard]] limit_figures rival_at(std::size_t level) const {
+        if (level >= limits_.rival.size()) return {};
+        const auto [makespan, ignoring_memory] = limits_.rival[level];
+        const auto and_a_fiftieth = [](nanoseconds t) {
+            return nanoseconds{t.count < INT64_MAX / 2 ? t.count + t.count / 50 : INT64_MAX};
+        };
+        return {and_a_fiftieth(makespan), and_a_fiftieth(ignoring_memory)};
+    }
     [[nodiscard]] std::optional<nanoseconds> makespan(const outcome& o) const {
         if (o.makespan.size() <= level_ || o.makespan[level_] < 0) return std::nullopt;
         return nanoseconds{o.makespan[level_]};
@@ -137,12 +154,16 @@ private:
 
     void run_level() {
         counts uniform;
+        bool lost = false;
         for (std::size_t k = 2; k <= most_; ++k) {
             const outcome& o = try_until_it_fits({std::vector<std::size_t>(units_.size(), k), limits_.slices});
             if (const auto takes = makespan(o)) uniform.push_back({*takes, k});
+            lost = lost || o.lost;
             if (hopeless(o) && !makespan(o)) break;  // more chunks only add work
         }
-        if (!here().chunks) uniform = try_around_exchanges();
+        std::sort(uniform.begin(), uniform.end());
+        const bool pays = !uniform.empty() && uniform[0].first < limits_.whole[level_].makespan;
+        if (!pays && !lost) uniform = try_around_exchanges();
         if (!here().chunks) return;
         std::sort(uniform.begin(), uniform.end());
         // A choice has been refined once, whether it is written in slices or not.
@@ -174,6 +195,7 @@ private:
         limit_trial trial(made->graph, limits_.under);
         o.bound = trial.bound().value;
         any_fit_ = any_fit_ || hopeless(o);
+        o.lost = o.bound >= rival_at(level_).makespan;
         if (hopeless(o)) return o;
         // What writes no slice is what has been tried.
         if (!counts_as_trial && std::count(made->role.begin(), made->role.end(), task_role::write) == 0) return o;
@@ -196,17 +218,18 @@ private:
         const auto goes_on = [&](const trial_progress& p) {
             ignoring_memory = p.ignoring_memory;
             any_fit_ = true;
-            return held || may_be_better(p);
+            if (held) return true;
+            o.lost = loses_to(rival_at(std::min(p.level, at_.size() - 1)), p);
+            return !o.lost && !loses_to(at_[std::min(p.level, at_.size() - 1)].takes, p);
         };
         const auto reached = [&](std::size_t k, std::optional<nanoseconds> takes, const auto& order) {
             o.makespan.push_back(takes ? takes->count : -1);
             any_fit_ = any_fit_ || takes;
             if (!takes) return;
-            if (k < at_.size() && *takes < at_[k].makespan) {
+            if (k < at_.size() && *takes < at_[k].takes.makespan) {
                 held = true;
-                at_[k].makespan = *takes;
+                at_[k].takes = {*takes, std::min(ignoring_memory, *takes)};
                 at_[k].chunks = c;
-                at_[k].ignoring_memory = std::min(ignoring_memory, *takes);
                 if (k >= level_) note_exposure(at_[k], made, order());
             }
             if (held && k + 1 == limits_.levels.limits.size() && *takes < best_) {
@@ -217,15 +240,14 @@ private:
         trial.run(limits_.levels.limits, options, goes_on, reached);
     }
 
-    /// Whether a choice may still become better than the best one at a level. Orders within memory are rarely faster
-    /// than those that ignore it. And what the later rounds of a rung find is rarely shorter by more than a few
-    /// hundredths; but if the choice is the faster one without regard to memory, it may be so on a higher rung.
-    [[nodiscard]] bool may_be_better(const trial_progress& p) const {
-        const level_best& best = at_[std::min(p.level, at_.size() - 1)];
-        if (p.ignoring_memory >= best.makespan) return false;
-        if (!best.chunks || p.ignoring_memory < best.ignoring_memory) return true;
+    /// Whether a choice is unlikely to become better than something else. Orders within memory are rarely faster than
+    /// those that ignore it. And what the later rounds of a rung find is rarely shorter by more than a few hundredths;
+    /// but if the choice is the faster one without regard to memory, it may be so on a higher rung.
+    [[nodiscard]] static bool loses_to(const limit_figures& other, const trial_progress& p) {
+        if (p.ignoring_memory >= other.makespan) return true;
+        if (p.ignoring_memory < other.ignoring_memory || p.stage == search_stage::begins) return false;
         const std::int64_t hundredths = p.stage == search_stage::one_round ? 94 : 97;
-        return p.stage == search_stage::begins || p.so_far.count / 100 * hundredths < best.makespan.count;
+        return p.so_far.count / 100 * hundredths >= other.makespan.count;
     }
 
     /// Tries a choice and, as long as it needs too much memory, the same with the part whole in which it does: three
@@ -284,9 +306,9 @@ private:
         if (budget_ == 0) return false;
         choice c = *here().chunks;
         for (std::size_t u : units) c.chunks[u] = chunks;
-        const nanoseconds before = here().makespan;
+        const nanoseconds before = here().takes.makespan;
         try_out(c);
-        return here().makespan < before;
+        return here().takes.makespan < before;
     }
 
     template <class Is>
@@ -337,6 +359,7 @@ private:
     std::map<choice, outcome> tried_;
     nanoseconds best_;  // within the limit that is asked for
     choice chosen_;     // no chunks: whole
+    std::vector<limit_figures> figures_;
     std::set<std::vector<std::size_t>> refined_;
     std::size_t budget_ = SIZE_MAX;  // of the refinement that is under way, in tasks
     std::size_t trials_ = 0;

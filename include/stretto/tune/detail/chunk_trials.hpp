@@ -122,19 +122,14 @@ public:
         if (!made) return std::nullopt;
         return makespan_of(made->graph, memory);
     }
-    /// The makespans of the step whole within ascending limits, the last of which is that of the budget; the largest
-    /// number where it does not fit.
-    [[nodiscard]] std::vector<nanoseconds> whole(memory_budget memory, std::span<const bytes> limits) const {
-        std::vector<nanoseconds> makespans(limits.size(), nanoseconds{INT64_MAX});
+    /// The step whole within ascending limits, the last of which is that of the budget.
+    [[nodiscard]] std::vector<limit_figures> whole(memory_budget memory, std::span<const bytes> limits) const {
         const auto graph = tasks_of_whole();
-        if (!graph) return makespans;
+        if (!graph) return std::vector<limit_figures>(limits.size());
         schedule_options options;
         options.memory_limit = memory;
         options.under = under_;
-        const schedule_by_limits found = list_schedule_by_limits(*graph, options, limits);
-        for (std::size_t k = 0; k < limits.size(); ++k)
-            if (found.makespans[k]) makespans[k] = *found.makespans[k];
-        return makespans;
+        return list_schedule_by_limits(*graph, options, limits).figures;
     }
     /// What the step whole needs in its input order; nothing if it has no tasks.
     [[nodiscard]] bytes input_peak() const {
