@@ -275,34 +275,70 @@ std::vector<kept_whole> whole_in_two_chunks(const chunkable_step& step, const st
     return made ? summary_of(step.whole->capture, *made) : std::vector<kept_whole>();
 }
 
+/// A program, and the fastest form of it.
+struct searched_program {
+    std::shared_ptr<const program> of;
+    std::unique_ptr<const chunkable_step> step;
+    stretto::fastest_step_form<std::uint32_t> best;
+    std::vector<std::uint32_t> kept;
+};
+
+expected<std::unique_ptr<const chunkable_step>, failure> chunkable(const program& whole, const std::string& file) {
+    auto tensors = stretto::capture_tensors::read(whole.capture);
+    if (tensors) return std::unique_ptr<const chunkable_step>(new chunkable_step{&whole, *std::move(tensors)});
+    stretto::diagnostic d = tensors.error();
+    d.file = file;
+    return unexpected(failure{failure::reason::unusable, d.message()});
+}
+
+stretto::chunk_search_options search_options(const search_bounds& within, const chunking& wanted,
+                                             std::vector<std::uint32_t> kept) {
+    return {.memory_limit = within.limit,
+            .step_peak = within.step_peak,
+            .recombine = wanted.how,
+            .kept = std::move(kept),
+            .effort = within.effort,
+            .under = within.under};
+}
+
+/// The fastest form of a program; `rival` is what another one takes that would be chosen instead.
+expected<searched_program, failure> search_form(const std::shared_ptr<const program>& whole, const std::string& file,
+                                                const search_bounds& within, const chunking& wanted,
+                                                std::vector<std::uint32_t> kept,
+                                                std::vector<stretto::limit_figures> rival = {}) {
+    auto step = chunkable(*whole, file);
+    if (!step) return unexpected(step.error());
+    stretto::chunk_search_options options = search_options(within, wanted, kept);
+    options.rival = std::move(rival);
+    const chunkable_step& s = **step;
+    auto best = stretto::fastest_form(whole->graph, s.view(), s.ops(), s.chunks, s.costs, s.modules,
+                                      s.tokens ? std::optional(s.rows()) : std::nullopt, options);
+    return searched_program{whole, *std::move(step), std::move(best), std::move(kept)};
+}
+
+/// The fastest form, with the best order of it.
+expected<chunked_plan, failure> carry_out(searched_program found, const std::string& file,
+                                          const search_bounds& within) {
+    if (!found.best.form.is_whole()) return carry_out(*found.step, file, within, found.best.form);
+    return as_it_is(certify(found.of, file, std::move(found.best.whole)),
+                    "whole: " + std::string(explain(found.best.why)), whole_in_two_chunks(*found.step, found.kept));
+}
+
 /// The step in the chunks that are wanted, or in the best form.
 expected<chunked_plan, failure> in_chunks(const std::shared_ptr<const program>& whole, const std::string& file,
                                           const search_bounds& within, const chunking& wanted,
                                           std::vector<std::uint32_t> kept) {
-    auto tensors = stretto::capture_tensors::read(whole->capture);
-    if (!tensors) {
-        stretto::diagnostic d = tensors.error();
-        d.file = file;
-        return unexpected(failure{failure::reason::unusable, d.message()});
+    if (wanted.choose) {
+        auto found = search_form(whole, file, within, wanted, std::move(kept));
+        if (!found) return unexpected(found.error());
+        return carry_out(*std::move(found), file, within);
     }
-    const chunkable_step step{whole.get(), *std::move(tensors)};
-    const stretto::chunk_search_options options{.memory_limit = within.limit,
-                                                .step_peak = within.step_peak,
-                                                .recombine = wanted.how,
-                                                .kept = kept,
-                                                .effort = within.effort,
-                                                .under = within.under};
-    if (!wanted.choose) {
-        const auto form = named_form(step, file, wanted, options);
-        if (!form) return unexpected(form.error());
-        if (form->is_whole()) return as_it_is(schedule(whole, file, within), "whole, as is asked for");
-        return carry_out(step, file, within, *form);
-    }
-    auto best = stretto::fastest_form(whole->graph, step.view(), step.ops(), step.chunks, step.costs, step.modules,
-                                      step.tokens ? std::optional(step.rows()) : std::nullopt, options);
-    if (!best.form.is_whole()) return carry_out(step, file, within, best.form);
-    return as_it_is(certify(whole, file, std::move(best.whole)), "whole: " + std::string(explain(best.why)),
-                    whole_in_two_chunks(step, kept));
+    const auto step = chunkable(*whole, file);
+    if (!step) return unexpected(step.error());
+    const auto form = named_form(**step, file, wanted, search_options(within, wanted, std::move(kept)));
+    if (!form) return unexpected(form.error());
+    if (form->is_whole()) return as_it_is(schedule(whole, file, within), "whole, as is asked for");
+    return carry_out(**step, file, within, *form);
 }
 
 /// The best plan of a program, in chunks if they are wanted; `kept` are operations that stay whole.
@@ -454,11 +490,29 @@ std::optional<failure> merge(formed_plan& formed, const std::string& file, const
     return std::nullopt;
 }
 
-/// The best plan, reduced once if that is possible and faster, and then in buckets.
-expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
-                                         const std::string& file, const search_bounds& within,
-                                         const wanted_forms& wanted) {
-    const chunking& chunks = wanted.chunks;
+/// The best plan in the best form, reduced once if that is faster. That one is searched first, since it is as a rule,
+/// and what is much slower as it is written is then given up early. Only what is chosen is carried out.
+expected<formed_plan, failure> best_searched_form(const std::shared_ptr<const program>& p,
+                                                  const reduced_program& reduced, const std::string& file,
+                                                  const search_bounds& within, const chunking& chunks) {
+    auto once = search_form(reduced.of, file, within, chunks, reduced.summands);
+    auto as_written =
+        search_form(p, file, within, chunks, {}, once ? once->best.figures : std::vector<stretto::limit_figures>());
+    if (!as_written) return unexpected(as_written.error());
+    const std::optional<stretto::nanoseconds> forms[] = {as_written->best.makespan,
+                                                         once ? once->best.makespan : std::nullopt};
+    sums_of_collectives sums = reduced.sums;
+    sums.once = stretto::fastest_of(forms) == 1;
+    auto best = carry_out(*std::move(sums.once ? once : as_written), file, within);
+    if (!best) return unexpected(best.error());
+    return formed_plan{*std::move(best), sums};
+}
+
+/// The best plan without buckets, reduced once if that is possible and faster.
+expected<formed_plan, failure> best_unmerged_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
+                                                  const std::string& file, const search_bounds& within,
+                                                  const chunking& chunks) {
+    if (reduced && chunks.choose) return best_searched_form(p, *reduced, file, within, chunks);
     auto best = plan_of(p, file, within, chunks);
     std::optional<sums_of_collectives> sums;
     if (reduced) {
@@ -472,8 +526,16 @@ expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p
         if (sums->once) best = std::move(once);
     }
     if (!best) return unexpected(best.error());
-    formed_plan formed{*std::move(best), sums};
-    if (auto fault = merge(formed, file, within, wanted.buckets)) return unexpected(*std::move(fault));
+    return formed_plan{*std::move(best), sums};
+}
+
+/// The best plan, reduced once if that is possible and faster, and then in buckets.
+expected<formed_plan, failure> best_form(const std::shared_ptr<const program>& p, const maybe_reduced& reduced,
+                                         const std::string& file, const search_bounds& within,
+                                         const wanted_forms& wanted) {
+    auto formed = best_unmerged_form(p, reduced, file, within, wanted.chunks);
+    if (!formed) return formed;
+    if (auto fault = merge(*formed, file, within, wanted.buckets)) return unexpected(*std::move(fault));
     return formed;
 }
 

@@ -53,6 +53,7 @@
 #include "stretto/schedule/explain_deadlock.hpp"
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/order_fingerprint.hpp"

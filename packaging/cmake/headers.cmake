@@ -168,6 +168,8 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/range_profile.hpp
     include/stretto/schedule/detail/ready_set.hpp
+    include/stretto/schedule/detail/search_watch.hpp
+    include/stretto/schedule/detail/searched_step.hpp
     include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
@@ -178,14 +180,17 @@ set(STRETTO_HEADERS
     include/stretto/schedule/exposure.hpp
     include/stretto/schedule/human_units.hpp
     include/stretto/schedule/json_quote.hpp
+    include/stretto/schedule/limit_trial.hpp
     include/stretto/schedule/list_schedule.hpp
     include/stretto/schedule/memory.hpp
     include/stretto/schedule/order_fingerprint.hpp
     include/stretto/schedule/plan_overlap.hpp
     include/stretto/schedule/rank_program.hpp
+    include/stretto/schedule/schedule_options.hpp
     include/stretto/schedule/simulate.hpp
     include/stretto/schedule/task_graph.hpp
     include/stretto/schedule/task_labels.hpp
+    include/stretto/schedule/trial_progress.hpp
     include/stretto/schedule/verify.hpp
     include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
@@ -316,6 +321,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/bucket_windows.hpp
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
+    include/stretto/tune/detail/limit_levels.hpp
     include/stretto/tune/fastest_of.hpp
     include/stretto/tune/part_costs.hpp
     include/stretto/tune/search_buckets.hpp

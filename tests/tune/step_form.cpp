@@ -51,9 +51,10 @@ struct question {
                               tokens(), options);
     }
     /// Of the step in that form; nothing if it does not fit.
-    std::optional<nanoseconds> makespan(const form& f, bytes limit = unlimited_bytes) {
+    std::optional<nanoseconds> makespan(const form& f, bytes limit = unlimited_bytes,
+                                        std::optional<bytes> step_peak = {}) {
         schedule_options options;
-        options.memory_limit = limit;
+        options.memory_limit = step_peak ? memory_budget::of_variant(limit, *step_peak) : memory_budget(limit);
         if (f.is_whole()) {
             const auto made = list_schedule(tasks, options);
             return made ? std::optional(made->makespan()) : std::nullopt;
@@ -106,6 +107,30 @@ TEST_CASE("nothing fits into no memory") {
     CHECK(best.form.is_whole());
     CHECK(best.why == whole_reason::exceeds_memory);
     CHECK(!best.whole);
+}
+
+TEST_CASE("a larger limit never gives a longer step, and chunks are never worse than whole") {
+    int chunked = 0;
+    stretto_check("twelve limits", 40, [&](bool below) {
+        question q(*rc::gen::inRange<std::size_t>(1, 4), *rc::gen::element<std::int64_t>(6, 24, 120, 400),
+                   *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(0, 50, 400, 3000));
+        const std::int64_t peak = peak_of_input(q.tasks).count;
+        const std::vector<int> percent = below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
+                                               : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0};
+        std::optional<nanoseconds> before;
+        for (int p : percent) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            if (below && limit.count >= peak) continue;
+            const auto best = q.fastest({.memory_limit = limit, .most = 4});
+            const auto own = q.makespan(best.form, limit, bytes{peak});
+            if (!best.form.is_whole()) ++chunked;
+            if (before) RC_ASSERT(own.has_value());
+            if (before) RC_ASSERT(*own <= *before);
+            if (best.whole) RC_ASSERT(*own <= best.whole->makespan());
+            if (own) before = own;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(chunked > 50);
 }
 
 TEST_CASE("the fastest form is no slower than the step whole or in any uniform number of chunks") {

@@ -9,29 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/contention.hpp"
-#include "stretto/schedule/detail/contended_search.hpp"
-#include "stretto/schedule/detail/order_search.hpp"
+#include "stretto/schedule/detail/search_watch.hpp"
+#include "stretto/schedule/detail/searched_step.hpp"
 #include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
 #include "stretto/schedule/simulate.hpp"
 
 namespace stretto {
-
-struct schedule_options {
-    /// The limit of peak live bytes; by default, what the input order needs.
-    memory_budget memory_limit = memory_budget::times_input_peak(1.0);
-    /// The search stops when the gap to the lower bound is below this share, which is not negative.
-    double good_enough = 0.001;
-    /// How thoroughly to search within memory: the number of orders from which every limit is approached. Each takes
-    /// about as long again as the whole search with 1; there are no more than six.
-    unsigned effort = 1;
-    /// The clock by which orders are judged: kernels that run beside transfers may be slowed down.
-    contention under = {};
-};
 
 /// Why there is no schedule: no order was found within the limit. Within the peak of the input order there always is
 /// one. Below, a leaner order may be found (schedule/detail/lean_order.hpp), but whether there is one at all is
@@ -93,44 +81,36 @@ struct task_order_found {
     }
 };
 
-/// The best order within the limit, or with `all` the front of orders, each within its own peak.
+/// The best order within the limit, or with `all` the front of orders, each within its own peak. A watch follows, whose
+/// last limit is that of the options.
 template <class = void>
 [[nodiscard]] inline expected<std::vector<task_order_found>, limit_too_low> search_orders(
-    const task_graph& g, const schedule_options& options, bool all) {
-    std::vector<task_id> given(g.size());
-    for (task_id t = 0; t < g.size(); ++t) given[t] = t;
-    workspace w(g.size() * room_of_search);
-    const memory_profile memory = find_peak(g, given, w, [](bytes) {});
-    const bytes limit = options.memory_limit.limit(memory.peak);
-
-    compact_tasks c = make_compact_tasks(g, w);
-    const lower_bound bound = bound_below(c, w, options.under);
-    STRETTO_ASSERT(options.good_enough >= 0, "a gap that is good enough is no negative share, and no NaN");
-    const double tolerated = static_cast<double>(bound.value.count) * (1 + options.good_enough);
-    const std::int64_t enough = tolerated < 9.2e18 ? static_cast<std::int64_t>(tolerated) : INT64_MAX;
-    const bytes unit = options.memory_limit.unit(memory.peak);
-    std::vector<found_order> front;
-    if (options.under.none())
-        front = order_search(c, makespan_of(g, given, w), memory.peak, unit, w).run(limit, enough, options.effort);
-    else front = search_under_contention(c, memory.peak, unit, limit, enough, options.under, options.effort, w);
+    const task_graph& g, const schedule_options& options, bool all, search_watch* watch = nullptr) {
+    searched_step step(g, options.under);
+    const bytes limit = options.memory_limit.limit(step.memory().peak);
+    std::vector<found_order> front = step.search(options, watch);
+    const compact_tasks& c = step.tasks();
     if (front.front().peak > limit.count)
-        return unexpected(limit_too_low{limit, memory.peak, memory.peak_at, memory_bounds(c, w).least_peak()});
+        return unexpected(limit_too_low{limit, step.memory().peak, step.memory().peak_at,
+                                        memory_bounds(c, step.room()).least_peak()});
     if (!all) front.erase(front.begin(), front.end() - 1);
     std::vector<task_order_found> orders;
     for (found_order& found : front) {
         task_order_found& as_tasks = orders.emplace_back();
-        as_tasks.order = found.pass.nodes.empty() ? given : expand(c, found.pass.nodes);
+        as_tasks.order = step.in_tasks(found);
         for (std::uint32_t n : found.pass.starved) as_tasks.starved.push_back(c.task[n]);
         std::sort(as_tasks.starved.begin(), as_tasks.starved.end());
         as_tasks.limit = all ? bytes{found.peak} : limit;
         as_tasks.under = options.under;
-        as_tasks.bound = bound;
+        as_tasks.bound = step.bound();
     }
     // What is good enough without regard to memory needs no better bound.
+    const std::int64_t enough = step.enough(options.good_enough);
     if (front.front().pass.makespan > enough && (all || limit != unlimited_bytes)) {
-        memory_bounds within(c, w);
+        memory_bounds within(c, step.room());
         for (std::size_t k = 0; k < orders.size(); ++k)
-            if (front[k].pass.makespan > enough) orders[k].bound = within.within(orders[k].limit, bound, options.under);
+            if (front[k].pass.makespan > enough)
+                orders[k].bound = within.within(orders[k].limit, step.bound(), options.under);
     }
     return orders;
 }

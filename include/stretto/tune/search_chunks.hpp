@@ -17,6 +17,7 @@
 #include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -43,7 +44,8 @@ struct chunk_search_options {
     /// memory_budget::of_variant. fastest_form finds out what the step needs, if it is not said.
     std::optional<bytes> step_peak = {};
     std::size_t most = 8;               ///< chunks of one region, at most
-    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished
+    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished. What is
+                                        ///< the best one within more memory is refined for a quarter of that
     recombining recombine = recombining::either;
     /// Vertices that are in no chunk, by position in program order, which is below their number; what reads or makes
     /// them is cut around them. It is read by fastest_form and form_in_chunks, which make the units and regions.
@@ -51,7 +53,10 @@ struct chunk_search_options {
     /// How thoroughly fastest_form schedules the step whole, as schedule_options::effort says; trials take effort 1.
     unsigned effort = 1;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
-    contention under = {};                  ///< the clock by which everything is judged
+    /// What another form of the step takes that would be chosen instead, as chunk_search_result says it: what is slower
+    /// by more than a fiftieth is given up early.
+    std::vector<limit_figures> rival = {};
+    contention under = {};  ///< the clock by which everything is judged
 
     [[nodiscard]] memory_budget budget() const {
         return step_peak ? memory_budget::of_variant(memory_limit, *step_peak) : memory_budget(memory_limit);
@@ -96,9 +101,61 @@ struct chunk_search_result {
     bool slices = false;                   ///< written slice by slice, where that may be
     nanoseconds makespan;                  ///< that of the best that was scheduled, the step whole included
     std::size_t trials = 0;                ///< choices whose tasks were made
+    std::vector<limit_figures> figures;    ///< of the best, within each level of memory up to the limit
 
     [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
 };
+
+namespace detail {
+
+/// search_chunks for a step that has been read. `whole` says what the step whole takes within the levels of the limit,
+/// where that is known and the options do not say what to beat.
+template <class G, class C, class P>
+[[nodiscard]] chunk_search_result<vertex_t<G>> search_step(const numbered_step<G>& step, const C& chunks,
+                                                           const P& costs, const chunk_units& units,
+                                                           token_rows<value_t<G>> tokens,
+                                                           const chunk_search_options& options,
+                                                           std::vector<limit_figures> whole) {
+    const chunk_trials<G, C, P> trials(step, chunks, costs, tokens.dimensions, options.under);
+    search_limits limits{
+        limit_levels::up_to(options.memory_limit, options.step_peak ? *options.step_peak : trials.input_peak()),
+        std::move(whole),
+        options.rival,
+        options.step_peak,
+        options.most,
+        options.task_budget,
+        options.recombine == recombining::slices,
+        options.recombine == recombining::either,
+        options.under};
+    const std::vector<bytes>& levels = limits.levels.limits;
+    if (options.whole) limits.whole.assign(levels.size(), {*options.whole, {INT64_MAX}});
+    if (limits.whole.size() != levels.size()) limits.whole = trials.whole(options.budget(), levels);
+    chunk_search search(units, tokens.rows, limits, trials);
+    search.run();
+
+    chunk_search_result<vertex_t<G>> best;
+    best.makespan = search.best();
+    best.trials = search.trials();
+    best.figures = search.figures();
+    if (search.chosen().empty()) {
+        best.why = options.most < 2 || tokens.rows < 2 ? whole_reason::too_few_rows
+                   : !search.any_cut()                 ? whole_reason::nothing_cut
+                   : !search.any_fit()                 ? whole_reason::exceeds_memory
+                                                       : whole_reason::nothing_faster;
+        return best;
+    }
+    best.why = whole_reason::chunks_pay;
+    best.chunks = search.chosen();
+    best.slices = search.slices();
+    best.settings = settings_of(units, best.chunks, tokens.rows);
+    for (const chunk_region<std::uint32_t>& r : search.regions_of(best.chunks)) {
+        best.regions.push_back({{}, r.sizes});
+        for (std::uint32_t v : r.candidates) best.regions.back().candidates.push_back(step.vertex(v));
+    }
+    return best;
+}
+
+}  // namespace detail
 
 /// The chunks with which a step is fastest within the memory limit, of those tried. First everything is in 2, 3, ...
 /// `most` chunks, until the lower bound of one more is no better than the best; what does not fit is tried again with
@@ -109,8 +166,11 @@ struct chunk_search_result {
 ///
 /// `units` are of this view (units_by_module). Fails if the view is no task graph. Depends on its arguments alone:
 /// integers, ties by program order. The makespan is that of list_schedule on what try_chunks says of the regions; no
-/// choice that was tried has a shorter one. Time: most + 4 + 6 parts trials at most, each plan_chunks, try_chunks and
-/// list_schedule; beyond the first ones no more tasks than the budget, and one trial.
+/// choice that was tried and not given up has a shorter one. A larger memory limit never gives a longer makespan, from
+/// the step peak on, and among the limits below it from a sixteenth on; unless the options say which makespan to beat,
+/// or no step peak. (docs/algorithms/search-chunks.md says why.) Time: most + 4 + 6 parts trials at most, and fewer for
+/// each further level of memory, each plan_chunks, try_chunks and list_schedule; beyond the first ones no more tasks
+/// than the budget, a quarter of it for each further level, and one trial.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_search_result<vertex_t<G>>, task_graph_error> search_chunks(
@@ -118,40 +178,7 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     chunk_search_options options = {}) {
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
-    const detail::chunk_trials<G, C, P> trials(*step, chunks, costs, tokens.dimensions, options.under);
-    const nanoseconds whole =
-        options.whole ? *options.whole : trials.whole(options.budget()).value_or(nanoseconds{INT64_MAX});
-    const bool slices = options.recombine == recombining::slices;
-    const detail::search_limits limits{options.budget(),    whole,  options.most,
-                                       options.task_budget, slices, options.under};
-    detail::chunk_search search(units, tokens.rows, limits, trials);
-    search.run();
-
-    chunk_search_result<vertex_t<G>> best;
-    best.makespan = search.best();
-    best.trials = search.trials();
-    if (search.chosen().empty()) {
-        best.why = options.most < 2 || tokens.rows < 2 ? whole_reason::too_few_rows
-                   : !search.any_cut()                 ? whole_reason::nothing_cut
-                   : !search.any_fit()                 ? whole_reason::exceeds_memory
-                                                       : whole_reason::nothing_faster;
-        return best;
-    }
-    best.why = whole_reason::chunks_pay;
-    best.chunks = search.chosen();
-    best.settings = settings_of(units, best.chunks, tokens.rows);
-    const std::vector<chunk_region<std::uint32_t>> regions = search.regions_of(best.chunks);
-    best.slices = slices;
-    if (options.recombine == recombining::either) {
-        const std::optional<nanoseconds> in_slices = trials.makespan(regions, true, options.budget());
-        best.slices = in_slices && *in_slices < best.makespan;
-        if (best.slices) best.makespan = *in_slices;
-    }
-    for (const chunk_region<std::uint32_t>& r : regions) {
-        best.regions.push_back({{}, r.sizes});
-        for (std::uint32_t v : r.candidates) best.regions.back().candidates.push_back(step->vertex(v));
-    }
-    return best;
+    return detail::search_step(*step, chunks, costs, units, tokens, options, {});
 }
 
 /// Whether the values of a step in these chunks should be written slice by slice: what the options ask for or, if they

@@ -18,6 +18,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
@@ -25,7 +26,9 @@
 #include "stretto/transform/step_modules.hpp"
 #include "stretto/tune/chunk_source.hpp"
 #include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/detail/limit_levels.hpp"
 #include "stretto/tune/search_chunks.hpp"
+#include "stretto/tune/step_table.hpp"
 
 namespace stretto {
 
@@ -45,10 +48,13 @@ struct fastest_step_form {
     step_form<V> form;
     whole_reason why = whole_reason::no_tokens;  ///< of a form that is whole; otherwise chunks_pay
     expected<schedule, limit_too_low> whole;     ///< of the step whole, which is the plan if the form is whole
+    std::optional<nanoseconds> makespan = {};    ///< of the form, if it fits
+    std::vector<limit_figures> figures = {};     ///< of the form, as chunk_search_result says
 };
 
 /// The fastest form of a step within `options.memory_limit`: whole, or in chunks whose schedule is shorter than the one
-/// of the step whole, or that fit where the step whole does not. `tasks` is the task graph of `g` and `ops`; `modules`
+/// of the step whole, or that fit where the step whole does not. A larger limit never gives a longer schedule, as
+/// search_chunks says. `tasks` is the task graph of `g` and `ops`; `modules`
 /// knows every operation; `tokens` are those to cut along, and without any the step stays whole. `options.whole` is not
 /// read. Deterministic. O(list_schedule and search_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P, module_model<G> Modules>
@@ -62,19 +68,29 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     limits.memory_limit = options.budget();
     limits.effort = options.effort;
     limits.under = options.under;
-    fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, list_schedule(tasks, limits)};
+    const auto levels = detail::limit_levels::up_to(options.memory_limit, *options.step_peak);
+    schedule_by_limits of_whole = list_schedule_by_limits(tasks, limits, levels.limits);
+    fastest_step_form<vertex_t<G>> found{{}, whole_reason::no_tokens, std::move(of_whole.scheduled)};
+    if (found.whole) found.makespan = found.whole->makespan();
+    found.figures.assign(of_whole.figures.begin(),
+                         of_whole.figures.begin() + static_cast<std::ptrdiff_t>(levels.decided));
     if (!tokens) return found;
-    options.whole = found.whole ? found.whole->makespan() : nanoseconds{INT64_MAX};
+    options.whole = {};
     chunk_units units = units_by_module(g, ops, modules);
     for (std::uint32_t p : options.kept) {
         STRETTO_ASSERT(p < units.unit_of.size(), "a vertex to keep whole is named by a position beyond the last");
         units.unit_of[p] = chunk_units::none;
     }
-    auto best = search_chunks(g, ops, chunks, costs, units, *tokens, options);
-    STRETTO_ASSERT(best.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
-    if (!best) return found;
-    found.why = best->why;
-    if (best->pays()) found.form = {std::move(best->regions), std::move(best->settings), best->slices};
+    const auto step = numbered_step<G>::read(g, ops);
+    STRETTO_ASSERT(step.has_value(), "the view is no task graph, but `tasks` is said to be that of it");
+    if (!step) return found;
+    auto best = detail::search_step(*step, chunks, costs, units, *tokens, options, std::move(of_whole.figures));
+    found.why = best.why;
+    if (best.pays()) {
+        found.form = {std::move(best.regions), std::move(best.settings), best.slices};
+        found.makespan = best.makespan;
+    }
+    found.figures = std::move(best.figures);
     return found;
 }
 

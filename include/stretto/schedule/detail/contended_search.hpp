@@ -41,7 +41,8 @@ template <class = void>
 template <class = void>
 [[nodiscard]] inline std::vector<found_order> search_under_contention(compact_tasks& c, bytes peak, bytes rung_unit,
                                                                       bytes limit, std::int64_t enough,
-                                                                      contention under, unsigned effort, workspace& w) {
+                                                                      contention under, unsigned effort, workspace& w,
+                                                                      search_watch* watch = nullptr) {
     const workspace::scope scratch(w);
     const std::span<std::int64_t> exact = w.take<std::int64_t>(c.size());
     std::copy(c.duration.begin(), c.duration.end(), exact.begin());
@@ -50,6 +51,7 @@ template <class = void>
     for (std::uint32_t n = 0; n < c.size(); ++n) given[n] = n;
     const nanoseconds makespan{makespan_of(c, given, judge, w)};
 
+    level_records records(watch ? watch->limits() : std::span<const bytes>());
     std::vector<found_order> front;
     for (const std::int64_t halves : {0, 1, 2}) {
         const std::int64_t unit = 2 * under.denominator;
@@ -58,9 +60,11 @@ template <class = void>
             if (c.kind[n] == compact_tasks::role::compute)
                 c.duration[n] = exact[n] / unit * stretched + exact[n] % unit * stretched / unit;
         const workspace::scope of_search(w);
+        order_search search(c, makespan, peak, rung_unit, w, &judge);
         front = merged_fronts(std::move(front),
-                              order_search(c, makespan, peak, rung_unit, w, &judge).run(limit, enough, effort));
+                              search.run(limit, enough, effort, most_nodes_of_search, watch ? &records : nullptr));
     }
+    if (watch) records.pass_on(*watch);
     std::copy(exact.begin(), exact.end(), c.duration.begin());
     return front;
 }

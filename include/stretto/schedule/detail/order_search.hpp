@@ -1,5 +1,7 @@
 // The search for orders: free passes, which ignore memory, and a ladder of memory limits, each of which is searched
 // within. What it finds are the orders that no other one beats in both makespan and peak.
+//
+// Longer than 300 lines: what is searched, in which order and where it ends is one argument.
 #ifndef STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
 
@@ -16,6 +18,7 @@
 #include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/list_pass.hpp"
 #include "stretto/schedule/detail/machine_orders.hpp"
+#include "stretto/schedule/detail/search_watch.hpp"
 #include "stretto/schedule/memory.hpp"
 
 namespace stretto::detail {
@@ -23,11 +26,8 @@ namespace stretto::detail {
 /// The bytes per task that bounds and search need at one time, in steps that have views.
 inline constexpr std::size_t room_of_search = 48;
 
-/// An order with what it takes. The order as given has no nodes.
-struct found_order {
-    pass_result pass;
-    std::int64_t peak = 0;
-};
+/// Steps with more nodes are searched briefly.
+inline constexpr std::uint32_t most_nodes_of_search = 200'000;
 
 /// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this is a
 /// variant of. They do not depend on the limit that is asked for. Between two rungs nothing is searched. Those below 1
@@ -58,9 +58,11 @@ public:
 
     /// The orders found whose peaks are within `limit`, or at most the smallest one above it if there are none: by
     /// ascending peak, and so by descending makespan. An order that takes no longer than `enough` is good enough.
-    /// `effort` is the number of tracks on which the ladder is climbed.
+    /// `effort` is the number of tracks on which the ladder is climbed. A watch follows, whose last limit is this one.
     [[nodiscard]] std::vector<found_order> run(bytes limit, std::int64_t enough, unsigned effort = 1,
-                                               std::uint32_t many_nodes = 200'000) {
+                                               std::uint32_t many_nodes = most_nodes_of_search,
+                                               search_watch* watch = nullptr) {
+        watch_ = watch;
         find_witness(limit.count);
         if (c_.size() > many_nodes) {
             search_briefly(limit.count, enough);
@@ -70,6 +72,7 @@ public:
             const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
             if (widest_ > lowest_) climb(limit.count, std::max(enough, almost), effort);
         }
+        if (watch_) tell_up_to(watch_->limits().size());
         while (front_.size() > 1 && front_.back().peak > limit.count) front_.pop_back();
         return std::move(front_);
     }
@@ -108,7 +111,7 @@ private:
         const bool below = limit < unit_;
         if (below) unit_ = peak_;
         lowest_ = unit_;
-        if (below ? limit >= peak_ : peak_ <= unit_) return;
+        if (!below && peak_ <= unit_) return;
         const workspace::scope scratch(w_);
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
@@ -129,6 +132,7 @@ private:
             if (fastest_within(lowest_) <= enough) return;
         }
         if (limit <= std::min(peak_, lowest_)) return;
+        tell_below(std::min(peak_, lowest_) + 1);
         free_pass(orders_of(given_));
         if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
     }
@@ -145,13 +149,17 @@ private:
             const bool lowest = within == lowest_;
             if (within > limit || (!lowest && within >= widest_)) return;
             if (fastest_within(within) <= enough) return;
+            tell_below(within);
+            if (!goes_on(within, search_stage::begins)) return;
             refused_ = false;
             if (lowest) {
                 const order in_program_order = pass_within(within, witness_, orders_of(given_));
                 both_ways(within, witness_, in_program_order);
+                if (!goes_on(within, search_stage::one_round)) return;
                 // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
                 both_ways(within, in_program_order, in_program_order);
                 pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
+                if (!goes_on(within, search_stage::three_rounds)) return;
                 for (order& track : tracks) track = both_ways(within, witness_, track);
             }
             for (order& track : tracks) {
@@ -163,6 +171,30 @@ private:
                 both_ways(within, best, best);
             }
             if (!refused_) return;  // larger limits would change nothing
+        }
+    }
+    /// Asks the watch whether to go on within a rung. If not, it is told nothing more.
+    [[nodiscard]] bool goes_on(std::int64_t within, search_stage stage) {
+        if (!watch_) return true;
+        std::size_t levels = 0;
+        while (levels < watch_->limits().size() && watch_->limits()[levels].count <= within) ++levels;
+        if (levels == 0) return true;
+        if (watch_->goes_on({levels - 1, stage, {fastest_free_}, {fastest_within(within)}})) return true;
+        watch_ = nullptr;
+        return false;
+    }
+    /// Tells the watch what has been found within the limits below `end`, where nothing more will be searched.
+    void tell_below(std::int64_t end) {
+        std::size_t levels = told_;
+        while (watch_ && levels < watch_->limits().size() && watch_->limits()[levels].count < end) ++levels;
+        tell_up_to(levels);
+    }
+    void tell_up_to(std::size_t levels) {
+        for (; watch_ && told_ < levels; ++told_) {
+            const std::int64_t limit = watch_->limits()[told_].count;
+            const auto end =
+                std::partition_point(front_.begin(), front_.end(), [&](const auto& o) { return o.peak <= limit; });
+            watch_->reached(told_, end == front_.begin() ? nullptr : &end[-1]);
         }
     }
     [[nodiscard]] std::int64_t rung_at(double times) const {
@@ -273,6 +305,8 @@ private:
     std::int64_t unit_;  // of the rungs
     workspace& w_;
     const order_judge* judge_;
+    search_watch* watch_ = nullptr;  // null as well once it has ended the search
+    std::size_t told_ = 0;           // limits of the watch
     std::span<std::uint32_t> given_;
     order witness_;                   // an order within the lowest rung
     std::int64_t lowest_ = 0;         // that rung

@@ -1,13 +1,22 @@
 // The search behind search_chunks, over whatever can try regions. The space of choices is (most chunks)^units, and one
 // trial costs a plan, a task graph and a schedule; so a few uniform choices are tried first, and what is then refined
-// is where their best schedule still waits. A choice whose lower bound is no better than the best schedule so far is
-// not scheduled at all. docs/algorithms/search-chunks.md has the whole argument.
+// is where their best schedule still waits. A choice is given up as soon as it is unlikely to be better than the best
+// one so far. docs/algorithms/search-chunks.md has the whole argument.
+//
+// A larger memory limit never gives a longer makespan, and that by construction. The search goes through levels of
+// memory, from below; what it does at a level reads nothing that belongs to a larger limit. A choice that is the best
+// one so far at some level is *held*: nobody gives it up any more, so that its makespan within any limit is that of
+// list_schedule, which never grows with the limit. The result is the best of the choices held at the levels up to the
+// limit that is asked for. For a larger limit these are held as well.
+//
+// Longer than 300 lines: what is tried, what is held and when a choice is given up are one argument.
 #ifndef STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_CHUNK_SEARCH_HPP
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -17,25 +26,29 @@
 
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/units.hpp"
-#include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/contention.hpp"
-#include "stretto/schedule/exposure.hpp"
-#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/limit_trial.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/trial_progress.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/tune/chunk_trial.hpp"
 #include "stretto/tune/chunk_units.hpp"
+#include "stretto/tune/detail/limit_levels.hpp"
 
 namespace stretto::detail {
 
 /// What a search may do, and what it must be better than.
 struct search_limits {
-    memory_budget memory;     ///< of every schedule
-    nanoseconds whole;        ///< the makespan of the step whole
-    std::size_t most;         ///< chunks of a unit
-    std::size_t task_budget;  ///< tasks made in refinement
-    bool slices;              ///< whether every trial writes slice by slice
-    contention under = {};    ///< the clock by which trials are judged
+    limit_levels levels;
+    std::vector<limit_figures> whole;  ///< of the step whole, within each of these limits
+    std::vector<limit_figures> rival;  ///< of another form, within the levels; none, or fewer, if it is not known
+    std::optional<bytes> step_peak;    ///< of which schedules are variants
+    std::size_t most;                  ///< chunks of a unit
+    std::size_t task_budget;           ///< tasks made in refinement
+    bool slices = false;               ///< whether every trial writes slice by slice
+    bool either = false;               ///< whether that is tried of the best choice of each level
+    contention under = {};             ///< the clock by which trials are judged
 };
 
 /// A search. `Trial` is called with regions in numbers and whether slices are written, and gives the tasks, or nothing
@@ -44,42 +57,43 @@ struct search_limits {
 template <class Trial>
 class chunk_search {
 public:
-    using choice = std::vector<std::size_t>;  // chunks of every unit
     using region = chunk_region<std::uint32_t>;
 
+    /// Chunks of every unit, and whether values are written slice by slice.
+    struct choice {
+        std::vector<std::size_t> chunks;
+        bool slices = false;
+        friend auto operator<=>(const choice&, const choice&) = default;
+    };
+
     chunk_search(const chunk_units& units, std::int64_t rows, const search_limits& limits, Trial& trial)
-        : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole) {
+        : units_(units), rows_(rows), limits_(limits), trial_(trial), best_(limits.whole.back().makespan) {
         most_ = std::min(limits.most, static_cast<std::size_t>(std::max<std::int64_t>(rows, 1)));
+        for (std::size_t k = 0; k < limits.levels.decided; ++k) at_.push_back({limits.whole[k], {}, {}, {}});
     }
 
     /// Afterwards chosen() is what is fastest, of what has been tried.
     void run() {
-        std::vector<std::pair<nanoseconds, std::size_t>> uniform;
-        for (std::size_t k = 2; k <= most_; ++k) {
-            const outcome o = try_until_it_fits(choice(units_.size(), k));
-            if (o.scheduled) uniform.push_back({o.makespan, k});
-            if (o.hopeless) break;  // more chunks only add work
+        for (level_ = 0; level_ < at_.size(); ++level_) {
+            run_level();
+            figures_.push_back(here().takes);
         }
-        if (chosen_.empty()) uniform = try_around_exchanges();
-        if (chosen_.empty()) return;
-        std::sort(uniform.begin(), uniform.end());
-        budget_ = limits_.task_budget;
-        refine(uniform);
     }
 
     /// Empty if nothing is faster than the step whole.
-    [[nodiscard]] const choice& chosen() const noexcept { return chosen_; }
-    /// The makespan of what is chosen, or of the step whole.
+    [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_.chunks; }
+    [[nodiscard]] bool slices() const noexcept { return chosen_.slices; }
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
-    /// The number of choices whose tasks were made.
+    /// Of the best within each level, as it was when the level had been searched: larger limits do not change that.
+    [[nodiscard]] const std::vector<limit_figures>& figures() const noexcept { return figures_; }
+    /// Choices whose tasks were made, slice by slice not counted if that was only tried of what had been.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_; }
-    /// Whether something ran per chunk in any trial.
+    /// Whether anything can run in chunks, and whether any of that fits into the memory, as far as it was scheduled.
     [[nodiscard]] bool any_cut() const noexcept { return any_cut_; }
-    /// Whether there was a trial that memory did not keep from being the best.
     [[nodiscard]] bool any_fit() const noexcept { return any_fit_; }
 
-    /// One region for every number of chunks beyond one, in program order of their first operations.
-    [[nodiscard]] std::vector<region> regions_of(const choice& chunks) const {
+    /// One region for each number of chunks beyond one, in program order of their first operations.
+    [[nodiscard]] std::vector<region> regions_of(const std::vector<std::size_t>& chunks) const {
         std::vector<region> regions;
         std::vector<std::size_t> region_of(most_ + 1, SIZE_MAX);
         for (std::uint32_t v = 0; v < units_.unit_of.size(); ++v) {
@@ -97,89 +111,191 @@ public:
 
 private:
     static constexpr std::uint32_t none = chunk_units::none;
+    using counts = std::vector<std::pair<nanoseconds, std::size_t>>;  // numbers of chunks and what they take
 
-    struct outcome {
-        bool scheduled = false;
-        bool hopeless = false;              ///< no order of it is better than the best so far
-        std::uint32_t too_large_in = none;  ///< the unit, if it is in chunks, in which the memory limit is exceeded
-        nanoseconds makespan;
+    /// What is known at a level.
+    struct level_best {
+        limit_figures takes;
+        std::optional<choice> chunks;        // nothing: whole
+        std::vector<std::int64_t> exposed;   // of their schedule, by unit
+        std::vector<std::size_t> exchanges;  // that run per chunk, by unit
     };
 
-    /// Makes the tasks of a choice and, unless that is hopeless, schedules them. Remembers it if it is the best so far.
-    outcome try_out(const choice& chunks) {
-        outcome o;
-        const std::vector<region> regions = regions_of(chunks);
+    /// What a trial has shown. It is made once, for all levels.
+    struct outcome {
+        bool made = false;
+        bool lost = false;  // given up because of the other form
+        nanoseconds bound;
+        std::uint32_t peak_in = none;        // the unit, if it is in chunks, in which the input order needs most
+        std::vector<std::int64_t> makespan;  // by level, as far as it was not given up; -1: does not fit
+    };
+
+    [[nodiscard]] bool hopeless(const outcome& o) const {
+        return o.made && (o.bound >= here().takes.makespan || o.bound >= rival_at(level_).makespan);
+    }
+    /// The figures of the other form, and a fiftieth, by which this one may be slower and still become the faster one.
+    [[nodiscard]] limit_figures rival_at(std::size_t level) const {
+        if (level >= limits_.rival.size()) return {};
+        const auto [makespan, ignoring_memory] = limits_.rival[level];
+        const auto and_a_fiftieth = [](nanoseconds t) {
+            return nanoseconds{t.count < INT64_MAX / 2 ? t.count + t.count / 50 : INT64_MAX};
+        };
+        return {and_a_fiftieth(makespan), and_a_fiftieth(ignoring_memory)};
+    }
+    [[nodiscard]] std::optional<nanoseconds> makespan(const outcome& o) const {
+        if (o.makespan.size() <= level_ || o.makespan[level_] < 0) return std::nullopt;
+        return nanoseconds{o.makespan[level_]};
+    }
+    [[nodiscard]] bool too_large(const outcome& o) const {
+        return o.makespan.size() > level_ && o.makespan[level_] < 0 && o.peak_in != none;
+    }
+    [[nodiscard]] level_best& here() { return at_[level_]; }
+    [[nodiscard]] const level_best& here() const { return at_[level_]; }
+
+    void run_level() {
+        counts uniform;
+        bool lost = false;
+        for (std::size_t k = 2; k <= most_; ++k) {
+            const outcome& o = try_until_it_fits({std::vector<std::size_t>(units_.size(), k), limits_.slices});
+            if (const auto takes = makespan(o)) uniform.push_back({*takes, k});
+            lost = lost || o.lost;
+            if (hopeless(o) && !makespan(o)) break;  // more chunks only add work
+        }
+        std::sort(uniform.begin(), uniform.end());
+        const bool pays = !uniform.empty() && uniform[0].first < limits_.whole[level_].makespan;
+        if (!pays && !lost) uniform = try_around_exchanges();
+        if (!here().chunks) return;
+        std::sort(uniform.begin(), uniform.end());
+        // A choice has been refined once, whether it is written in slices or not.
+        const bool first = refined_.empty();
+        if (refined_.insert(here().chunks->chunks).second) {
+            budget_ = first ? limits_.task_budget : limits_.task_budget / 4;
+            refine(uniform);
+            refined_.insert(here().chunks->chunks);
+        }
+        if (!limits_.either || here().chunks->slices) return;
+        choice in_slices = *here().chunks;
+        in_slices.slices = true;
+        try_out(in_slices, false);
+    }
+
+    /// Makes the tasks of a choice and, unless that is hopeless, schedules them. Nothing is tried twice.
+    const outcome& try_out(const choice& c, bool counts_as_trial = true) {
+        const auto [at, is_new] = tried_.try_emplace(c);
+        outcome& o = at->second;
+        if (!is_new) return o;
+        const std::vector<region> regions = regions_of(c.chunks);
         if (regions.empty()) return o;
-        const std::optional<chunked_tasks> made = trial_(std::span<const region>(regions), limits_.slices);
+        const std::optional<chunked_tasks> made = trial_(std::span<const region>(regions), c.slices);
         if (!made) return o;
-        ++trials_;
+        o.made = true;
+        trials_ += counts_as_trial;
         any_cut_ = any_cut_ || made->graph.size() > units_.unit_of.size();
         budget_ -= std::min(budget_, made->graph.size());
-        o.hopeless = bound_below(made->graph, unlimited_bytes, limits_.under).value >= best_;
-        any_fit_ = any_fit_ || o.hopeless;
-        if (o.hopeless) return o;
-        schedule_options options;
-        options.memory_limit = limits_.memory;
-        options.under = limits_.under;
-        const auto scheduled = list_schedule(made->graph, options);
-        if (!scheduled) {
-            const std::uint32_t u = units_.unit_of[made->original[scheduled.error().at]];
-            if (u != none && chunks[u] > 1) o.too_large_in = u;
-            return o;
+        limit_trial trial(made->graph, limits_.under);
+        o.bound = trial.bound().value;
+        any_fit_ = any_fit_ || hopeless(o);
+        o.lost = o.bound >= rival_at(level_).makespan;
+        if (hopeless(o)) return o;
+        // What writes no slice is what has been tried.
+        if (!counts_as_trial && std::count(made->role.begin(), made->role.end(), task_role::write) == 0) return o;
+        if (made->graph.size() != 0) {
+            const std::uint32_t u = units_.unit_of[made->original[trial.input_peak_at()]];
+            if (u != none && c.chunks[u] > 1) o.peak_in = u;
         }
-        any_fit_ = true;
-        o.scheduled = true;
-        o.makespan = scheduled->makespan();
-        if (o.makespan < best_) {
-            best_ = o.makespan;
-            chosen_ = chunks;
-            note_exposure(*made, scheduled->exposures());
-        }
+        schedule(*made, trial, c, o);
         return o;
+    }
+
+    /// Searches for orders within all levels from below, until the choice is given up.
+    void schedule(const chunked_tasks& made, limit_trial<>& trial, const choice& c, outcome& o) {
+        schedule_options options;
+        const bytes asked = limits_.levels.limits.back();
+        options.memory_limit = limits_.step_peak ? memory_budget::of_variant(asked, *limits_.step_peak) : asked;
+        options.under = limits_.under;
+        nanoseconds ignoring_memory{INT64_MAX};
+        bool held = false;
+        const auto goes_on = [&](const trial_progress& p) {
+            ignoring_memory = p.ignoring_memory;
+            any_fit_ = true;
+            if (held) return true;
+            o.lost = loses_to(rival_at(std::min(p.level, at_.size() - 1)), p);
+            return !o.lost && !loses_to(at_[std::min(p.level, at_.size() - 1)].takes, p);
+        };
+        const auto reached = [&](std::size_t k, std::optional<nanoseconds> takes, const auto& order) {
+            o.makespan.push_back(takes ? takes->count : -1);
+            any_fit_ = any_fit_ || takes;
+            if (!takes) return;
+            if (k < at_.size() && *takes < at_[k].takes.makespan) {
+                held = true;
+                at_[k].takes = {*takes, std::min(ignoring_memory, *takes)};
+                at_[k].chunks = c;
+                if (k >= level_) note_exposure(at_[k], made, order());
+            }
+            if (held && k + 1 == limits_.levels.limits.size() && *takes < best_) {
+                best_ = *takes;
+                chosen_ = c;
+            }
+        };
+        trial.run(limits_.levels.limits, options, goes_on, reached);
+    }
+
+    /// Whether a choice is unlikely to become better than something else. Orders within memory are rarely faster than
+    /// those that ignore it. And what the later rounds of a rung find is rarely shorter by more than a few hundredths;
+    /// but if the choice is the faster one without regard to memory, it may be so on a higher rung.
+    [[nodiscard]] static bool loses_to(const limit_figures& other, const trial_progress& p) {
+        if (p.ignoring_memory >= other.makespan) return true;
+        if (p.ignoring_memory < other.ignoring_memory || p.stage == search_stage::begins) return false;
+        const std::int64_t hundredths = p.stage == search_stage::one_round ? 94 : 97;
+        return p.so_far.count / 100 * hundredths >= other.makespan.count;
     }
 
     /// Tries a choice and, as long as it needs too much memory, the same with the part whole in which it does: three
     /// times more at most.
-    outcome try_until_it_fits(choice chunks) {
-        outcome o = try_out(chunks);
-        for (int retries = 0; retries < 3 && o.too_large_in != none; ++retries) {
+    const outcome& try_until_it_fits(choice c) {
+        const outcome* o = &try_out(c);
+        for (int retries = 0; retries < 3 && too_large(*o); ++retries) {
             for (std::size_t u = 0; u < units_.size(); ++u)
-                if (part_of(u) == part_of(o.too_large_in)) chunks[u] = 1;
-            o = try_out(chunks);
+                if (part_of(u) == part_of(o->peak_in)) c.chunks[u] = 1;
+            o = &try_out(c);
         }
-        return o;
+        return *o;
     }
 
     /// Tries modules around exchanges alone: if everything in chunks costs more than it hides, less of it may not.
     /// Returns numbers of chunks with the makespan of the best choice that has so many.
-    std::vector<std::pair<nanoseconds, std::size_t>> try_around_exchanges() {
-        std::vector<std::pair<nanoseconds, std::size_t>> times;
+    counts try_around_exchanges() {
+        counts times;
         std::size_t deepest = 0;
         for (const chunk_unit& u : units_.units) deepest = std::max(deepest, u.depth);
         for (std::size_t k = 2; k <= most_; ++k) {
-            std::optional<nanoseconds> makespan;
+            std::optional<nanoseconds> least;
             for (std::size_t depth = 1; depth <= deepest; ++depth) {
-                choice chunks;
-                for (const chunk_unit& u : units_.units) chunks.push_back(u.depth >= depth ? k : 1);
-                const outcome o = try_until_it_fits(std::move(chunks));
-                if (o.scheduled) makespan = std::min(o.makespan, makespan.value_or(o.makespan));
+                choice c{{}, limits_.slices};
+                for (const chunk_unit& u : units_.units) c.chunks.push_back(u.depth >= depth ? k : 1);
+                if (const auto takes = makespan(try_until_it_fits(std::move(c))))
+                    least = std::min(*takes, least.value_or(*takes));
             }
-            if (!makespan) break;
-            times.push_back({*makespan, k});
+            if (!least) break;
+            times.push_back({*least, k});
         }
         return times;
     }
 
-    /// Notes by unit for how long the best schedule so far waits, and how many exchanges run per chunk.
-    void note_exposure(const chunked_tasks& made, const std::vector<collective_exposure>& exposures) {
-        exposed_.assign(units_.size(), 0);
-        exchanges_.assign(units_.size(), 0);
+    /// Notes by unit for how long a schedule waits, and how many exchanges run per chunk.
+    void note_exposure(level_best& best, const chunked_tasks& made, std::span<const task_id> order) const {
+        best.exposed.assign(units_.size(), 0);
+        best.exchanges.assign(units_.size(), 0);
         std::vector<char> met(units_.unit_of.size(), false);
-        for (const collective_exposure& e : exposures) {
-            const std::uint32_t v = made.original[e.start], u = units_.unit_of[v];
+        const simulation times = simulate(made.graph, order, limits_.under);
+        for (task_id t = 0; t < made.graph.size(); ++t) {
+            const bool starts = made.graph.kind[t] == op_kind::start;
+            if (!starts && made.graph.launch[t] == no_task) continue;
+            const std::uint32_t v = made.original[starts ? t : made.graph.launch[t]], u = units_.unit_of[v];
             if (u == none) continue;
-            exposed_[u] += e.exposed.count;
-            if (met[v]) ++exchanges_[u];  // a second clone
+            best.exposed[u] += times.stall[t].count;
+            if (!starts) continue;
+            if (met[v]) ++best.exchanges[u];  // a second clone
             met[v] = true;
         }
     }
@@ -188,12 +304,11 @@ private:
     /// is tried twice, or once the budget is spent.
     bool improves(const std::vector<std::size_t>& units, std::size_t chunks) {
         if (budget_ == 0) return false;
-        choice c = chosen_;
-        for (std::size_t u : units) c[u] = chunks;
-        if (c == chosen_ || !tried_.insert(c).second) return false;
-        const nanoseconds before = best_;
+        choice c = *here().chunks;
+        for (std::size_t u : units) c.chunks[u] = chunks;
+        const nanoseconds before = here().takes.makespan;
         try_out(c);
-        return best_ < before;
+        return here().takes.makespan < before;
     }
 
     template <class Is>
@@ -206,11 +321,11 @@ private:
 
     /// Makes the best choice better: what hides nothing becomes whole, and runs of parts get other numbers of chunks,
     /// the best ones of the uniform choices. Each step starts from the best so far.
-    void refine(const std::vector<std::pair<nanoseconds, std::size_t>>& uniform) {
+    void refine(const counts& uniform) {
         std::vector<std::size_t> in_part(units_.parts, 0);
-        for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += exchanges_[u];
+        for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += here().exchanges[u];
         improves(units_that([&](std::size_t u) { return in_part[part_of(u)] == 0; }), 1);
-        improves(units_that([&](std::size_t u) { return exchanges_[u] == 0; }), 1);
+        improves(units_that([&](std::size_t u) { return here().exchanges[u] == 0; }), 1);
         for (pass_direction way : {pass_direction::forward, pass_direction::backward})
             improves(units_that([&](std::size_t u) { return units_.units[u].direction == way; }), 1);
 
@@ -230,7 +345,7 @@ private:
     }
     [[nodiscard]] std::int64_t exposed_in(const std::vector<std::size_t>& units) const {
         return std::accumulate(units.begin(), units.end(), std::int64_t{0},
-                               [&](std::int64_t sum, std::size_t u) { return sum + exposed_[u]; });
+                               [&](std::int64_t sum, std::size_t u) { return sum + here().exposed[u]; });
     }
     [[nodiscard]] std::size_t part_of(std::size_t u) const { return units_.units[u].part; }
 
@@ -239,12 +354,14 @@ private:
     search_limits limits_;
     Trial& trial_;
     std::size_t most_ = 1;
-    nanoseconds best_;
-    choice chosen_;                      // empty: whole
-    std::vector<std::int64_t> exposed_;  // of the best schedule, by unit
-    std::vector<std::size_t> exchanges_;
-    std::set<choice> tried_;  // of refinement
-    std::size_t budget_ = SIZE_MAX;
+    std::vector<level_best> at_;  // by level
+    std::size_t level_ = 0;
+    std::map<choice, outcome> tried_;
+    nanoseconds best_;  // within the limit that is asked for
+    choice chosen_;     // no chunks: whole
+    std::vector<limit_figures> figures_;
+    std::set<std::vector<std::size_t>> refined_;
+    std::size_t budget_ = SIZE_MAX;  // of the refinement that is under way, in tasks
     std::size_t trials_ = 0;
     bool any_cut_ = false, any_fit_ = false;
 };

@@ -13,9 +13,13 @@
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/tune/chunk_source.hpp"
@@ -118,12 +122,19 @@ public:
         if (!made) return std::nullopt;
         return makespan_of(made->graph, memory);
     }
-    /// The makespan of the step whole, if it fits.
-    [[nodiscard]] std::optional<nanoseconds> whole(memory_budget memory) const {
-        const step_table& table = base::step_->table();
-        const auto graph = make_task_graph(step_table_view{&table}, step_table_model{&table});
-        if (!graph) return std::nullopt;
-        return makespan_of(*graph, memory);
+    /// The step whole within ascending limits, the last of which is that of the budget.
+    [[nodiscard]] std::vector<limit_figures> whole(memory_budget memory, std::span<const bytes> limits) const {
+        const auto graph = tasks_of_whole();
+        if (!graph) return std::vector<limit_figures>(limits.size());
+        schedule_options options;
+        options.memory_limit = memory;
+        options.under = under_;
+        return list_schedule_by_limits(*graph, options, limits).figures;
+    }
+    /// What the step whole needs in its input order; nothing if it has no tasks.
+    [[nodiscard]] bytes input_peak() const {
+        const auto graph = tasks_of_whole();
+        return graph ? peak_of_input(*graph) : bytes{};
     }
     /// Regions of the view as regions of its table.
     [[nodiscard]] std::vector<region> in_numbers(std::span<const chunk_region<vertex_t<G>>> regions) const {
@@ -137,6 +148,10 @@ public:
     }
 
 private:
+    [[nodiscard]] expected<task_graph, task_graph_error> tasks_of_whole() const {
+        const step_table& table = base::step_->table();
+        return make_task_graph(step_table_view{&table}, step_table_model{&table});
+    }
     [[nodiscard]] std::optional<nanoseconds> makespan_of(const task_graph& graph, memory_budget memory) const {
         schedule_options options;
         options.memory_limit = memory;

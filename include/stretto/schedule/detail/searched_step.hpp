@@ -1,0 +1,70 @@
+// A step ready to be searched for orders: compact, with what its input order takes and what bounds every order.
+#ifndef STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
+#define STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
+
+#include <cstdint>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/contended_search.hpp"
+#include "stretto/schedule/detail/order_search.hpp"
+#include "stretto/schedule/detail/search_watch.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+
+namespace stretto::detail {
+
+/// Makes the bound at once, in O(V log V + E), and orders when asked. The graph must outlive it.
+template <class = void>
+class searched_step {
+public:
+    searched_step(const task_graph& g, contention under) : room_(g.size() * room_of_search), given_(g.size()) {
+        for (task_id t = 0; t < g.size(); ++t) given_[t] = t;
+        memory_ = find_peak(g, given_, room_, [](bytes) {});
+        tasks_ = make_compact_tasks(g, room_);
+        bound_ = bound_below(tasks_, room_, under);
+        makespan_ = makespan_of(g, given_, room_);
+    }
+
+    /// Of the input order; without the live bytes at each position.
+    [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
+    /// Of every order, by the clock of the contention.
+    [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
+    [[nodiscard]] const compact_tasks& tasks() const noexcept { return tasks_; }
+    [[nodiscard]] workspace& room() noexcept { return room_; }
+
+    /// The makespan that is good enough.
+    [[nodiscard]] std::int64_t enough(double tolerated_gap) const {
+        STRETTO_ASSERT(tolerated_gap >= 0, "a gap that is good enough is no negative share, and no NaN");
+        const double tolerated = static_cast<double>(bound_.value.count) * (1 + tolerated_gap);
+        return tolerated < 9.2e18 ? static_cast<std::int64_t>(tolerated) : INT64_MAX;
+    }
+    /// What order_search::run finds. The contention of the options is that of the step.
+    [[nodiscard]] std::vector<found_order> search(const schedule_options& options, search_watch* watch = nullptr) {
+        const bytes limit = options.memory_limit.limit(memory_.peak), unit = options.memory_limit.unit(memory_.peak);
+        const std::int64_t sufficient = enough(options.good_enough);
+        if (!options.under.none())
+            return search_under_contention(tasks_, memory_.peak, unit, limit, sufficient, options.under, options.effort,
+                                           room_, watch);
+        order_search search(tasks_, makespan_, memory_.peak, unit, room_);
+        return search.run(limit, sufficient, options.effort, most_nodes_of_search, watch);
+    }
+    /// An order that was found, of all tasks.
+    [[nodiscard]] std::vector<task_id> in_tasks(const found_order& found) const {
+        return found.pass.nodes.empty() ? given_ : expand(tasks_, found.pass.nodes);
+    }
+
+private:
+    workspace room_;
+    std::vector<task_id> given_;
+    memory_profile memory_;
+    compact_tasks tasks_;
+    lower_bound bound_;
+    nanoseconds makespan_;  // of the input order, without contention
+};
+
+}  // namespace stretto::detail
+
+#endif

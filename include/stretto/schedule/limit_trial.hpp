@@ -1,0 +1,108 @@
+// How fast a step is within each of several memory limits, found in one search. It is for those who compare many steps,
+// such as one program in different chunks, and who give up early what is no better.
+#ifndef STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
+#define STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/bounds.hpp"
+#include "stretto/schedule/detail/search_watch.hpp"
+#include "stretto/schedule/detail/searched_step.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+#include "stretto/schedule/trial_progress.hpp"
+
+namespace stretto {
+
+/// A trial of one step. Its bound is there at once; orders are searched for by `run`.
+template <class = void>
+class limit_trial {
+public:
+    /// The graph must live as long. O(V log V + E).
+    explicit limit_trial(const task_graph& g, contention under = {}) : step_(g, under) {}
+
+    /// No order is faster; see bound_below.
+    [[nodiscard]] const lower_bound& bound() const noexcept { return step_.bound(); }
+    /// What the input order needs, and where.
+    [[nodiscard]] bytes input_peak() const noexcept { return step_.memory().peak; }
+    [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
+
+    /// Searches for orders within the limits, which ascend and of which the last one is that of the options. Calls
+    /// `goes_on(trial_progress)`, which says whether it is worth to go on, and `reached(level, makespan, order)` once
+    /// for each limit, in their order, when nothing more will be searched within it: `makespan` is that of
+    /// list_schedule within this limit, with the same other options, or nothing if it finds no order; `order()` makes
+    /// the order of tasks. Once goes_on has said no, nothing more is called. Under contention it is not called.
+    ///
+    /// What is called for a limit does not depend on larger ones, if what goes_on says does not. Precondition: all
+    /// limits are below the peak of the step that it is a variant of, which is itself if nothing else is said, or none
+    /// is. O(list_schedule).
+    template <class GoesOn, class Reached>
+    void run(std::span<const bytes> limits, const schedule_options& options, GoesOn goes_on, Reached reached) {
+        struct follower final : detail::search_watch {
+            follower(std::span<const bytes> all, limit_trial& t, GoesOn& g, Reached& r)
+                : search_watch(all), trial(t), asks(g), tells(r) {}
+            bool goes_on(const trial_progress& now) override { return asks(now); }
+            void reached(std::size_t level, const detail::found_order* best) override {
+                tells(level, best ? std::optional(nanoseconds{best->pass.makespan}) : std::nullopt,
+                      [&] { return best ? trial.step_.in_tasks(*best) : std::vector<task_id>(); });
+            }
+            limit_trial& trial;
+            GoesOn& asks;
+            Reached& tells;
+        };
+        follower follows(limits, *this, goes_on, reached);
+        static_cast<void>(step_.search(options, &follows));
+    }
+
+private:
+    detail::searched_step<> step_;
+};
+
+/// How fast a step is within a limit, and how fast without regard to memory; the largest number where that is unknown,
+/// or where there is no order.
+struct limit_figures {
+    nanoseconds makespan{INT64_MAX};
+    nanoseconds ignoring_memory{INT64_MAX};  ///< of the fastest order found, if memory was scarce within the limit
+    friend constexpr bool operator==(const limit_figures&, const limit_figures&) = default;
+};
+
+/// A schedule, and how fast the step is within smaller limits.
+struct schedule_by_limits {
+    expected<schedule, limit_too_low> scheduled;
+    std::vector<limit_figures> figures;  ///< by limit
+};
+
+/// What list_schedule finds, and what it would find within each of these limits, with the same other options. They
+/// ascend, and the last one is that of the options. It takes as long as list_schedule.
+template <class = void>
+[[nodiscard]] schedule_by_limits list_schedule_by_limits(const task_graph& g, const schedule_options& options,
+                                                         std::span<const bytes> limits) {
+    struct all_figures final : detail::search_watch {
+        explicit all_figures(std::span<const bytes> all) : search_watch(all), found(all.size()) {}
+        bool goes_on(const trial_progress& now) override {
+            ignoring_memory = now.ignoring_memory;
+            return true;
+        }
+        void reached(std::size_t level, const detail::found_order* best) override {
+            if (best) found[level] = {nanoseconds{best->pass.makespan}, ignoring_memory};
+        }
+        std::vector<limit_figures> found;
+        nanoseconds ignoring_memory{INT64_MAX};
+    };
+    all_figures follows(limits);
+    auto orders = detail::search_orders(g, options, false, &follows);  // the memory of the search is released here
+    if (!orders) return {unexpected(orders.error()), std::move(follows.found)};
+    return {std::move(orders->front()).certificate(g), std::move(follows.found)};
+}
+
+}  // namespace stretto
+
+#endif

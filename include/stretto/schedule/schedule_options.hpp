@@ -1,0 +1,24 @@
+// What a scheduler is asked for.
+#ifndef STRETTO_SCHEDULE_SCHEDULE_OPTIONS_HPP
+#define STRETTO_SCHEDULE_SCHEDULE_OPTIONS_HPP
+
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/memory.hpp"
+
+namespace stretto {
+
+struct schedule_options {
+    /// The limit of peak live bytes; by default, what the input order needs.
+    memory_budget memory_limit = memory_budget::times_input_peak(1.0);
+    /// The search stops when the gap to the lower bound is below this share, which is not negative.
+    double good_enough = 0.001;
+    /// How thoroughly to search within memory: the number of orders from which every limit is approached. Each takes
+    /// about as long again as the whole search with 1; there are no more than six.
+    unsigned effort = 1;
+    /// The clock by which orders are judged: kernels that run beside transfers may be slowed down.
+    contention under = {};
+};
+
+}  // namespace stretto
+
+#endif

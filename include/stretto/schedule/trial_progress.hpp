@@ -1,0 +1,30 @@
+// How far the search for orders of a step has come, for those who may give the step up early.
+#ifndef STRETTO_SCHEDULE_TRIAL_PROGRESS_HPP
+#define STRETTO_SCHEDULE_TRIAL_PROGRESS_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+#include "stretto/core/units.hpp"
+
+namespace stretto {
+
+/// A point of the search on one rung of memory limits (schedule/list_schedule.hpp). The lowest rung is searched in
+/// three stages, the others in one.
+enum class search_stage : std::uint8_t {
+    begins,        ///< nothing has been searched within this rung
+    one_round,     ///< a first round within the lowest rung: about a third of what will be done there
+    three_rounds,  ///< what is left are rounds that start from the given order: about a third
+};
+
+/// What is known when the search asks whether to go on.
+struct trial_progress {
+    std::size_t level;  ///< the largest of the limits of the trial that the rung is not below
+    search_stage stage;
+    nanoseconds ignoring_memory;  ///< of the fastest order that was found without regard to memory
+    nanoseconds so_far;           ///< of the fastest one that was found within the rung
+};
+
+}  // namespace stretto
+
+#endif

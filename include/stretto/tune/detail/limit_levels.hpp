@@ -1,0 +1,41 @@
+// The memory limits at which a search makes its decisions.
+#ifndef STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
+#define STRETTO_TUNE_DETAIL_LIMIT_LEVELS_HPP
+
+#include <cstddef>
+#include <vector>
+
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/memory.hpp"
+
+namespace stretto::detail {
+
+/// Limits, ascending. What is decided at a level must not depend on the limit that is asked for, so the levels up to it
+/// do not either.
+struct limit_levels {
+    std::vector<bytes> limits;  ///< the levels, and behind them the limit that is asked for, unless it is one
+    std::size_t decided = 0;    ///< how many of them are levels: one at least
+
+    /// The levels are multiples of the peak of the step; of limits below that peak others than of those from it on, as
+    /// in list_schedule. A limit below a sixteenth of the peak is a level of its own.
+    [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak) {
+        limit_levels all;
+        const auto add = [&](bytes level) {
+            if (level <= asked && (all.limits.empty() || level > all.limits.back())) all.limits.push_back(level);
+        };
+        if (asked < step_peak)
+            for (const double share : {0.0625, 0.125, 0.25, 0.5, 0.75, 0.9})
+                add(memory_budget::times_input_peak(share).limit(step_peak));
+        else
+            for (const double times : {1.0, 1.1, 1.25, 1.5, 2.0, 3.0})
+                add(memory_budget::times_input_peak(times).limit(step_peak));
+        if (asked == unlimited_bytes || all.limits.empty()) add(asked);
+        all.decided = all.limits.size();
+        add(asked);
+        return all;
+    }
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,186 @@
+#include "support/schedule_oracles.hpp"
+// Above all headers of the library: it makes broken assertions throw.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/schedule/limit_trial.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/tune/detail/chunk_search.hpp"
+#include "stretto/tune/detail/limit_levels.hpp"
+#include "support/prop.hpp"
+
+using namespace stretto;
+
+namespace {
+
+using region = chunk_region<std::uint32_t>;
+
+/// Any steps, one of which each choice of chunks leads to: the search must keep its promises whatever chunks do.
+struct any_steps {
+    std::vector<task_graph> graphs;
+    std::size_t units;
+
+    std::optional<chunked_tasks> operator()(std::span<const region> regions, bool slices) const {
+        std::size_t code = slices ? 1 : 0;
+        for (const region& r : regions) {
+            code = code * 31 + r.sizes.size();
+            for (std::uint32_t v : r.candidates) code = code * 31 + v;
+        }
+        if (code % 11 == 0) return std::nullopt;
+        chunked_tasks made;
+        made.graph = graphs[code % graphs.size()];
+        for (task_id t = 0; t < made.graph.size(); ++t) {
+            made.original.push_back(t % static_cast<task_id>(units));
+            made.role.push_back(slices ? task_role::write : task_role::clone);
+        }
+        return made;
+    }
+};
+
+struct found {
+    nanoseconds makespan;
+    std::vector<std::size_t> chunks;
+    bool slices;
+    std::size_t trials;
+    std::vector<limit_figures> figures;
+    friend bool operator==(const found&, const found&) = default;
+};
+
+/// A program of units that each have one vertex, two to a part; forward and backward in turn.
+struct question {
+    std::vector<support::scheduling_case> steps =
+        *rc::gen::nonEmpty(rc::gen::container<std::vector<support::scheduling_case>>(
+            *rc::gen::inRange<std::size_t>(1, 8), support::scheduling_cases(30)));
+    any_steps tries{{}, *rc::gen::inRange<std::size_t>(1, 5)};
+    task_graph whole;
+    chunk_units units;
+    std::size_t budget = *rc::gen::element<std::size_t>(0, 100, 1000);
+    bool either = *rc::gen::arbitrary<bool>();
+
+    question() {
+        for (const support::scheduling_case& s : steps) tries.graphs.push_back(support::graph_of(s.program()));
+        whole = tries.graphs.front();
+        for (std::uint32_t u = 0; u < tries.units; ++u) {
+            units.unit_of.push_back(u);
+            units.units.push_back({"layers." + std::to_string(u / 2),
+                                   u % 2 ? pass_direction::backward : pass_direction::forward, u % 3, u / 2});
+            units.parts = u / 2 + 1;
+        }
+    }
+    found search(bytes limit, const std::vector<limit_figures>& rival = {}) {
+        const bytes peak = peak_of_input(whole);
+        const detail::limit_levels levels = detail::limit_levels::up_to(limit, peak);
+        schedule_options options;
+        options.memory_limit = memory_budget::of_variant(limit, peak);
+        const auto takes = list_schedule_by_limits(whole, options, levels.limits).figures;
+        detail::chunk_search search(units, 64, {levels, takes, rival, peak, 4, budget, false, either, {}}, tries);
+        search.run();
+        return {search.best(), search.chosen(), search.slices(), search.trials(), search.figures()};
+    }
+    /// What list_schedule says of a result.
+    std::optional<nanoseconds> scheduled(const found& f, bytes limit) {
+        schedule_options options;
+        options.memory_limit = memory_budget::of_variant(limit, peak_of_input(whole));
+        if (f.chunks.empty()) {
+            const auto made = list_schedule(whole, options);
+            return made ? std::optional(made->makespan()) : std::nullopt;
+        }
+        const detail::limit_levels levels = detail::limit_levels::up_to(limit, peak_of_input(whole));
+        detail::chunk_search any(
+            units, 64, {levels, std::vector<limit_figures>(levels.limits.size()), {}, {}, 4, 0, false, false, {}},
+            tries);
+        const auto made = list_schedule(tries(any.regions_of(f.chunks), f.slices)->graph, options);
+        return made ? std::optional(made->makespan()) : std::nullopt;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("whatever chunks do, a larger limit never gives a longer makespan, and chunks are never worse than whole") {
+    int chunked = 0, later = 0;
+    stretto_check("twelve limits", 1500, [&](bool below) {
+        question q;
+        const std::int64_t peak = peak_of_input(q.whole).count;
+        const std::vector<int> percent = below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
+                                               : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0};
+        std::optional<found> before;
+        for (int p : percent) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            if (below && limit.count >= peak) continue;
+            const found f = q.search(limit);
+            if (before) RC_ASSERT(f.makespan <= before->makespan);
+            if (before) RC_ASSERT(f.trials >= before->trials);
+            const auto exact = q.scheduled(f, limit);
+            RC_ASSERT(exact.value_or(nanoseconds{INT64_MAX}) == f.makespan);
+            const auto whole = q.scheduled({}, limit);
+            if (whole) RC_ASSERT(f.makespan <= *whole);
+            if (whole && !f.chunks.empty()) RC_ASSERT(f.makespan < *whole);
+            if (!f.chunks.empty()) ++chunked;
+            if (before && !f.chunks.empty() && f.chunks != before->chunks) ++later;
+            before = f;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(chunked > 1000);
+    if (support::runs_all_cases()) CHECK(later > 100);
+}
+
+TEST_CASE("two forms, the second of which gives up what is slower than the first: more memory is never slower") {
+    int second = 0;
+    stretto_check("twelve limits of two forms", 1000, [&](bool below) {
+        question q, other;
+        const std::int64_t peak = peak_of_input(q.whole).count;
+        other.whole = q.whole;  // so that both have the same levels
+        other.tries.graphs.front() = q.whole;
+        std::optional<nanoseconds> before;
+        std::vector<limit_figures> figures;
+        for (int p : below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
+                           : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0}) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            if (below && limit.count >= peak) continue;
+            const found first = other.search(limit), f = q.search(limit, first.figures);
+            RC_ASSERT(first.figures.size() >= figures.size());
+            for (std::size_t k = 0; k < figures.size() && limit.count >= peak / 16; ++k)
+                RC_ASSERT(first.figures[k] == figures[k]);
+            figures = first.figures;
+            const nanoseconds best = std::min(first.makespan, f.makespan);
+            if (before) RC_ASSERT(best <= *before);
+            before = best;
+            if (f.makespan < first.makespan) ++second;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(second > 20);
+}
+
+TEST_CASE("the same question has the same answer") {
+    stretto_check("deterministic", 200, [] {
+        question q;
+        const bytes limit{peak_of_input(q.whole).count * *rc::gen::element(60, 100, 130, 250) / 100};
+        RC_ASSERT(q.search(limit) == q.search(limit));
+    });
+}
+
+TEST_CASE("levels do not depend on the limit that is asked for") {
+    for (const std::int64_t peak : {1, 7, 1000, 1'000'003})
+        for (const std::int64_t asked : {0, 1, 5, 7, 300, 950, 1000, 1001, 1100, 2000, 4'000'000})
+            for (const std::int64_t more : {asked + 1, 2 * asked + 10, INT64_MAX}) {
+                const auto few = detail::limit_levels::up_to({asked}, {peak});
+                const auto many = detail::limit_levels::up_to({more}, {peak});
+                CHECK(few.limits.back() == bytes{asked});
+                CHECK(few.decided >= 1);
+                CHECK(few.decided <= few.limits.size());
+                CHECK(few.limits.size() <= few.decided + 1);
+                for (std::size_t k = 1; k < few.limits.size(); ++k) CHECK(few.limits[k - 1] < few.limits[k]);
+                if ((asked < peak) != (more < peak) || asked < peak / 16) continue;
+                REQUIRE(many.decided >= few.decided);
+                for (std::size_t k = 0; k < few.decided; ++k) CHECK(many.limits[k] == few.limits[k]);
+            }
+}
