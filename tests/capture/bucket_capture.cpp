@@ -10,10 +10,14 @@
 
 #include "capture/plan_drafts.hpp"
 #include "stretto/capture/capture_bucketer.hpp"
+#include "stretto/capture/capture_module_model.hpp"
+#include "stretto/capture/capture_tokens.hpp"
 #include "stretto/capture/capture_writer.hpp"
 #include "stretto/capture/check_plan.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/testing/check_bucket_costs.hpp"
+#include "stretto/transform/module_regions.hpp"
+#include "support/chunk_step.hpp"
 #include "support/example_step.hpp"
 #include "support/prop.hpp"
 #include "support/reduction_step.hpp"
@@ -153,6 +157,33 @@ TEST_CASE("buckets chosen with the schedule: what was tried is what the written 
     const auto refused = search_capture_buckets(step, *tensors, choose, {.limits = {.most_members = 0}});
     REQUIRE(!refused);
     CHECK(refused.error().message().find("a limit is zero") != std::string::npos);
+}
+
+TEST_CASE("after chunks: buckets are of whole collectives, and packs read what the step knows by name") {
+    const support::example_step whole = support::moe_ep_step();
+    const auto tokens = token_symbols(whole.step, whole.tensors)[0];
+    const std::int64_t half = tokens.value / 2;
+    const auto regions = regions_in_chunks(
+        modules_of(whole.step), std::vector<module_chunks>{{"", pass_direction::both, {tokens.value - half, half}}});
+    REQUIRE(regions);
+    const auto chunked =
+        support::chunk_step(whole.step, whole.tensors, *regions, tokens.dimensions, {.skip_refused = true});
+    REQUIRE(chunked);
+    const capture& step = chunked->step;
+    const made_buckets made = in_buckets(step);
+    CHECK(made.plan.saved() > 0);
+    std::size_t joined = 0;
+    for (const capture_bucket& b : made.plan.buckets) {
+        for (std::uint32_t m : b.members) CHECK(whole.step.find(step.name(m)).has_value());
+        for (std::uint32_t x : b.parts) CHECK(whole.step.find(step.name(x)).has_value());
+        for (std::uint32_t c : b.casts) CHECK(whole.step.find(step.name(c)).has_value());
+    }
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        joined += step.kind(v) == op_kind::start && whole.step.find(step.name(v)) &&
+                  !whole.step.find(step.name(step.inputs(v)[0]));
+    CHECK(joined > 0);  // there were some to leave out
+    const plan_report report = check_plan(whole.step, made.step);
+    CHECK_MESSAGE(report.legal(), complaints(report));
 }
 
 TEST_CASE("a step of a mixture of experts in buckets: legal, scheduled and certified, and bucketed once") {

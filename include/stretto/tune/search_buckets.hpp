@@ -30,7 +30,7 @@ namespace stretto {
 /// What a search may spend, and what the result must keep.
 struct bucket_search_options {
     bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
-    /// The peak of the input order, or of that of the step that this is a variant of: see memory_budget::of_variant.
+    /// The peak of the input order of the step that this is a variant of, if it is one: see memory_budget::of_variant.
     std::optional<bytes> step_peak = {};
     bucket_options limits = {};         ///< of every bucket; and its mode and the order of its payload
     std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun is finished
@@ -63,8 +63,8 @@ struct bucket_search_result {
 /// reductions, groups and labels each in a way of their own; then buckets are halved that the best schedule waits for,
 /// until the budget is spent.
 ///
-/// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule; for
-/// apply_buckets, and verified by verify_buckets on `g`, whose order it need not know. The error says why `g` is no
+/// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule, and legal for `g`
+/// as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is no
 /// task graph; a limit of zero gives the step as it is. Depends on its arguments alone: integers, ties by program
 /// order. Time: a trial takes plan_buckets, try_buckets and, unless its lower bound is too long, list_schedule.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
