@@ -53,7 +53,7 @@ collective_operation operation(kind what, const numbers& sent, numbers& received
 /// What goes wrong when rank r of `ranks` performs `steps(r)` on group 0, one after the other.
 template <class Steps>
 std::optional<run_failure> failure(std::size_t ranks, Steps steps,
-                                   std::chrono::milliseconds deadline = std::chrono::milliseconds(50)) {
+                                   std::chrono::milliseconds deadline = std::chrono::seconds(20)) {
     host_world world(ranks, groups_of(ranks), {.deadline = deadline});
     return world.run([&](host_rank& rank) {
         const numbers sent(8, 1);
@@ -159,6 +159,40 @@ TEST_CASE("sums of reals are formed in the order of ranks") {
     for (const float x : received) CHECK(x == 0);
 }
 
+TEST_CASE("reals are averaged, integers wrap around, and other elements are not reduced") {
+    const double real[] = {1, 4};
+    const std::int64_t whole[] = {INT64_MAX, 2};
+    double average[2] = {};
+    std::int64_t sum[2] = {};
+    bool half = true, average_of_integers = true;
+    host_world world(2, groups_of(2));
+    CHECK_FALSE(world.run([&](host_rank& rank) {
+        const rank_id me = rank.rank();
+        collective_operation o;
+        o.kind = kind::all_reduce;
+        o.reduction = reduction_kind::average;
+        o.element = element_type::f64;
+        o.send = reinterpret_cast<const std::byte*>(&real[me]);
+        o.receive = reinterpret_cast<std::byte*>(&average[me]);
+        o.send_bytes = o.receive_bytes = 8;
+        static_cast<void>(rank.perform(0, o));
+        o.element = element_type::i64;
+        if (me == 0) average_of_integers = rank.channel(0)->can(o);
+        o.reduction = reduction_kind::sum;
+        o.send = reinterpret_cast<const std::byte*>(&whole[me]);
+        o.receive = reinterpret_cast<std::byte*>(&sum[me]);
+        static_cast<void>(rank.perform(0, o));
+        o.element = element_type::f16;
+        if (me == 0) half = rank.channel(0)->can(o);
+    }));
+    for (const std::size_t r : {0u, 1u}) {
+        CHECK(average[r] == 2.5);
+        CHECK(sum[r] == INT64_MIN + 1);
+    }
+    CHECK_FALSE(half);
+    CHECK_FALSE(average_of_integers);
+}
+
 TEST_CASE("a collective that a rank does not begin ends the run, and is named") {
     const auto left = failure(3, [](rank_id rank, const numbers& sent, numbers& received) {
         std::vector<collective_operation> steps(2, operation(kind::all_gather, sent, received));
@@ -253,7 +287,7 @@ TEST_CASE("whatever goes wrong, wherever, the run ends and names the collective"
                 CAPTURE(static_cast<int>(what));
                 CAPTURE(who);
                 CAPTURE(where);
-                host_world world(ranks, groups_of(ranks), {.deadline = std::chrono::milliseconds(20)});
+                host_world world(ranks, groups_of(ranks), {.deadline = std::chrono::seconds(20)});
                 const auto found = world.run([&](host_rank& rank) {
                     const numbers sent(8, 1);
                     numbers received(8 * ranks);

@@ -167,7 +167,7 @@ private:
     /// Looks, several times within a deadline, for lanes that wait for too long, or for a rank that is gone.
     void watch() {
         using std::chrono::milliseconds;
-        const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(50), options_.deadline / 4));
+        const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(10), options_.deadline / 4));
         std::unique_lock lock(mutex_);
         while (!wake_.wait_for(lock, pause, [this] { return ends_; })) {
             if (run_.failed()) return;
@@ -178,15 +178,16 @@ private:
                     const std::int64_t since = s.since.load(std::memory_order_relaxed);
                     if (since != 0 && now - since > longest) give_up(run_failure::reason::timeout, rank->rank());
                 };
-                look(rank->compute_.station());
+                // Whoever waits for a rank that is gone is not said to have waited for too long.
                 for (const auto& channel : rank->channels_) {
-                    if (!channel) continue;
-                    look(channel->station());
-                    if (!waits_for_members(*channel)) continue;
+                    if (!channel || !waits_for_members(*channel)) continue;
                     channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
                         if (ranks_[missing]->left_) give_up(run_failure::reason::rank_left, missing);
                     });
                 }
+                look(rank->compute_.station());
+                for (const auto& channel : rank->channels_)
+                    if (channel) look(channel->station());
             }
         }
     }

@@ -30,17 +30,32 @@ void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f
     }
 }
 
+/// Numbers in which a sum of T is formed: integers wrap around, as they do on devices.
+template <class T>
+struct fold_number {
+    using type = T;
+};
+template <>
+struct fold_number<std::int32_t> {
+    using type = std::uint32_t;
+};
+template <>
+struct fold_number<std::int64_t> {
+    using type = std::uint64_t;
+};
+
 template <class T>
 void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, std::size_t size) {
+    using number = typename fold_number<T>::type;
     switch (reduction) {
         case reduction_kind::max:
             return fold_elements<T>(into, from, size, [](T a, T b) { return a < b ? b : a; });
         case reduction_kind::min:
             return fold_elements<T>(into, from, size, [](T a, T b) { return b < a ? b : a; });
         case reduction_kind::product:
-            return fold_elements<T>(into, from, size, [](T a, T b) { return static_cast<T>(a * b); });
+            return fold_elements<number>(into, from, size, [](number a, number b) { return a * b; });
         default:
-            return fold_elements<T>(into, from, size, [](T a, T b) { return static_cast<T>(a + b); });
+            return fold_elements<number>(into, from, size, [](number a, number b) { return a + b; });
     }
 }
 
