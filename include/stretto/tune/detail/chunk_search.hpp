@@ -190,21 +190,37 @@ private:
         if (!made) return o;
         o.made = true;
         trials_ += counts_as_trial;
-        any_cut_ = any_cut_ || made->graph.size() > units_.unit_of.size();
+        const bool cut = made->graph.size() > units_.unit_of.size();
+        any_cut_ = any_cut_ || cut;
         budget_ -= std::min(budget_, made->graph.size());
+        const auto [same, is_first] = programs_.try_emplace(program_of(*made), &o);
+        if (!cut) return o;
+        if (!is_first) return o = *same->second;
         limit_trial trial(made->graph, limits_.under);
         o.bound = trial.bound().value;
         any_fit_ = any_fit_ || hopeless(o);
         o.lost = o.bound >= rival_at(level_).makespan;
         if (hopeless(o)) return o;
-        // What writes no slice is what has been tried.
-        if (!counts_as_trial && std::count(made->role.begin(), made->role.end(), task_role::write) == 0) return o;
         if (made->graph.size() != 0) {
             const std::uint32_t u = units_.unit_of[made->original[trial.input_peak_at()]];
             if (u != none && c.chunks[u] > 1) o.peak_in = u;
         }
         schedule(*made, trial, c, o);
         return o;
+    }
+
+    /// What tells one program of chunks of the step from another: which operation each task comes from, for which chunk
+    /// and what for. Choices differ in units that cannot run in chunks, too; then they lead to the same program.
+    [[nodiscard]] static std::uint64_t program_of(const chunked_tasks& made) {
+        std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+        const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211u; };
+        for (std::size_t t = 0; t < made.graph.size(); ++t) {
+            add(made.original[t]);
+            add(made.chunk.empty() ? 0 : made.chunk[t]);
+            add(static_cast<std::uint64_t>(made.role[t]));
+            add(static_cast<std::uint64_t>(made.graph.duration[t].count));
+        }
+        return hash;
     }
 
     /// Searches for orders within all levels from below, until the choice is given up.
@@ -357,8 +373,9 @@ private:
     std::vector<level_best> at_;  // by level
     std::size_t level_ = 0;
     std::map<choice, outcome> tried_;
-    nanoseconds best_;  // within the limit that is asked for
-    choice chosen_;     // no chunks: whole
+    std::map<std::uint64_t, const outcome*> programs_;  // that have been tried
+    nanoseconds best_;                                  // within the limit that is asked for
+    choice chosen_;                                     // no chunks: whole
     std::vector<limit_figures> figures_;
     std::set<std::vector<std::size_t>> refined_;
     std::size_t budget_ = SIZE_MAX;  // of the refinement that is under way, in tasks
