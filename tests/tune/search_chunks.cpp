@@ -194,7 +194,15 @@ TEST_CASE("a step that stays whole says why") {
     const result no_tokens = *search_chunks(q.step.view(), priced_row_model{}, row_chunk_model{}, q.costs(), q.units,
                                             token_rows<row_op*>{q.rows, {}});
     CHECK(no_tokens.why == whole_reason::nothing_cut);
+    CHECK(!no_tokens.refused);
     CHECK(!no_tokens.pays());
+    // Seven rows do not divide what has 240.
+    const result misfit = *search_chunks(q.step.view(), priced_row_model{}, row_chunk_model{}, q.costs(), q.units,
+                                         token_rows<row_op*>{7, q.tokens().dimensions});
+    CHECK(misfit.why == whole_reason::no_plan);
+    REQUIRE(misfit.refused);
+    CHECK(misfit.refused->why == chunk_reason::extent_indivisible);
+    CHECK(misfit.makespan == q.whole());
     CHECK(no_tokens.makespan == q.whole());
 }
 

@@ -68,6 +68,7 @@ enum class whole_reason : std::uint8_t {
     chunks_pay,      ///< it does not
     no_tokens,       ///< nobody knows along what to cut it
     too_few_rows,    ///< there are no two chunks: fewer than two rows, or no more than one chunk is allowed
+    no_plan,         ///< plan_chunks refuses the tokens, or their rows: `refused` says why
     nothing_cut,     ///< no token reaches an operation that can run per chunk
     exceeds_memory,  ///< nothing that was tried fits
     nothing_faster,  ///< what fits takes as long as the step whole, or longer
@@ -80,6 +81,8 @@ enum class whole_reason : std::uint8_t {
             return "there are no tokens to cut along";
         case whole_reason::too_few_rows:
             return "there are too few rows for two chunks";
+        case whole_reason::no_plan:
+            return "the tokens or their rows do not fit the step";
         case whole_reason::nothing_cut:
             return "nothing that tokens reach can run per chunk";
         case whole_reason::exceeds_memory:
@@ -97,16 +100,26 @@ struct chunk_search_result {
     whole_reason why = whole_reason::nothing_faster;
     std::vector<std::size_t> chunks;      ///< of every unit; none if the step stays whole, and so are those that follow
     std::vector<module_chunks> settings;  ///< the same by module
-    std::vector<chunk_region<V>> regions;  ///< the same for plan_chunks, with trial_chunk_options(slices)
-    bool slices = false;                   ///< written slice by slice, where that may be
-    nanoseconds makespan;                  ///< that of the best that was scheduled, the step whole included
-    std::size_t trials = 0;                ///< choices whose tasks were made
-    std::vector<limit_figures> figures;    ///< of the best, within each level of memory up to the limit
+    std::vector<chunk_region<V>> regions;        ///< the same for plan_chunks, with trial_chunk_options(slices)
+    bool slices = false;                         ///< written slice by slice, where that may be
+    std::optional<chunk_error<V>> refused = {};  ///< why there is no_plan for two chunks of everything
+    nanoseconds makespan;                        ///< that of the best that was scheduled, the step whole included
+    std::size_t trials = 0;                      ///< choices whose tasks were made
+    std::vector<limit_figures> figures;          ///< of the best, within each level of memory up to the limit
 
     [[nodiscard]] bool pays() const noexcept { return why == whole_reason::chunks_pay; }
 };
 
 namespace detail {
+
+/// An error about the table of a step as one about its graph.
+template <class G>
+[[nodiscard]] chunk_error<vertex_t<G>> in_handles(const numbered_step<G>& step, const chunk_error<std::uint32_t>& e) {
+    chunk_error<vertex_t<G>> about{e.why, e.region,   step.vertex(e.vertex), step.vertex(e.other), e.detail,
+                                   {},    e.component};
+    for (std::uint32_t v : e.path) about.path.push_back(step.vertex(v));
+    return about;
+}
 
 /// search_chunks for a step that has been read. `whole` says what the step whole takes within the levels of the limit,
 /// where that is known and the options do not say what to beat.
@@ -142,6 +155,15 @@ template <class G, class C, class P>
                    : !search.any_cut()                 ? whole_reason::nothing_cut
                    : !search.any_fit()                 ? whole_reason::exceeds_memory
                                                        : whole_reason::nothing_faster;
+        if (best.why == whole_reason::nothing_cut) {
+            const std::vector<chunk_region<std::uint32_t>> halves =
+                search.regions_of(std::vector<std::size_t>(units.size(), 2));
+            const auto plan = trials.plan(halves, limits.slices);
+            if (!plan && !halves.empty() && plan.error().why != chunk_reason::nothing_reached) {
+                best.why = whole_reason::no_plan;
+                best.refused = in_handles(step, plan.error());
+            }
+        }
         return best;
     }
     best.why = whole_reason::chunks_pay;

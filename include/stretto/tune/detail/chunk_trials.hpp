@@ -67,8 +67,9 @@ public:
         }
     }
 
-    /// The plan of these regions, in which what cannot run per chunk stays whole; nothing if plan_chunks makes none.
-    [[nodiscard]] std::optional<chunk_plan<id, id>> plan(std::span<const region> regions, bool slices) const {
+    /// The plan of these regions, in which what cannot run per chunk stays whole, or why plan_chunks makes none.
+    [[nodiscard]] expected<chunk_plan<id, id>, chunk_error<id>> plan(std::span<const region> regions,
+                                                                     bool slices) const {
         if constexpr (chunk_model<Chunks, G>) {
             return plan_with(*chunks_, regions, slices);
         } else {
@@ -82,13 +83,12 @@ protected:
 
 private:
     template <class C>
-    [[nodiscard]] std::optional<chunk_plan<id, id>> plan_with(const C& model, std::span<const region> regions,
-                                                              bool slices) const {
-        auto made = plan_chunks(step_table_view{&step_->table()}, step_table_model{&step_->table()},
-                                numbered_chunk_model<G, C>{step_, &model}, regions,
-                                std::span<const token_dimension<id>>(tokens_), trial_chunk_options(slices));
-        if (!made) return std::nullopt;
-        return *std::move(made);
+    [[nodiscard]] expected<chunk_plan<id, id>, chunk_error<id>> plan_with(const C& model,
+                                                                          std::span<const region> regions,
+                                                                          bool slices) const {
+        return plan_chunks(step_table_view{&step_->table()}, step_table_model{&step_->table()},
+                           numbered_chunk_model<G, C>{step_, &model}, regions,
+                           std::span<const token_dimension<id>>(tokens_), trial_chunk_options(slices));
     }
 
     const Chunks* chunks_;
