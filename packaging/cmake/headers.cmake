@@ -373,7 +373,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/json_walk.hpp
     include/stretto/capture/detail/open_parts.hpp
     include/stretto/capture/detail/open_tokens.hpp
-    include/stretto/capture/detail/plan_buckets.hpp
+    include/stretto/capture/detail/plan_bucket_routes.hpp
     include/stretto/capture/detail/plan_hazards.hpp
     include/stretto/capture/detail/plan_match.hpp
     include/stretto/capture/detail/plan_operations.hpp

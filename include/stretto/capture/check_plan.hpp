@@ -17,7 +17,7 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_view.hpp"
-#include "stretto/capture/detail/plan_buckets.hpp"
+#include "stretto/capture/detail/plan_bucket_routes.hpp"
 #include "stretto/capture/detail/plan_hazards.hpp"
 #include "stretto/capture/detail/plan_match.hpp"
 #include "stretto/capture/detail/plan_operations.hpp"
@@ -75,7 +75,7 @@ inline plan_figures figures_of(const capture& c, contention under, plan_findings
     detail::plan_match match(step, plan, found);
     detail::plan_stand_ins stand_ins(match);
     detail::plan_packs packs(match, stand_ins);
-    detail::plan_buckets buckets(match);
+    detail::plan_bucket_routes buckets(match);
     detail::plan_operations operations(match, stand_ins);
     operations.check_presence();
     for (std::uint32_t v = 0; v < plan.size(); ++v) {

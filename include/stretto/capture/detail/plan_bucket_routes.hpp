@@ -4,8 +4,8 @@
 // coalesces, directly), leaves it through its wait and an unpack, and reaches the readers of each member as a view that
 // has the name of the old wait; so the readers do not change. The scan follows this way for each member, and adds up
 // for every unpack what it must have copied.
-#ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
-#define STRETTO_CAPTURE_DETAIL_PLAN_BUCKETS_HPP
+#ifndef STRETTO_CAPTURE_DETAIL_PLAN_BUCKET_ROUTES_HPP
+#define STRETTO_CAPTURE_DETAIL_PLAN_BUCKET_ROUTES_HPP
 
 #include <algorithm>
 #include <cstddef>
@@ -23,9 +23,10 @@
 namespace stretto::detail {
 
 /// The checks of buckets during one scan of the plan.
-class plan_buckets {
+class plan_bucket_routes {
 public:
-    explicit plan_buckets(plan_match& match) : m_(match), routes_(match.plan.size()), unpacked_(match.plan.size()) {}
+    explicit plan_bucket_routes(plan_match& match)
+        : m_(match), routes_(match.plan.size()), unpacked_(match.plan.size()) {}
 
     /// Checks node v of the plan. Nodes must be passed in program order.
     void check(new_id v) {
