@@ -339,6 +339,20 @@ TEST_CASE("whatever goes wrong, wherever, the run ends and names the collective"
             }
 }
 
+TEST_CASE("a program that goes on after a failure is told of it every time") {
+    host_world world(2, groups_of(2));
+    std::vector<int> told(2);
+    const auto found = world.run([&](host_rank& rank) {
+        const numbers sent(rank.rank() == 0 ? 4 : 8);  // they do not agree
+        numbers received(16);
+        for (int k = 0; k < 1000; ++k)
+            told[rank.rank()] += rank.perform(0, operation(kind::all_gather, sent, received)).has_value();
+    });
+    REQUIRE(found);
+    CHECK(found->why == why::mismatch);
+    CHECK(told == std::vector<int>{1000, 1000});
+}
+
 TEST_CASE("a rank that throws ends the run for all") {
     host_world world(3, groups_of(3));
     const auto thrown = world.run([&](host_rank& rank) {

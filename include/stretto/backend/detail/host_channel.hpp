@@ -55,9 +55,9 @@ public:
     /// Returns when everything that was put is done, or false if the run was given up.
     bool finish(host_station& waiter) {
         waiter.task.store(last_, std::memory_order_relaxed);
-        const bool on = done_.await(puts_, waiter);
-        from_ = puts_;
-        return on;
+        if (!done_.await(puts_, waiter)) return false;
+        from_ = puts_;  // the channel's thread reads it, and waits for the next verb now
+        return true;
     }
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
     [[nodiscard]] const host_group& group() const noexcept { return group_; }
@@ -76,6 +76,8 @@ private:
     };
 
     bool put(verb v) {
+        // After a failure nobody does verbs any more, so the ring would not become empty again.
+        if (run_.failed()) return false;
         ring_[puts_ - from_] = v;
         ++puts_;
         put_.advance();
