@@ -55,7 +55,7 @@ struct capture_bucket_costs {
     }
 
 private:
-    static nanoseconds rounded(double ns) { return {static_cast<std::int64_t>(ns + 0.5)}; }
+    static nanoseconds rounded(double ns) { return detail::time_of_price(ns + 0.5); }
 };
 
 /// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the bucketer; the

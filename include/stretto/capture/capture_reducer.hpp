@@ -62,7 +62,7 @@ public:
         n.inputs = {a, b};
         n.outputs = step_->outputs(like);
         const bytes size{size_of(tensors_->components(like)[0])};
-        n.duration = {static_cast<std::int64_t>(detail::price_of_moving(step_->costs(), size + size + size))};
+        n.duration = detail::time_of_price(detail::price_of_moving(step_->costs(), size + size + size));
         if (place == sum_place::fresh) {
             n.allocation = size;
             storage_[last()] = last();

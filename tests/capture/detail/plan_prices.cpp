@@ -4,6 +4,8 @@
 
 #include "stretto/capture/element_names.hpp"
 
+using stretto::detail::price_of_moving;
+using stretto::detail::time_of_price;
 using stretto::detail::width_of;
 
 TEST_CASE("elements are as wide as their types") {
@@ -13,4 +15,12 @@ TEST_CASE("elements are as wide as their types") {
     CHECK(width_of("i16") == 2);
     CHECK(width_of("u64") == 8);
     CHECK(width_of("f8_e4m3") == 1);
+}
+
+TEST_CASE("a price that no step has room for is cut off") {
+    stretto::capture_costs slow;
+    slow.memory_bytes_per_second = 1e-300;
+    CHECK(time_of_price(price_of_moving(slow, {1'000'000'000})).count == std::int64_t{1} << 62);
+    CHECK(time_of_price(1e300 * 1e300).count == std::int64_t{1} << 62);
+    CHECK(time_of_price(12.9).count == 12);
 }

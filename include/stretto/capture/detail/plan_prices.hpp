@@ -38,6 +38,13 @@ inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
 /// Whether a duration is less than a price, allowing for rounding.
 inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
 
+/// A price as a time, rounded down. What a damaged table makes of it, which may be infinite, is cut off at 2^62 ns,
+/// which no task graph has room for.
+inline nanoseconds time_of_price(double price) noexcept {
+    constexpr std::int64_t most = std::int64_t{1} << 62;
+    return {price < static_cast<double>(most) ? static_cast<std::int64_t>(price) : most};
+}
+
 /// The price of a kernel that reads and writes so many bytes together, in nanoseconds.
 inline double price_of_moving(const capture_costs& costs, bytes moved) noexcept {
     constexpr double nanoseconds_per_second = 1e9;

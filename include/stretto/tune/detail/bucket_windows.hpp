@@ -66,7 +66,9 @@ template <class Merged>
     const bucketable* first = nullptr;
     const bucketable* last = nullptr;
     const auto end_of = [&](const bucketable& begins, std::int64_t ready, bytes sent) {
-        return std::max(free, begins.gathers ? begins.begin : ready) + merged(begins, sent).count;
+        const std::int64_t begin = std::max(free, begins.gathers ? begins.begin : ready);
+        const std::int64_t takes = merged(begins, sent).count;
+        return takes > INT64_MAX - begin ? INT64_MAX : begin + takes;
     };
     const auto joins = [&](const bucketable& i) {
         switch (w.what) {
