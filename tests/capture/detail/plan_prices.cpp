@@ -20,7 +20,7 @@ TEST_CASE("elements are as wide as their types") {
 TEST_CASE("a price that no step has room for is cut off") {
     stretto::capture_costs slow;
     slow.memory_bytes_per_second = 1e-300;
-    CHECK(time_of_price(price_of_moving(slow, {1'000'000'000})).count == std::int64_t{1} << 62);
-    CHECK(time_of_price(1e300 * 1e300).count == std::int64_t{1} << 62);
+    CHECK(time_of_price(price_of_moving(slow, {1'000'000'000})).count == std::int64_t{1} << 50);
+    CHECK(time_of_price(1e300 * 1e300).count == std::int64_t{1} << 50);
     CHECK(time_of_price(12.9).count == 12);
 }

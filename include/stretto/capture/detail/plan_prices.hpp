@@ -38,10 +38,10 @@ inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
 /// Whether a duration is less than a price, allowing for rounding.
 inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
 
-/// A price as a time, rounded down. What a damaged table makes of it, which may be infinite, is cut off at 2^62 ns,
-/// which no task graph has room for.
+/// A price as a time, rounded down. What a damaged table makes of it, which may be infinite, is cut off at 2^50 ns,
+/// some thirteen days, so that sums of thousands of prices are times, too.
 inline nanoseconds time_of_price(double price) noexcept {
-    constexpr std::int64_t most = std::int64_t{1} << 62;
+    constexpr std::int64_t most = std::int64_t{1} << 50;
     return {price < static_cast<double>(most) ? static_cast<std::int64_t>(price) : most};
 }
 
