@@ -11,6 +11,7 @@
 #include "support/bucket_programs.hpp"
 #include "support/priced_reductions.hpp"
 #include "support/prop.hpp"
+#include "support/same_tasks.hpp"
 #include "support/traffic_program.hpp"
 
 using namespace stretto;
@@ -51,30 +52,6 @@ bucketed_tasks tried(const program_bucket_plan& plan, const reduction_program& p
     auto made = try_buckets(in_numbers(plan, *step), step->table(), reduction_bucket_costs{});
     RC_ASSERT(made.has_value());
     return *std::move(made);
-}
-
-std::vector<std::vector<std::uint32_t>> sets(const index_lists& lists) {
-    std::vector<std::vector<std::uint32_t>> all;
-    for (std::size_t k = 0; k < lists.rows(); ++k) {
-        all.emplace_back(lists[k].begin(), lists[k].end());
-        std::sort(all.back().begin(), all.back().end());
-        all.back().erase(std::unique(all.back().begin(), all.back().end()), all.back().end());
-    }
-    return all;
-}
-
-void check_same_tasks(const task_graph& tried, const task_graph& made) {
-    RC_ASSERT(tried.kind == made.kind);
-    RC_ASSERT(tried.duration == made.duration);
-    RC_ASSERT(tried.group == made.group);
-    RC_ASSERT(tried.payload == made.payload);
-    RC_ASSERT(tried.launch == made.launch);
-    RC_ASSERT(tried.allocation == made.allocation);
-    RC_ASSERT(sets(tried.operands) == sets(made.operands));
-    RC_ASSERT(sets(tried.writes) == sets(made.writes));
-    RC_ASSERT(sets(tried.storages) == sets(made.storages));
-    RC_ASSERT(sets(tried.touched) == sets(made.touched));
-    RC_ASSERT(sets(tried.predecessors) == sets(made.predecessors));
 }
 
 }  // namespace
@@ -141,7 +118,7 @@ TEST_CASE("the tasks are those of the program that the rewriter makes") {
         const reduction_program after = bucketed(plan, p);
         const auto made = make_task_graph(reduction_view{&after}, priced_reductions{{&after}});
         RC_ASSERT(made.has_value());
-        check_same_tasks(tried(plan, p).graph, *made);
+        support::check_same_tasks(tried(plan, p).graph, *made);
     });
     if (!support::runs_all_cases()) return;
     CHECK(merged > 2000);

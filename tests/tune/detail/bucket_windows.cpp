@@ -78,6 +78,18 @@ TEST_CASE("reductions wait for what is ready before their channel is") {
     CHECK(runs(items, {by::slack, 5000}) == numbers{0, 0, 0, 0});
 }
 
+TEST_CASE("times that no integer holds are as late as can be") {
+    std::vector<bucketable> items(4);
+    for (bucketable& i : items) {
+        i.gathers = true;
+        i.payload = {1};
+        i.needed = 1'000;
+    }
+    const auto endless = [](const bucketable&, bytes) { return nanoseconds{INT64_MAX}; };
+    using numbers = std::vector<std::uint32_t>;
+    CHECK(runs_of(std::span<const bucketable>(items), {by::slack, 0}, endless) == numbers{0, 1, 2, 3});
+}
+
 TEST_CASE("by slack: if any buckets keep gathers within the lateness, these do, and no others are fewer") {
     std::size_t met = 0, missed = 0, fewer = 0;
     stretto_check("against all divisions into consecutive buckets", 10000, [&](const std::vector<std::uint8_t>& data) {
