@@ -12,6 +12,8 @@
 
 #include "bucketing.hpp"
 #include "chunk_settings.hpp"
+#include "program.hpp"
+#include "step_forms.hpp"
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/plan_report.hpp"
 #include "stretto/core/expected.hpp"
@@ -20,20 +22,8 @@
 #include "stretto/schedule/exposure.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
-#include "stretto/schedule/task_graph.hpp"
 
 namespace planner {
-
-/// Nodes of a capture and what they are called. Before and after share one if the plan is an order of the same nodes.
-struct program {
-    stretto::capture capture;
-    stretto::task_graph graph;
-    std::vector<std::string> group_names;  ///< what the capture calls them, told apart
-
-    [[nodiscard]] std::string_view name(stretto::task_id t) const { return capture.name(t); }
-    [[nodiscard]] std::string_view op(stretto::task_id t) const { return capture.op(t); }
-    [[nodiscard]] std::string_view group(stretto::group_id g) const { return group_names[g]; }
-};
 
 /// One order of a program and what it achieves.
 struct timeline {
@@ -44,30 +34,6 @@ struct timeline {
     std::vector<stretto::collective_exposure> exposures;
 
     [[nodiscard]] std::size_t collectives() const { return exposures.size(); }
-};
-
-/// Operations that stay whole in a chunked step, all for the same reason, and not because others do.
-struct kept_whole {
-    std::string first;  ///< in program order
-    std::size_t count = 1;
-    std::string why;
-    std::size_t behind = 0;                   ///< how many that tokens reach stay whole because of these
-    std::vector<std::string> exchanges = {};  ///< the all-to-alls among all of them, and of what tokens reach no more
-    stretto::nanoseconds exposed = {};        ///< of those exchanges, in the plan
-};
-
-/// Collectives whose results are only added to each other, and what has become of them.
-struct sums_of_collectives {
-    std::size_t collectives = 0;  ///< that could become fewer
-    std::size_t made = 0;         ///< how many they could become
-    bool once = false;            ///< whether they did: the step is faster that way, within its limit
-};
-
-/// All-to-alls that have got a communicator of their own.
-struct isolated_group {
-    std::string group;      ///< that they shared with other collectives
-    std::string duplicate;  ///< of the same ranks, on which they are now
-    std::size_t moved = 0;
 };
 
 /// Whether devices can hang under a plan. All ranks issue the same order, so they cannot if devices begin collectives
@@ -134,16 +100,6 @@ struct comparison {
 
 /// Where a plan for a range of contention is worst. Precondition: it is for a range.
 const contention_point& worst_point(const comparison& c);
-
-/// Why there is nothing to show.
-struct failure {
-    enum class reason {
-        unusable,  ///< the file cannot be a step, or arguments do not fit it: exit status 2
-        finding,   ///< the step is fine, but no plan exists within the limit: exit status 1
-    };
-    reason why;
-    std::string message;  ///< one line, the way a compiler says it
-};
 
 struct search_wishes {
     unsigned effort = 1;

@@ -197,6 +197,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_applied_chunks.hpp
     include/stretto/testing/check_bucket_costs.hpp
     include/stretto/testing/check_chunk_model.hpp
+    include/stretto/testing/check_form_writer.hpp
     include/stretto/testing/check_graph.hpp
     include/stretto/testing/check_input_roles.hpp
     include/stretto/testing/check_linear_model.hpp
@@ -209,6 +210,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/accepted_cuts.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp
     include/stretto/testing/detail/chunked_sample.hpp
+    include/stretto/testing/detail/form_checker.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
     include/stretto/testing/detail/made_values.hpp
@@ -221,6 +223,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/sample_source.hpp
     include/stretto/testing/detail/slicing_checker.hpp
     include/stretto/testing/finding.hpp
+    include/stretto/testing/form_writer_archetype.hpp
     include/stretto/testing/host_value.hpp
     include/stretto/testing/model_archetypes.hpp
     include/stretto/testing/rewriter_archetypes.hpp
@@ -310,6 +313,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/verify_chunks.hpp
     include/stretto/transform/verify_reductions.hpp
     include/stretto/transform/verify_rules.hpp
+    include/stretto/tune/best_form.hpp
     include/stretto/tune/choose_tokens.hpp
     include/stretto/tune/chunk_source.hpp
     include/stretto/tune/chunk_trial.hpp
@@ -323,6 +327,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/chunk_trials.hpp
     include/stretto/tune/detail/limit_levels.hpp
     include/stretto/tune/fastest_of.hpp
+    include/stretto/tune/form_writer.hpp
     include/stretto/tune/part_costs.hpp
     include/stretto/tune/search_buckets.hpp
     include/stretto/tune/search_chunks.hpp

@@ -1,0 +1,50 @@
+// Does a writer of forms keep the promises that a compiler cannot check? best_form believes whatever it says. Two lines
+// in the test of a writer:
+//
+//     const auto forms = stretto::check_form_writer(my_writer, my_step);
+//     if (!forms) FAIL(forms.error().message());
+#ifndef STRETTO_TESTING_CHECK_FORM_WRITER_HPP
+#define STRETTO_TESTING_CHECK_FORM_WRITER_HPP
+
+#include <cstddef>
+#include <utility>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+#include "stretto/testing/detail/form_checker.hpp"
+#include "stretto/testing/finding.hpp"
+#include "stretto/tune/form_writer.hpp"
+
+namespace stretto {
+
+/// What was asked. A test of a writer compares these counts with what it knows.
+struct form_writer_summary {
+    std::size_t programs = 0;  ///< all forms, the step as it is given included
+    std::size_t isolated = 0;
+    std::size_t reduced = 0;
+    std::size_t searched = 0;  ///< searches whose result fits
+    std::size_t merged = 0;    ///< programs in buckets
+    std::size_t refused = 0;   ///< forms that the writer gave an error for
+    friend bool operator==(const form_writer_summary&, const form_writer_summary&) = default;
+};
+
+/// Writes a step in every form it has, and checks of each that
+///   - program order is a legal order of its tasks;
+///   - written again, it has the same tasks, and those of all forms that were written before have not changed;
+///   - an isolated program differs in the groups of its collectives and in nothing else; one that is reduced once has
+///     fewer collectives, and so has one in buckets;
+///   - the schedule in chunks is a legal order within the limit, and takes as long as the search has promised or less;
+///     and it exists exactly if the search has promised one.
+/// `within` is for searches; a multiple of the peak is one of the peak of the step. Deterministic if the writer is. A
+/// handful of searches for chunks, two for each program. The position in a finding is that of a task.
+template <form_writer W>
+[[nodiscard]] expected<form_writer_summary, finding> check_form_writer(W& writer, const typename W::program& step,
+                                                                       const schedule_options& within = {}) {
+    detail::form_checker<W, form_writer_summary> checker(writer, step, within);
+    if (finding f = checker.check(step); *f.rule) return unexpected(std::move(f));
+    return checker.summary();
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,199 @@
+// How check_form_writer asks.
+#ifndef STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
+#define STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/expected.hpp"
+#include "stretto/core/index_lists.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/verify.hpp"
+#include "stretto/testing/finding.hpp"
+#include "stretto/tune/form_writer.hpp"
+
+namespace stretto::detail {
+
+template <class = void>
+[[nodiscard]] bool same_lists(const index_lists& a, const index_lists& b) {
+    if (a.rows() != b.rows()) return false;
+    for (std::size_t k = 0; k < a.rows(); ++k)
+        if (!std::equal(a[k].begin(), a[k].end(), b[k].begin(), b[k].end())) return false;
+    return true;
+}
+
+/// Whether two graphs say the same of all tasks, but for the groups of collectives.
+template <class = void>
+[[nodiscard]] bool same_but_groups(const task_graph& a, const task_graph& b) {
+    return a.kind == b.kind && a.duration == b.duration && a.collective == b.collective && a.payload == b.payload &&
+           a.launch == b.launch && a.allocation == b.allocation && same_lists(a.operands, b.operands) &&
+           same_lists(a.writes, b.writes) && same_lists(a.storages, b.storages) &&
+           same_lists(a.predecessors, b.predecessors);
+}
+template <class = void>
+[[nodiscard]] bool same_tasks(const task_graph& a, const task_graph& b) {
+    return same_but_groups(a, b) && a.group == b.group;
+}
+
+template <class = void>
+[[nodiscard]] std::size_t starts_of(const task_graph& g) {
+    return static_cast<std::size_t>(std::count(g.kind.begin(), g.kind.end(), op_kind::start));
+}
+
+template <form_writer W, class Summary>
+class form_checker {
+public:
+    using program = typename W::program;
+    using error = typename W::error;
+
+    form_checker(W& writer, const program& step, schedule_options within) : writer_(writer), within_(within) {
+        const bytes peak = peak_of_input(writer_.tasks(step));
+        limit_ = within.memory_limit.limit(peak);
+        within_.memory_limit = memory_budget::of_variant(limit_, within.memory_limit.unit(peak));
+    }
+
+    /// The first broken rule; its rule is empty if there is none.
+    [[nodiscard]] finding check(const program& step) {
+        finding f = known(step, "the step");
+        if (!*f.rule) f = unisolated(step);
+        std::optional<program> apart;
+        if (!*f.rule) f = written("isolated", [&] { return writer_.isolated(step); }, apart);
+        if (apart && !*f.rule) {
+            ++summary_.isolated;
+            if (!same_but_groups(writer_.tasks(step), writer_.tasks(*apart)) ||
+                same_tasks(writer_.tasks(step), writer_.tasks(*apart)))
+                return {.rule = "only groups",
+                        .hint = "isolated() changes the groups of some collectives, and nothing else",
+                        .detail = "isolated"};
+            f = unisolated(*apart);
+        }
+        return f;
+    }
+    [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
+
+private:
+    struct snapshot {
+        program of;
+        task_graph tasks;
+        std::string form;
+    };
+
+    W& writer_;
+    schedule_options within_;
+    bytes limit_;
+    std::vector<snapshot> written_;
+    Summary summary_;
+
+    /// Checks a program by itself, and remembers it.
+    [[nodiscard]] finding known(const program& p, const char* form) {
+        const task_graph& g = writer_.tasks(p);
+        ++summary_.programs;
+        std::vector<task_id> order(g.size());
+        std::iota(order.begin(), order.end(), task_id{0});
+        if (const auto legal = verify_order(g, order); !legal)
+            return {.rule = "program order",
+                    .hint = "the order in which tasks() lists them is no legal order of them",
+                    .vertex = legal.error().task,
+                    .detail = form};
+        written_.push_back({p, g, form});
+        return {};
+    }
+
+    /// Asks for a form twice.
+    template <class Ask>
+    [[nodiscard]] finding written(const char* form, Ask ask, std::optional<program>& into) {
+        expected<std::optional<program>, error> made = ask();
+        const expected<std::optional<program>, error> again = ask();
+        const bool same = bool(made) == bool(again) &&
+                          (!made || (made->has_value() == again->has_value() &&
+                                     (!*made || same_tasks(writer_.tasks(**made), writer_.tasks(**again)))));
+        if (!same)
+            return {.rule = "repeatable", .hint = "asked again for a form, the writer says another", .detail = form};
+        if (!made) {
+            ++summary_.refused;
+            return {};
+        }
+        into = *std::move(made);
+        return into ? known(*into, form) : finding();
+    }
+
+    [[nodiscard]] finding fewer(const program& from, const program& to, const char* form) const {
+        if (starts_of(writer_.tasks(to)) < starts_of(writer_.tasks(from))) return {};
+        return {.rule = "fewer collectives",
+                .hint =
+                    "a program that is reduced once or in buckets has fewer collectives than before; with none to "
+                    "merge, the verb returns nothing",
+                .detail = form};
+    }
+
+    [[nodiscard]] finding unisolated(const program& p) {
+        finding f = in_chunks(p);
+        std::optional<program> once;
+        if (!*f.rule) f = written("reduced", [&] { return writer_.reduced(p); }, once);
+        if (once && !*f.rule) {
+            ++summary_.reduced;
+            f = fewer(p, *once, "reduced");
+            if (!*f.rule) f = in_chunks(*once);
+        }
+        return *f.rule ? f : unchanged();
+    }
+
+    [[nodiscard]] finding in_chunks(const program& p) {
+        auto found = writer_.search(p, within_, {});
+        const auto again = writer_.search(p, within_, {});
+        if (bool(found) != bool(again) ||
+            (found && !(std::optional<nanoseconds>(found->makespan) == std::optional<nanoseconds>(again->makespan))))
+            return {
+                .rule = "repeatable", .hint = "asked again, search() promises another makespan", .detail = "search"};
+        if (!found) {
+            ++summary_.refused;
+            return {};
+        }
+        const std::optional<nanoseconds> promised = found->makespan;
+        summary_.searched += promised.has_value();
+        auto made = writer_.in_chunks(*std::move(found), within_);
+        if (bool(made) != promised.has_value())
+            return {.rule = "promise",
+                    .hint = "in_chunks() writes and schedules a program exactly if the search has found a makespan",
+                    .detail = "in_chunks"};
+        if (!made) return {};
+        const task_graph& tasks = writer_.tasks(made->program);
+        if (const auto legal = verify_order(tasks, made->schedule.order(), limit_); !legal)
+            return {.rule = "schedule",
+                    .hint = "the schedule is no order of the program's tasks within the memory limit",
+                    .vertex = legal.error().task,
+                    .detail = "in_chunks"};
+        if (made->schedule.makespan() > *promised)
+            return {.rule = "promise",
+                    .hint = "the schedule takes longer than the search has promised",
+                    .detail = "in_chunks"};
+        finding f = known(made->program, "in chunks");
+        std::optional<program> merged;
+        if (!*f.rule) f = written("in buckets", [&] { return writer_.in_buckets(made->program, within_); }, merged);
+        if (!merged || *f.rule) return f;
+        ++summary_.merged;
+        return fewer(made->program, *merged, "in buckets");
+    }
+
+    [[nodiscard]] finding unchanged() const {
+        for (const snapshot& s : written_)
+            if (!same_tasks(s.tasks, writer_.tasks(s.of)))
+                return {.rule = "untouched",
+                        .hint = "a verb has changed a program that was written before",
+                        .detail = s.form};
+        return {};
+    }
+};
+
+}  // namespace stretto::detail
+
+#endif

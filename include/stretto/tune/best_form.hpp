@@ -1,0 +1,227 @@
+// Which form of a step to run: with communicators of its own for exchanges, with sums of collectives reduced once, in
+// chunks, in buckets, and in which order. docs/algorithms/best-form.md says in which sequence this is decided, and why.
+#ifndef STRETTO_TUNE_BEST_FORM_HPP
+#define STRETTO_TUNE_BEST_FORM_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/limit_trial.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/tune/contention_range.hpp"
+#include "stretto/tune/fastest_of.hpp"
+#include "stretto/tune/form_writer.hpp"
+
+namespace stretto {
+
+/// Whether a step takes on a form.
+enum class form_choice : std::uint8_t {
+    never,
+    if_faster,  ///< within the memory limit, and by the clock that is asked for
+    always      ///< wherever the step has such a form
+};
+
+/// Which forms a step may take, and within what. In how many chunks is the writer's to say.
+struct form_options {
+    schedule_options within = {};  ///< a multiple of a peak is one of the peak of the step as it is given
+    form_choice isolate = form_choice::if_faster;
+    form_choice reduce_once = form_choice::if_faster;
+    form_choice buckets = form_choice::if_faster;
+    /// If contention is only known to be between `within.under` and this: the plan that is steadiest between them.
+    std::optional<contention> up_to = {};
+};
+
+/// What a plan takes at one point of a range of contention.
+struct range_point {
+    contention at;
+    nanoseconds makespan;
+    nanoseconds best;  ///< of all plans that were made of the same program
+
+    /// makespan / best, 1 or more.
+    [[nodiscard]] double ratio() const noexcept {
+        return best.count == 0 ? 1 : static_cast<double>(makespan.count) / static_cast<double>(best.count);
+    }
+};
+
+/// The form to run, and what else was possible.
+template <class Program>
+struct best_form_result {
+    scheduled_program<Program> chosen;
+    bool is_isolated = false;              ///< exchanges are on communicators of their own
+    bool is_reduced = false;               ///< sums of collectives are one collective
+    std::optional<Program> reduced = {};   ///< the program with these sums, if it has any, chosen or not, and whole
+    std::optional<Program> unmerged = {};  ///< `chosen` without its buckets, if it has some
+    std::vector<range_point> points = {};  ///< of a range of contention, five
+};
+
+namespace detail {
+
+/// Decides form after form. Every verb of the writer is asked with limits in bytes, so that all forms have the same.
+template <form_writer W>
+class form_chooser {
+public:
+    using program = typename W::program;
+    using error = typename W::error;
+    using result = best_form_result<program>;
+
+    form_chooser(W& writer, const form_options& wanted, schedule_options within, bytes limit)
+        : writer_(writer), wanted_(wanted), within_(within), limit_(limit) {}
+
+    [[nodiscard]] expected<result, error> run(const program& step) {
+        if (wanted_.isolate == form_choice::never) return in_range(step);
+        auto apart = writer_.isolated(step);
+        if (!apart) return unexpected(apart.error());
+        if (!*apart) return in_range(step);
+        auto isolated = in_range(**apart);
+        if (isolated) isolated->is_isolated = true;
+        if (wanted_.isolate == form_choice::always) return isolated;
+        auto shared = in_range(step);
+        return is_second(shared, isolated) ? std::move(isolated) : std::move(shared);
+    }
+
+private:
+    W& writer_;
+    const form_options& wanted_;
+    const schedule_options within_;
+    const bytes limit_;
+
+    [[nodiscard]] static std::optional<nanoseconds> makespan_of(const expected<result, error>& r) {
+        return r ? std::optional(r->chosen.schedule.makespan()) : std::nullopt;
+    }
+    [[nodiscard]] static std::optional<nanoseconds> makespan_of(
+        const expected<typename W::chunk_search, error>& found) {
+        return found ? std::optional<nanoseconds>(found->makespan) : std::nullopt;
+    }
+    /// Whether the second of two is faster, or the only one that fits.
+    template <class Found>
+    [[nodiscard]] static bool is_second(const Found& first, const Found& second) {
+        const std::optional<nanoseconds> both[] = {makespan_of(first), makespan_of(second)};
+        return fastest_of(both) == std::size_t{1};
+    }
+
+    [[nodiscard]] expected<result, error> in_range(const program& p) {
+        return wanted_.up_to ? steadiest(p, *wanted_.up_to) : merged(p, within_);
+    }
+
+    /// Of the best forms for both ends and the middle of the range, the one whose worst ratio to the best of them is
+    /// least, over five points.
+    [[nodiscard]] expected<result, error> steadiest(const program& p, contention up_to) {
+        std::vector<result> plans;
+        for (const contention c : contention_points(within_.under, up_to, 3)) {
+            schedule_options within = within_;
+            within.under = c;
+            auto made = merged(p, within);
+            if (!made) return made;
+            plans.push_back(*std::move(made));
+        }
+        const std::vector<contention> points = contention_points(within_.under, up_to, 5);
+        std::vector<std::vector<nanoseconds>> makespans;
+        for (const result& r : plans) {
+            makespans.emplace_back();
+            for (const contention c : points)
+                makespans.back().push_back(
+                    simulate(writer_.tasks(r.chosen.program), r.chosen.schedule.order(), c).makespan);
+        }
+        const std::size_t steadiest = steadiest_of(makespans)->plan;
+        result chosen = std::move(plans[steadiest]);
+        for (std::size_t k = 0; k < points.size(); ++k) {
+            range_point& point =
+                chosen.points.emplace_back(range_point{points[k], makespans[steadiest][k], makespans[steadiest][k]});
+            for (const std::vector<nanoseconds>& other : makespans) point.best = std::min(point.best, other[k]);
+        }
+        schedule& s = chosen.chosen.schedule;
+        if (!(s.under() == within_.under)) {
+            auto again = certify(writer_.tasks(chosen.chosen.program), s.order(), limit_, within_.under);
+            STRETTO_ASSERT(again.has_value(), "the order of a schedule does not fit the tasks of its program");
+            if (again) s = *std::move(again);
+        }
+        return chosen;
+    }
+
+    /// The best form without buckets, and the same in buckets if that is wanted.
+    [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
+        expected<result, error> best = unmerged(p, within);
+        if (!best || wanted_.buckets == form_choice::never) return best;
+        scheduled_program<program>& chosen = best->chosen;
+        auto made = writer_.in_buckets(chosen.program, within);
+        if (!made) return unexpected(made.error());
+        if (!*made || !times_fit(writer_.tasks(**made), within.under)) return best;
+        auto scheduled = list_schedule(writer_.tasks(**made), within);
+        if (wanted_.buckets == form_choice::always) {
+            if (!scheduled) return unexpected(writer_.unschedulable(**made, scheduled.error()));
+        } else if (!scheduled || scheduled->makespan() >= chosen.schedule.makespan()) {
+            return best;
+        }
+        best->unmerged = std::exchange(chosen.program, **std::move(made));
+        chosen.schedule = *std::move(scheduled);
+        return best;
+    }
+
+    /// The best form without buckets. The program reduced once is searched first, because it is the faster one as a
+    /// rule, and what is much slower as it is written is then given up early. Only what is chosen is written.
+    [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
+        expected<std::optional<program>, error> reduced = std::optional<program>();
+        if (wanted_.reduce_once != form_choice::never) reduced = writer_.reduced(p);
+        if (!reduced) return unexpected(reduced.error());
+        if (!*reduced) return written(writer_.search(p, within, {}), within);
+        auto once = writer_.search(**reduced, within, {});
+        bool is_reduced = wanted_.reduce_once == form_choice::always;
+        if (!is_reduced) {
+            auto as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
+            is_reduced = is_second(as_given, once);
+            if (!is_reduced) once = std::move(as_given);
+        }
+        auto best = written(std::move(once), within);
+        if (!best) return best;
+        best->is_reduced = is_reduced;
+        best->reduced = *std::move(reduced);
+        return best;
+    }
+
+    [[nodiscard]] expected<result, error> written(expected<typename W::chunk_search, error> found,
+                                                  const schedule_options& within) {
+        if (!found) return unexpected(found.error());
+        auto made = writer_.in_chunks(*std::move(found), within);
+        if (!made) return unexpected(made.error());
+        return result{*std::move(made)};
+    }
+};
+
+}  // namespace detail
+
+/// The fastest form of a step within the memory limit, with its schedule; of equally fast ones the one that changes
+/// least: shared communicators before isolated ones, then parts of sums apart, then no buckets. Whether sums are
+/// reduced once is decided with the chunks, and buckets are made of what is chosen. A form that does not fit, or that
+/// cannot be written while a simpler one can, is passed over; the error is that of the simplest form. A form in buckets
+/// whose times could exceed 2^62 ns is never taken.
+///
+/// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
+/// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
+/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks,
+/// and two more if communicators are shared, each of them for three clocks in a range.
+template <form_writer W>
+[[nodiscard]] expected<best_form_result<typename W::program>, typename W::error> best_form(
+    W& writer, const typename W::program& step, const form_options& wanted = {}) {
+    const bytes peak = peak_of_input(writer.tasks(step));
+    const bytes limit = wanted.within.memory_limit.limit(peak);
+    schedule_options within = wanted.within;
+    within.memory_limit = memory_budget::of_variant(limit, wanted.within.memory_limit.unit(peak));
+    return detail::form_chooser<W>(writer, wanted, within, limit).run(step);
+}
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,244 @@
+#include "support/schedule_oracles.hpp"
+
+// The oracles replace assertions, so they come first.
+#include <doctest/doctest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/schedule/verify.hpp"
+#include "stretto/tune/best_form.hpp"
+#include "support/prop.hpp"
+#include "support/table_writer.hpp"
+
+using namespace stretto;
+using namespace support;
+
+namespace {
+
+/// The fastest form by its definition: every form that can be reached, each scheduled by itself.
+struct brute_force {
+    const table_writer& writer;
+    const form_options& wanted;
+
+    struct found {
+        std::optional<nanoseconds> makespan = {};
+        unsigned form = 0;
+    };
+    static bool takes(form_choice c, const found& plain, const found& other) {
+        return c == form_choice::always || (other.makespan && (!plain.makespan || *other.makespan < *plain.makespan));
+    }
+    found of(unsigned f) const { return {writer.makespan_of({f}, wanted.within), f}; }
+
+    found whole_or_chunked(unsigned f) const {
+        found best = of(f);
+        if (writer.table->has(f | chunked) && takes(form_choice::if_faster, best, of(f | chunked)))
+            best = of(f | chunked);
+        return best;
+    }
+    found unmerged(unsigned f) const {
+        found best = whole_or_chunked(f);
+        if (wanted.reduce_once != form_choice::never && writer.table->has(f | once) &&
+            takes(wanted.reduce_once, best, whole_or_chunked(f | once)))
+            best = whole_or_chunked(f | once);
+        return best;
+    }
+    found in_buckets(unsigned f) const {
+        found best = unmerged(f);
+        if (best.makespan && wanted.buckets != form_choice::never && writer.table->has(best.form | merged) &&
+            takes(wanted.buckets, best, of(best.form | merged)))
+            best = of(best.form | merged);
+        return best;
+    }
+    found best() const {
+        found best = in_buckets(given);
+        if (wanted.isolate != form_choice::never && writer.table->has(apart) &&
+            takes(wanted.isolate, best, in_buckets(apart)))
+            best = in_buckets(apart);
+        return best;
+    }
+};
+
+form_choice some_choice() {
+    return *rc::gen::element(form_choice::if_faster, form_choice::if_faster, form_choice::never, form_choice::always);
+}
+
+}  // namespace
+
+TEST_CASE("the best form is what trying all of them finds, and its schedule keeps the limit") {
+    std::array<int, all_forms> chosen{};
+    int none = 0;
+    stretto_check("best_form is brute force", 3000, [&] {
+        const question q = some_question();
+        form_table t = q.table();
+        const table_writer w{&t};
+        form_options wanted{q.within(t), some_choice(), some_choice(), some_choice()};
+        const auto right = brute_force{w, wanted}.best();
+        const auto best = best_form(w, {given}, wanted);
+        RC_ASSERT(bool(best) == right.makespan.has_value());
+        if (!best) return void(++none);
+        RC_ASSERT(best->chosen.schedule.makespan() == *right.makespan);
+        const unsigned form = best->chosen.program.form;
+        RC_ASSERT(form == right.form);
+        RC_ASSERT(best->is_isolated == ((form & apart) != 0));
+        RC_ASSERT(best->is_reduced == ((form & once) != 0));
+        RC_ASSERT(best->unmerged.has_value() == ((form & merged) != 0));
+        if (best->unmerged) RC_ASSERT(best->unmerged->form == (form & ~unsigned{merged}));
+        RC_ASSERT(best->reduced.has_value() ==
+                  (wanted.reduce_once != form_choice::never && t.has((form & apart) | once)));
+        const auto& order = best->chosen.schedule.order();
+        const bytes limit = wanted.within.memory_limit.limit(peak_of_input(t.tasks[given]));
+        RC_ASSERT(verify_order(t.tasks[form], order, limit).has_value());
+        ++chosen[form];
+    });
+    if (support::runs_all_cases()) {
+        CHECK(none > 10);
+        for (unsigned f = 0; f < all_forms; ++f) CHECK_MESSAGE(chosen[f] > 0, "form ", f);
+    }
+}
+
+TEST_CASE("a multiple of the peak is one of the step as it is given, whatever other forms need") {
+    stretto_check("limits in bytes", 300, [&] {
+        const question q = some_question();
+        form_table t = q.table();
+        const table_writer w{&t};
+        form_options multiple, amount;
+        multiple.within.memory_limit = memory_budget::times_input_peak(1.5);
+        const bytes peak = peak_of_input(t.tasks[given]);
+        amount.within.memory_limit = memory_budget::of_variant(multiple.within.memory_limit.limit(peak), peak);
+        const auto a = best_form(w, {given}, multiple), b = best_form(w, {given}, amount);
+        RC_ASSERT(bool(a) == bool(b));
+        if (a) RC_ASSERT(a->chosen.program.form == b->chosen.program.form);
+        if (a) RC_ASSERT(a->chosen.schedule.order() == b->chosen.schedule.order());
+    });
+}
+
+TEST_CASE("a form that cannot be written is passed over as long as a simpler one can, and otherwise is the error") {
+    int errors = 0, plans = 0;
+    stretto_check("faults of a writer", 500, [&] {
+        const question q = some_question();
+        form_table t = q.table();
+        t.exists = *rc::gen::element(0u, 0xffffu);
+        t.faulty = *rc::gen::inRange(1u, 16u);
+        const table_writer w{&t};
+        form_options wanted;
+        wanted.within.memory_limit = unlimited_bytes;
+        const auto best = best_form(w, {given}, wanted);
+        const unsigned f = *t.faulty;
+        const bool is_single = f == apart || f == once || f == chunked || f == merged;
+        if (f == apart || (t.exists == 0 && is_single)) {  // no simpler form can be written without asking for it
+            RC_ASSERT(!best);
+            RC_ASSERT(best.error() == "no form " + std::to_string(f));
+            ++errors;
+        } else {
+            RC_ASSERT(best.has_value());
+            RC_ASSERT(best->chosen.program.form != f);
+            ++plans;
+        }
+    });
+    CHECK((!support::runs_all_cases() || (errors > 20 && plans > 20)));
+}
+
+TEST_CASE("what a step does not want is not searched for") {
+    form_table t;
+    scheduling_case one;
+    one.genes.resize(4);
+    for (task_graph& g : t.tasks) g = graph_of(one.program());
+    t.exists = 0xffff;
+    const table_writer w{&t};
+    form_options wanted;
+    const auto searches = [&] {
+        t.searches = 0;
+        CHECK(best_form(w, {given}, wanted).has_value());
+        return t.searches;
+    };
+    CHECK(searches() == 4);
+    wanted.isolate = form_choice::never;
+    CHECK(searches() == 2);
+    wanted.reduce_once = form_choice::always;
+    CHECK(searches() == 1);
+    wanted.reduce_once = form_choice::never;
+    CHECK(searches() == 1);
+    const auto best = best_form(w, {given}, wanted);
+    CHECK(best->chosen.program.form == given);  // of equally fast forms, the one that changes least
+    CHECK(best->points.empty());
+}
+
+TEST_CASE("for a range of contention the steadiest of the best forms is chosen, and said what it takes") {
+    int between = 0;
+    stretto_check("steadiest form", 300, [&] {
+        const question q = some_question(16);
+        form_table t = q.table();
+        const table_writer w{&t};
+        form_options wanted;
+        wanted.within = q.within(t);
+        wanted.isolate = form_choice::never;
+        wanted.up_to = contention{2, 1};
+        const auto steady = best_form(w, {given}, wanted);
+
+        // Every plan that is best for one end or for the middle, judged at five points by its orders alone.
+        std::vector<std::vector<nanoseconds>> makespans;
+        for (const contention c : {contention{1, 1}, contention{3, 2}, contention{2, 1}}) {
+            form_options at = wanted;
+            at.up_to.reset();
+            at.within.under = c;
+            const auto best = best_form(w, {given}, at);
+            RC_ASSERT(bool(best) == bool(steady));
+            if (!best) return;
+            makespans.emplace_back();
+            for (std::int64_t k = 4; k <= 8; ++k)
+                makespans.back().push_back(
+                    simulate(w.tasks(best->chosen.program), best->chosen.schedule.order(), {k, 4}).makespan);
+        }
+        double least = 1e9;
+        for (const auto& plan : makespans) {
+            double worst = 1;
+            for (std::size_t k = 0; k < 5; ++k) {
+                nanoseconds best = plan[k];
+                for (const auto& other : makespans) best = std::min(best, other[k]);
+                worst = std::max(worst, best.count == 0 ? 1.0 : double(plan[k].count) / double(best.count));
+            }
+            least = std::min(least, worst);
+        }
+        RC_ASSERT(steady->points.size() == 5u);
+        double worst = 1;
+        for (std::size_t k = 0; k < 5; ++k) {
+            const range_point& p = steady->points[k];
+            RC_ASSERT(p.at.numerator * 4 == p.at.denominator * static_cast<std::int64_t>(4 + k));
+            RC_ASSERT(p.makespan ==
+                      simulate(w.tasks(steady->chosen.program), steady->chosen.schedule.order(), p.at).makespan);
+            RC_ASSERT(p.best <= p.makespan);
+            worst = std::max(worst, p.ratio());
+        }
+        RC_ASSERT(worst == least);
+        RC_ASSERT(steady->chosen.schedule.under().none());
+        RC_ASSERT(steady->chosen.schedule.makespan() == steady->points[0].makespan);
+        between += worst > 1;
+    });
+    CHECK((!support::runs_all_cases() || between > 0));
+}
+
+TEST_CASE("buckets whose times do not fit under contention are left out") {
+    form_table t;
+    scheduling_case one;
+    one.genes.resize(4);
+    for (task_graph& g : t.tasks) g = graph_of(one.program());
+    t.exists = 1u << merged;
+    t.tasks[merged].duration[0] = {(std::int64_t{1} << 62) - 1};
+    const table_writer w{&t};
+    form_options wanted;
+    wanted.within.memory_limit = unlimited_bytes;
+    wanted.within.under = {2, 1};
+    wanted.buckets = form_choice::always;
+    const auto best = best_form(w, {given}, wanted);
+    REQUIRE(best);
+    CHECK(best->chosen.program.form == given);
+    CHECK(!best->unmerged);
+}
