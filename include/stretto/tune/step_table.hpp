@@ -181,14 +181,14 @@ private:
             table_.allocation.push_back(allocation_of<G>(ops, x));
         }
         if (!known) return fault{fault::reason::operand_not_in_graph, id, no_task};
+        known_to_.resize(vertices_.size(), step_table::none);
+        for (std::uint32_t x : table_.operands[id]) known_to_[table_.producer[x]] = id;
         for (vertex_type p : graph_.predecessors(v)) {
             const std::uint32_t before = number(p);
             if (before >= id) return fault{fault::reason::reads_later_task, id, before};
-            const std::span<const std::uint32_t> read = table_.operands[id], found = table_.controls.open_row();
-            const auto makes = [&](std::uint32_t x) { return table_.producer[x] == before; };
-            if (std::none_of(read.begin(), read.end(), makes) &&
-                std::find(found.begin(), found.end(), before) == found.end())
-                table_.controls.push(before);
+            if (known_to_[before] == id) continue;
+            known_to_[before] = id;
+            table_.controls.push(before);
         }
         table_.controls.close_row();
 
@@ -217,6 +217,7 @@ private:
     std::vector<vertex_type> vertices_;
     value_numbering<G> values_;
     step_table table_;
+    std::vector<std::uint32_t> known_to_;  // vertex -> the last one read that is known to come behind it
 };
 
 static_assert(dependence_graph<step_table_view> && dataflow_graph<step_table_view>);

@@ -4,7 +4,6 @@
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -112,15 +111,13 @@ template <class G, class M, class C>
         f.writes.close_row();
     }
     for (std::uint32_t id = 0; id < f.size(); ++id) f.bound_to.push_back(id);
+    std::vector<std::uint32_t> read_by(f.size(), verify_none);  // vertex -> the last one found to read what it makes
     for (std::uint32_t id = 0; id < f.size(); ++id) {
-        const std::span<const std::uint32_t> read = f.operands[id];
+        for (std::uint32_t x : f.operands[id]) read_by[f.producer[x]] = id;
         for (vertex_t<G> p : g.predecessors(f.vertices[id])) {
             const std::size_t i = g.index(p);
             const std::uint32_t u = i < number.size() ? number[i] : verify_none;
-            if (u == verify_none) continue;
-            if (std::find_if(read.begin(), read.end(), [&](std::uint32_t x) { return f.producer[x] == u; }) ==
-                read.end())
-                f.bound_to[f.bound_to[id] = u] = id;
+            if (u != verify_none && read_by[u] != id) f.bound_to[f.bound_to[id] = u] = id;
         }
     }
     const std::uint32_t values = static_cast<std::uint32_t>(f.values.size());
