@@ -405,6 +405,7 @@ set(STRETTO_HOST_HEADERS
     include/stretto/backend/detail/host_run.hpp
     include/stretto/backend/detail/host_word.hpp
     include/stretto/backend/host.hpp
+    include/stretto/backend/host_link.hpp
 )
 
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
