@@ -134,16 +134,16 @@ TEST_CASE("collectives move and reduce as their definitions say") {
             check(operation(kind::all_to_all, sent[me], uneven, sizes[me], from), uneven, expected);
             check(operation(kind::broadcast, sent[me], cast), cast, sent[root]);
             // And in place, where that is allowed.
-            const auto in_place = [&](kind what, std::size_t from, std::size_t sends, std::size_t to, std::size_t makes,
-                                      const numbers& due) {
-                numbers both(std::max(from + sends, to + makes), -1);
-                std::copy_n(sent[me].begin(), sends, both.begin() + static_cast<std::ptrdiff_t>(from));
+            const auto in_place = [&](kind what, std::size_t first, std::size_t sends, std::size_t to,
+                                      std::size_t makes, const numbers& due) {
+                numbers both(std::max(first + sends, to + makes), -1);
+                std::copy_n(sent[me].begin(), sends, both.begin() + static_cast<std::ptrdiff_t>(first));
                 collective_operation o;
                 o.kind = what;
                 o.reduction = reduction;
                 o.element = element_type::i32;
                 o.root = root;
-                o.send = reinterpret_cast<const std::byte*>(both.data() + from);
+                o.send = reinterpret_cast<const std::byte*>(both.data() + first);
                 o.receive = reinterpret_cast<std::byte*>(both.data() + to);
                 o.send_bytes = sends * 4;
                 o.receive_bytes = makes * 4;
