@@ -83,13 +83,17 @@ set(STRETTO_HEADERS
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
     include/stretto/aten/tensor.hpp
+    include/stretto/backend/archetypes.hpp
     include/stretto/backend/arena_plan.hpp
     include/stretto/backend/bind_error.hpp
+    include/stretto/backend/check_backend.hpp
     include/stretto/backend/check_log.hpp
     include/stretto/backend/collective_operation.hpp
     include/stretto/backend/concepts.hpp
+    include/stretto/backend/detail/backend_checker.hpp
     include/stretto/backend/detail/lane_planner.hpp
     include/stretto/backend/detail/log_checker.hpp
+    include/stretto/backend/detail/probe_program.hpp
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp
@@ -410,6 +414,7 @@ set(STRETTO_HOST_HEADERS
     include/stretto/backend/detail/host_run.hpp
     include/stretto/backend/detail/host_word.hpp
     include/stretto/backend/host.hpp
+    include/stretto/backend/host_link.hpp
 )
 
 # stretto::range_v3: ranges of ours in range-v3 pipelines.

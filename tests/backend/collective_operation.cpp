@@ -63,9 +63,63 @@ TEST_CASE("unequal shares are counted in rows") {
     const result empty = bound(call, 0, 40, 2);
     REQUIRE(empty);
     CHECK(empty->receive_sizes == std::vector<std::size_t>{8, 32});
-    const split_size later[] = {{measured, 1}, {given, 0}};
-    call.input_sizes = later;
+}
+
+TEST_CASE("amounts that the step measures are bounded by the room, and need to know how long a row is") {
+    using enum split_size::form;
+    const split_size sent[] = {{measured, 1}, {given, 1}}, received[] = {{given, 2}, {measured, 2}};
+    collective_call call = call_of(collective_kind::all_to_all);
+    call.input_sizes = sent;
+    call.output_sizes = received;
     CHECK(refused(bound(call, 24, 40, 2), why::sizes_at_run_time));
+    const result made = operation_of(call, 7, 2, {24}, {40}, {8});
+    REQUIRE(made);
+    CHECK(made->row_bytes == 8);
+    CHECK(made->send_bytes == 24);
+    CHECK(made->receive_bytes == 40);
+    CHECK(made->send_sizes == std::vector<std::size_t>{0, 8});
+    CHECK(made->receive_sizes == std::vector<std::size_t>{16, 0});
+    CHECK(made->send_rows.size() == 2);
+    CHECK(made->receive_rows.size() == 2);
+    CHECK(refused(operation_of(call, 7, 2, {7}, {40}, {8}), why::sizes_disagree));   // the given row does not fit
+    CHECK(refused(operation_of(call, 7, 2, {24}, {15}, {8}), why::sizes_disagree));  // nor do the given two
+    CHECK(refused(operation_of(call, 7, 2, {24}, {40}, {-8}), why::sizes_at_run_time));
+    CHECK(refused(operation_of(call, 7, 2, {24}, {-1}, {8}), why::sizes_disagree));
+    const split_size symbol[] = {{symbolic, 1}, {given, 0}};
+    call.input_sizes = symbol;
+    CHECK(refused(operation_of(call, 7, 2, {24}, {40}, {8}), why::sizes_at_run_time));
+    const split_size negative[] = {{measured, -1}, {given, 0}};
+    call.input_sizes = negative;
+    CHECK(refused(operation_of(call, 7, 2, {24}, {40}, {8}), why::sizes_disagree));
+}
+
+TEST_CASE("a rank may receive where it sends if it writes only what nobody reads") {
+    std::byte memory[64];
+    const auto allowed = [&](transfer_kind kind, std::size_t from, std::size_t sends, std::size_t to,
+                             std::size_t makes) {
+        collective_operation o;
+        o.kind = kind;
+        o.send = memory + from;
+        o.receive = memory + to;
+        o.send_bytes = sends;
+        o.receive_bytes = makes;
+        return may_overlap(o, 1);  // of two members
+    };
+    using enum transfer_kind;
+    for (const transfer_kind kind : {all_gather, reduce_scatter, all_reduce, all_to_all, broadcast}) {
+        CHECK(allowed(kind, 0, 8, 8, 16));
+        CHECK(allowed(kind, 16, 8, 0, 16));
+        CHECK_FALSE(allowed(kind, 0, 8, 7, 16));
+        CHECK_FALSE(allowed(kind, 15, 8, 0, 16));
+    }
+    CHECK(allowed(all_reduce, 8, 8, 8, 8));
+    CHECK(allowed(broadcast, 8, 8, 8, 8));
+    CHECK_FALSE(allowed(all_to_all, 8, 8, 8, 8));
+    CHECK(allowed(all_gather, 8, 8, 0, 16));
+    CHECK_FALSE(allowed(all_gather, 0, 8, 0, 16));
+    CHECK(allowed(reduce_scatter, 0, 16, 8, 8));
+    CHECK_FALSE(allowed(reduce_scatter, 0, 16, 0, 8));
+    CHECK(allowed(barrier, 0, 16, 0, 8));
 }
 
 TEST_CASE("what cannot be done is refused with its reason") {

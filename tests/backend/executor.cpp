@@ -132,6 +132,11 @@ TEST_CASE("what cannot be bound is refused, with the task that is the cause") {
     p.ops[3].effects = {{1, 0}};
     CHECK(refusal(p) == bind_error{why::in_place, 3});
     p = two_channels();
+    p.ops[2].results[0] = {{0}, {{1, 0}}};  // the room is right, but not the place
+    p.ops[2].effects = {{1, 0}};
+    p.ops[1].results[0].size = {128};
+    CHECK(refusal(p, 1) == bind_error{why::in_place, 2});
+    p = two_channels();
     p.ops[5].results[0].aliases.push_back({2, 0});
     CHECK(refusal(p) == bind_error{why::several_storages, 6});
     p = two_channels();

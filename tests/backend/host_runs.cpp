@@ -31,8 +31,8 @@ std::uint32_t mixed(task_id t, std::uint32_t a, std::uint32_t b) {
     return a * 2654435761u + (b ^ (b >> 7)) * 40503u + t;
 }
 
-/// Kernels of one or two operands, some of which write their first operand in place; sums and exchanges on two groups,
-/// with and without waits. Decoded from bytes, so that it shrinks.
+/// Kernels of one or two operands, some of which write their first operand in place; sums, some of them in place,
+/// and exchanges on two groups, with and without waits. Decoded from bytes, so that it shrinks.
 toy_program random_step(const std::vector<std::uint8_t>& bytes) {
     toy_program p;
     p.groups = 2;
@@ -47,12 +47,21 @@ toy_program random_step(const std::vector<std::uint8_t>& bytes) {
     std::vector<toy_value> in_flight;
     for (std::size_t at = 0; at + 2 < bytes.size(); at += 3) {
         const toy_value x = values[bytes[at + 1] % values.size()], y = values[bytes[at + 2] % values.size()];
-        const std::uint8_t what = bytes[at] % 8;
+        const std::uint8_t what = bytes[at] % 9;
         if (what < 3) {
             add({.operands = {x, y}, .results = {{{row_bytes}, {}}}});
         } else if (what == 3) {
             if (x.op < 2 || x == y) continue;  // inputs belong to the caller
             add({.operands = {x, y}, .results = {{{0}, {x}}}, .effects = {x}});
+        } else if (what == 8) {
+            if (x.op < 2) continue;
+            in_flight.push_back(add({.kind = op_kind::start,
+                                     .collective = collective_kind::all_reduce,
+                                     .group = bytes[at + 2] % 2u,
+                                     .payload = {row_bytes},
+                                     .operands = {x},
+                                     .results = {{{0}, {x}}},
+                                     .effects = {x}}));
         } else if (what < 6) {
             in_flight.push_back(
                 add({.kind = op_kind::start,

@@ -17,6 +17,8 @@ TEST_CASE("a failure says what happened and who waits for whom") {
           "of group 3) for rank 0 for rank 2");
     CHECK(explain(run_failure{why::mismatch, 2, 3, 7, 4, "64 bytes here, 32 on rank 1"}, name) ==
           "rank 2 meets another collective at %4 (collective 7 of group 3): 64 bytes here, 32 on rank 1");
+    CHECK(explain(run_failure{why::overflow, 2, 3, 7, 4, "sends 9 rows"}, name) ==
+          "rank 2 has no room at %4 (collective 7 of group 3): sends 9 rows");
     CHECK(explain(run_failure{why::kernel_threw, 0, no_group, 0, 6, "no such expert"}, name) ==
           "rank 0: the kernel of %6 failed: no such expert");
     CHECK(explain(run_failure{why::rank_threw, 0, no_group, 0, no_task, "disk full"}, name) ==

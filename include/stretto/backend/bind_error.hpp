@@ -18,9 +18,11 @@ struct bind_error {
         not_a_member,            ///< the rank is no member of `group`, on which `task` launches a collective
         unknown_collective,      ///< the call of the start `task` does not say what it does
         unsupported_reduction,   ///< the start `task` reduces in a way, or elements, that the backend does not
-        sizes_at_run_time,       ///< the start `task` sends amounts that are known only when the step runs
+        sizes_at_run_time,       ///< the start `task` moves amounts that are known only when the step runs, and not
+                                 ///< all is known of where they are
         sizes_disagree,          ///< what the start `task` moves does not fit its operand, its result or its group
-        in_place,                ///< the start `task` writes its result where its operand is
+        in_place,                ///< the start `task` writes where others still read what it sends; see may_overlap
+        capacity,                ///< a value that `task` uses has a capacity larger than its storage
         several_storages,        ///< `task` uses a value that lives in several storages, or none: it has no address
         no_address,              ///< an input that `task` uses has no address
         no_memory,               ///< the arena cannot be allocated
@@ -45,11 +47,14 @@ struct bind_error {
         case why::unsupported_reduction:
             return "reduces elements, or in a way, that this backend does not";
         case why::sizes_at_run_time:
-            return "sends amounts that are known only when the step runs; give them, or pad to equal shares";
+            return "moves amounts that are known only when the step runs: the source must say how long a row is "
+                   "(row_bytes) and where each amount is (an operand of 8 bytes, or count)";
         case why::sizes_disagree:
             return "moves amounts that do not fit its operand, its result or the size of its group";
         case why::in_place:
-            return "writes its result where its operand is; give the result a storage of its own";
+            return "writes where others still read what it sends; give the result a storage of its own";
+        case why::capacity:
+            return "uses a value whose capacity is larger than what its storage has room for";
         case why::several_storages:
             return "uses a value that lives in several storages, or in none, and so has no address";
         case why::no_address:

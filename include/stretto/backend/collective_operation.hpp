@@ -24,8 +24,8 @@ enum class transfer_kind : std::uint8_t {
     barrier,         ///< nothing moves; complete when all ranks have begun it
 };
 
-/// An operation. What a rank sends must stay as it is, and must not be where anything is received, until it is
-/// complete. Of ranks only the order in their group counts here.
+/// An operation. What a rank sends must stay as it is until it is complete, and must not be where anything is received,
+/// except as may_overlap allows. Of ranks only the order in their group counts here.
 struct collective_operation {
     transfer_kind kind = transfer_kind::barrier;
     reduction_kind reduction = reduction_kind::none;
@@ -37,16 +37,46 @@ struct collective_operation {
     std::size_t receive_bytes = 0;
     std::vector<std::size_t> send_sizes = {};     ///< of an all-to-all: bytes to each rank
     std::vector<std::size_t> receive_sizes = {};  ///< of an all-to-all: bytes from each rank
-    std::uint64_t logical_id = 0;                 ///< as in collective_call
+    /// Of an all-to-all whose amounts are known only when it begins: where the number of rows to each rank, and from
+    /// each, is then; null where the sizes above tell it. Then send_bytes and receive_bytes are the room that there is.
+    /// Empty if the sizes above tell all.
+    std::vector<const std::int64_t*> send_rows = {}, receive_rows = {};
+    std::size_t row_bytes = 0;
+    std::uint64_t logical_id = 0;  ///< as in collective_call
     std::uint32_t chunk = 0;
     task_id task = no_task;  ///< of the graph from which it comes
 };
 
+/// Whether member `place` of `members` may receive where it sends: not at all (what overlaps would be overwritten while
+/// others read it), or exactly so that it writes only what nobody reads: an all-reduce or a broadcast onto itself, an
+/// all-gather whose operand is its share of the result, a reduce-scatter whose result is its share of the operand.
+/// O(1).
+[[nodiscard]] inline bool may_overlap(const collective_operation& o, std::size_t place) {
+    const auto address = [](const std::byte* x) { return reinterpret_cast<std::uintptr_t>(x); };
+    const std::uintptr_t send = address(o.send), receive = address(o.receive);
+    if (send + o.send_bytes <= receive || receive + o.receive_bytes <= send) return true;
+    switch (o.kind) {
+        case transfer_kind::all_reduce:
+        case transfer_kind::broadcast:
+            return send == receive;
+        case transfer_kind::all_gather:
+            return send == receive + place * o.send_bytes;
+        case transfer_kind::reduce_scatter:
+            return receive == send + place * o.receive_bytes;
+        case transfer_kind::all_to_all:
+            return false;
+        case transfer_kind::barrier:
+            break;
+    }
+    return true;
+}
+
 /// The operation of a start with that call, of `payload` bytes, on a group of `members` ranks; without addresses. Its
-/// result must fit into `room` bytes, in which a reduction keeps its shares and others theirs. O(members).
+/// result must fit into `room` bytes, in which a reduction keeps its shares and others theirs. If some amounts are
+/// measured when the step runs, rows have `row` bytes, and `payload` is the room for what is sent. O(members).
 [[nodiscard]] inline expected<collective_operation, bind_error> operation_of(const collective_call& call, task_id start,
                                                                              std::size_t members, bytes payload,
-                                                                             bytes room) {
+                                                                             bytes room, bytes row = {}) {
     using why = bind_error::reason;
     const auto refuse = [&](why reason) { return unexpected(bind_error{reason, start}); };
     collective_operation made;
@@ -56,7 +86,7 @@ struct collective_operation {
     made.element = call.element;
     made.reduction = call.reduction;
     made.send_bytes = static_cast<std::size_t>(payload.count);
-    if (payload.count < 0 || members == 0) return refuse(why::sizes_disagree);
+    if (payload.count < 0 || room.count < 0 || members == 0) return refuse(why::sizes_disagree);
     switch (call.kind) {
         case collective_kind::all_gather:
             made.kind = transfer_kind::all_gather;
@@ -83,23 +113,37 @@ struct collective_operation {
             if (call.input_sizes.size() != members || call.output_sizes.size() != members)
                 return refuse(why::sizes_disagree);
             std::int64_t sent = 0, received = 0;
+            bool measured = false;
+            for (std::size_t k = 0; k < members; ++k)
+                for (const split_size x : {call.input_sizes[k], call.output_sizes[k]}) {
+                    if (x.what == split_size::form::symbolic) return refuse(why::sizes_at_run_time);
+                    if (x.value < 0) return refuse(why::sizes_disagree);
+                    if (x.what == split_size::form::measured) measured = true;
+                }
+            const auto given = [](split_size x) { return x.what == split_size::form::given ? x.value : 0; };
             for (std::size_t k = 0; k < members; ++k) {
-                const split_size in = call.input_sizes[k], out = call.output_sizes[k];
-                if (in.what != split_size::form::given || out.what != split_size::form::given)
-                    return refuse(why::sizes_at_run_time);
-                if (in.value < 0 || out.value < 0) return refuse(why::sizes_disagree);
-                sent += in.value;
-                received += out.value;
+                sent += given(call.input_sizes[k]);
+                received += given(call.output_sizes[k]);
             }
-            // Who sends no row does not know from the payload how long a row is, but may from what is received.
-            const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
-            if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
-            const std::int64_t row = rows == 0 ? 0 : whole / rows;
+            std::int64_t length = row.count;
+            if (measured) {
+                if (length <= 0) return refuse(why::sizes_at_run_time);
+                if (sent > payload.count / length || received > room.count / length) return refuse(why::sizes_disagree);
+                made.row_bytes = static_cast<std::size_t>(length);
+                made.send_rows.resize(members);
+                made.receive_rows.resize(members);
+                made.receive_bytes = static_cast<std::size_t>(room.count);
+            } else {
+                // Who sends no row does not know from the payload how long a row is, but may from what is received.
+                const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
+                if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
+                length = rows == 0 ? 0 : whole / rows;
+                made.receive_bytes = static_cast<std::size_t>(received * length);
+            }
             for (std::size_t k = 0; k < members; ++k) {
-                made.send_sizes.push_back(static_cast<std::size_t>(call.input_sizes[k].value * row));
-                made.receive_sizes.push_back(static_cast<std::size_t>(call.output_sizes[k].value * row));
+                made.send_sizes.push_back(static_cast<std::size_t>(given(call.input_sizes[k]) * length));
+                made.receive_sizes.push_back(static_cast<std::size_t>(given(call.output_sizes[k]) * length));
             }
-            made.receive_bytes = static_cast<std::size_t>(received * row);
             break;
         }
         case collective_kind::other:

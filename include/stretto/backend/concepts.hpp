@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -84,6 +85,21 @@ concept has_value_offset = requires(S& s, value_id x) {
 };
 
 template <class S>
+concept has_value_capacity = requires(S& s, value_id x) {
+    { s.capacity(x) } -> std::convertible_to<bytes>;
+};
+
+template <class S>
+concept has_row_bytes = requires(S& s, task_id t) {
+    { s.row_bytes(t) } -> std::convertible_to<bytes>;
+};
+
+template <class S>
+concept has_count = requires(S& s, value_id x) {
+    { s.count(x) } -> std::convertible_to<const std::int64_t*>;
+};
+
+template <class S>
 using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 
 }  // namespace detail
@@ -94,6 +110,13 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   call(t) -> collective_call        of a start: what it does; it sends its first operand and makes its first result
 ///   address(x) -> std::byte*          of a result x of an input: memory of the caller
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
+/// And of exchanges whose amounts are known only when the step runs, all optional:
+///   row_bytes(t) -> bytes             of a start with measured amounts: the length of a row; without it, such a start
+///                                     cannot be bound
+///   count(x) -> const std::int64_t*   where a value that measures an amount is; default: at its address. It is read
+///                                     when the start begins, after the task that makes x is complete
+///   capacity(x) -> bytes              of what such a start sends or makes: how much there is room for, from where it
+///                                     begins; default: the rest of its storage. More ends the run, as an overflow
 template <class S>
 concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
     requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;

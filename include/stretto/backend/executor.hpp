@@ -4,6 +4,7 @@
 #ifndef STRETTO_BACKEND_EXECUTOR_HPP
 #define STRETTO_BACKEND_EXECUTOR_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -103,13 +104,23 @@ private:
                 if (operands.empty() || results.empty()) return bind_error{why::sizes_disagree, t, group};
                 const value_id x = g.first_result[t];
                 if (g.storages[x].empty()) return bind_error{why::several_storages, t, group};
-                const bytes room = g.allocation[g.storages[x][0]] - offset_of(source, x);
-                auto operation = operation_of(source.call(t), t, channels[group]->size(), g.payload[t], room);
+                const value_id sent = g.operands[t][0];
+                if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
+                const collective_call call = source.call(t);
+                const bool measured = measures(call);
+                const bytes sendable = room_for(g, source, sent, measured), room = room_for(g, source, x, measured);
+                if (sendable > room_for(g, source, sent, false) || room > room_for(g, source, x, false))
+                    return bind_error{why::capacity, t};
+                const bytes payload = measured ? sendable : g.payload[t], row = measured ? row_of(source, t) : bytes{};
+                auto operation = operation_of(call, t, channels[group]->size(), payload, room, row);
                 if (!operation) return operation.error();
                 if (!channels[group]->can(*operation)) return bind_error{why::unsupported_reduction, t};
+                if (payload > sendable) return bind_error{why::sizes_disagree, t};
                 operation->send = operands[0];
                 operation->receive = results[0];
-                if (const auto error = check_operand(g, t)) return error;
+                if (!may_overlap(*operation, channels[group]->place())) return bind_error{why::in_place, t};
+                if (measured)
+                    if (const auto error = find_counts(g, source, t, call, *operation)) return error;
                 operations_.push_back(*std::move(operation));
             }
             steps_.push_back(made);
@@ -119,16 +130,49 @@ private:
         return {};
     }
 
-    /// What a collective sends must have an end, and must not be overwritten by what it receives.
-    [[nodiscard]] std::optional<bind_error> check_operand(const task_graph& g, task_id t) const {
-        using why = bind_error::reason;
-        const value_id sent = g.operands[t][0], made = g.first_result[t];
-        if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
-        const value_id s = g.storages[sent][0];
-        for (const value_id other : g.storages[made])
-            if (other == s) return bind_error{why::in_place, t};
-        if (g.payload[t] > g.allocation[s]) return bind_error{why::sizes_disagree, t};
+    [[nodiscard]] static bool measures(const collective_call& call) {
+        const auto measured = [](split_size x) { return x.what == split_size::form::measured; };
+        return std::any_of(call.input_sizes.begin(), call.input_sizes.end(), measured) ||
+               std::any_of(call.output_sizes.begin(), call.output_sizes.end(), measured);
+    }
+    template <class S>
+    [[nodiscard]] static bytes row_of(S& source, task_id t) {
+        if constexpr (detail::has_row_bytes<S>) return source.row_bytes(t);
+        else return {};
+    }
+    /// The room for a value from where it begins: what the source says of a measured one, else the rest of its storage.
+    template <class S>
+    [[nodiscard]] static bytes room_for(const task_graph& g, S& source, value_id x, bool measured) {
+        if constexpr (detail::has_value_capacity<S>)
+            if (measured) return source.capacity(x);
+        return g.allocation[g.storages[x][0]] - offset_of(source, x);
+    }
+    /// Finds where the amounts of an exchange will be when it begins.
+    template <class S>
+    [[nodiscard]] std::optional<bind_error> find_counts(const task_graph& g, S& source, task_id t,
+                                                        const collective_call& call, collective_operation& o) const {
+        for (std::size_t k = 0; k < o.send_rows.size(); ++k)
+            for (const bool sends : {true, false}) {
+                const split_size x = sends ? call.input_sizes[k] : call.output_sizes[k];
+                if (x.what != split_size::form::measured) continue;
+                const auto operand = static_cast<std::size_t>(x.value);
+                const std::int64_t* const at =
+                    operand < g.operands[t].size() ? count_at(g, source, g.operands[t][operand]) : nullptr;
+                if (at == nullptr) return bind_error{bind_error::reason::sizes_at_run_time, t};
+                (sends ? o.send_rows : o.receive_rows)[k] = at;
+            }
         return {};
+    }
+    template <class S>
+    [[nodiscard]] const std::int64_t* count_at(const task_graph& g, S& source, value_id x) const {
+        if constexpr (detail::has_count<S>) {
+            return source.count(x);
+        } else {
+            if (g.storages[x].size() != 1) return nullptr;
+            const bytes rest = g.allocation[g.storages[x][0]] - offset_of(source, x);
+            const bool fits = rest.count >= 8 && reinterpret_cast<std::uintptr_t>(addresses_[x]) % 8 == 0;
+            return fits ? reinterpret_cast<const std::int64_t*>(addresses_[x]) : nullptr;
+        }
     }
 
     template <class S>

@@ -26,6 +26,7 @@
 #include "stretto/backend/detail/host_group.hpp"
 #include "stretto/backend/detail/host_lane.hpp"
 #include "stretto/backend/detail/host_run.hpp"
+#include "stretto/backend/host_link.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/process_groups.hpp"
 

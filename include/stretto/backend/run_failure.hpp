@@ -28,6 +28,7 @@ struct run_failure {
     enum class reason : std::uint8_t {
         timeout,       ///< a lane has waited for longer than the deadline; `waiting` says for whom each lane waits
         mismatch,      ///< members of `group` meet in different collectives; `detail` tells how they differ
+        overflow,      ///< amounts of `task` that became known in the run do not fit; `detail` tells them
         kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
         rank_threw,    ///< the program of `rank` threw outside of a kernel
         rank_left,     ///< the program of `rank` has returned while others wait for it
@@ -58,6 +59,9 @@ template <class Name>
             break;
         case why::mismatch:
             text = rank + " meets another collective at " + collective + ": " + f.detail;
+            break;
+        case why::overflow:
+            text = rank + " has no room at " + collective + ": " + f.detail;
             break;
         case why::kernel_threw:
             text = rank + ": the kernel of " + task(f.task) + " failed: " + f.detail;

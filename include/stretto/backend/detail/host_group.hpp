@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -19,54 +20,10 @@
 #include "stretto/backend/detail/host_fold.hpp"
 #include "stretto/backend/detail/host_run.hpp"
 #include "stretto/backend/detail/host_word.hpp"
+#include "stretto/backend/host_link.hpp"
 #include "stretto/core/process_group.hpp"
 
-namespace stretto {
-
-/// A link whose speed is made up: what a rank sends to others, or receives from them, is there `latency` and the time
-/// of its bytes after all members have begun the collective. Nobody computes while the clock runs. Without a bandwidth,
-/// there is no link: memory is as fast as it is.
-struct host_link {
-    nanoseconds latency = {};
-    std::int64_t bytes_per_second = 0;
-
-    [[nodiscard]] constexpr bool is_emulated() const noexcept { return bytes_per_second > 0; }
-    /// The time of a collective of so many bytes.
-    [[nodiscard]] constexpr nanoseconds duration(bytes moved) const noexcept {
-        if (!is_emulated()) return {};
-        return latency + nanoseconds{static_cast<std::int64_t>(static_cast<double>(moved.count) * 1e9 /
-                                                               static_cast<double>(bytes_per_second))};
-    }
-};
-
-/// How many bytes of an operation cross the link of a rank in a group of `members`, in the direction that has more.
-[[nodiscard]] inline bytes bytes_on_link(const collective_operation& o, std::size_t members, std::size_t place) {
-    const auto share = [&](std::size_t whole) { return static_cast<std::int64_t>(whole - whole / members); };
-    switch (o.kind) {
-        case transfer_kind::all_gather:
-            return {share(o.receive_bytes)};
-        case transfer_kind::reduce_scatter:
-            return {share(o.send_bytes)};
-        case transfer_kind::all_reduce:
-            return {2 * share(o.send_bytes)};
-        case transfer_kind::all_to_all: {
-            std::size_t sent = 0, received = 0;
-            for (std::size_t k = 0; k < members; ++k) {
-                if (k == place) continue;
-                sent += o.send_sizes[k];
-                received += o.receive_sizes[k];
-            }
-            return {static_cast<std::int64_t>(std::max(sent, received))};
-        }
-        case transfer_kind::broadcast:
-            return {members > 1 ? static_cast<std::int64_t>(o.send_bytes) : 0};
-        case transfer_kind::barrier:
-            break;
-    }
-    return {};
-}
-
-namespace detail {
+namespace stretto::detail {
 
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
@@ -83,6 +40,10 @@ public:
           link_(link),
           members_(new member[ranks_.size()]) {
         run.enter(met_);
+        for (std::size_t k = 0; k < size(); ++k) {
+            members_[k].send_sizes.reserve(size());
+            members_[k].receive_sizes.reserve(size());
+        }
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
@@ -94,6 +55,7 @@ public:
         me.operation = &o;
         me.came = host_now();
         me.begun.fetch_add(1, std::memory_order_relaxed);
+        if (o.kind == transfer_kind::all_to_all && !find_sizes(me, place)) return false;
         if (!meet(me, station)) return false;
         bool in_shares = false;
         std::int64_t arrival = 0;
@@ -103,7 +65,7 @@ public:
             move(o, place);
             in_shares = o.kind == transfer_kind::all_reduce;
             for (std::size_t k = 0; k < size(); ++k) arrival = std::max(arrival, members_[k].came);
-            arrival += link_.duration(bytes_on_link(o, size(), place)).count;
+            arrival += link_.duration(bytes_on_link(o, size(), place, me.send_sizes, me.receive_sizes)).count;
         }
         if (in_shares) {
             if (!meet(me, station)) return false;  // every member has reduced its share
@@ -131,6 +93,7 @@ public:
 private:
     struct alignas(64) member {
         const collective_operation* operation = nullptr;
+        std::vector<std::size_t> send_sizes, receive_sizes;  // of an all-to-all, in bytes
         std::int64_t came = 0;
         std::uint32_t meetings = 0;
         std::atomic<std::uint32_t> begun = 0;
@@ -145,6 +108,43 @@ private:
         return on;
     }
 
+    /// Finds how much a member sends to each other one and receives, some of which may have become known just now. If
+    /// it does not fit into the room that there is, the run is given up. It allocates nothing.
+    bool find_sizes(member& me, std::size_t place) {
+        const collective_operation& o = *me.operation;
+        me.send_sizes.assign(o.send_sizes.begin(), o.send_sizes.end());
+        me.receive_sizes.assign(o.receive_sizes.begin(), o.receive_sizes.end());
+        if (o.send_rows.empty()) return true;
+        const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
+                                 std::size_t room, std::string_view verb) {
+            std::size_t left = room;
+            for (std::size_t k = 0; k < sizes.size(); ++k) {
+                const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
+                const bool fits = count >= 0 && static_cast<std::uint64_t>(count) <= left / o.row_bytes;
+                if (fits && rows[k] != nullptr) sizes[k] = static_cast<std::size_t>(count) * o.row_bytes;
+                if (fits && sizes[k] <= left) {
+                    left -= sizes[k];
+                    continue;
+                }
+                run_failure why;
+                why.why = run_failure::reason::overflow;
+                why.rank = ranks_[place];
+                why.group = id_;
+                why.sequence = begun(place) - 1;
+                why.task = o.task;
+                why.detail = std::string(verb) + " " + std::to_string(count) + " rows of " +
+                             std::to_string(o.row_bytes) + " bytes " + (verb == "sends" ? "to" : "from") + " rank " +
+                             std::to_string(ranks_[k]) + ", where " + std::to_string(left) + " of " +
+                             std::to_string(room) + " bytes are left";
+                run_.fail(std::move(why));
+                return false;
+            }
+            return true;
+        };
+        return measure(o.send_rows, me.send_sizes, o.send_bytes, "sends") &&
+               measure(o.receive_rows, me.receive_sizes, o.receive_bytes, "receives");
+    }
+
     /// Whether all members have come for the same. If not, the run is given up.
     bool compare(const collective_operation& o, std::size_t place) {
         for (std::size_t k = 0; k < size(); ++k) {
@@ -155,8 +155,8 @@ private:
             bool same_size = same_call;
             std::size_t here = o.send_bytes, there = other.send_bytes;
             if (same_call && o.kind == transfer_kind::all_to_all) {
-                here = o.receive_sizes[k];
-                there = other.send_sizes[place];
+                here = members_[place].receive_sizes[k];
+                there = members_[k].send_sizes[place];
             }
             if (o.kind != transfer_kind::barrier) same_size = same_size && here == there;
             if (same_size) continue;
@@ -184,7 +184,7 @@ private:
     void move(const collective_operation& o, std::size_t place) const {
         const auto sent = [&](std::size_t k) { return members_[k].operation->send; };
         const auto copy = [](std::byte* to, const std::byte* from, std::size_t size) {
-            if (size != 0) std::memcpy(to, from, size);
+            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, its own share is there
         };
         switch (o.kind) {
             case transfer_kind::all_gather:
@@ -193,11 +193,11 @@ private:
             case transfer_kind::all_to_all: {
                 std::byte* to = o.receive;
                 for (std::size_t k = 0; k < size(); ++k) {
-                    const std::vector<std::size_t>& sizes = members_[k].operation->send_sizes;
+                    const std::vector<std::size_t>& sizes = members_[k].send_sizes;
                     std::size_t from = 0;
                     for (std::size_t j = 0; j < place; ++j) from += sizes[j];
-                    copy(to, sent(k) + from, o.receive_sizes[k]);
-                    to += o.receive_sizes[k];
+                    copy(to, sent(k) + from, sizes[place]);
+                    to += sizes[place];
                 }
                 break;
             }
@@ -216,13 +216,21 @@ private:
                 break;
         }
     }
-    /// Reduces the bytes [from, from + size) of what members send, in the order of members.
+    /// Reduces the bytes [from, from + size) of what members send, in the order of members. In place, `to` holds what
+    /// this member sends until its turn has come, so sums are formed beside it, block by block.
     void reduce(const collective_operation& o, std::byte* to, std::size_t from, std::size_t size_of_share) const {
-        if (size_of_share == 0) return;
-        std::memcpy(to, members_[0].operation->send + from, size_of_share);
-        for (std::size_t k = 1; k < size(); ++k)
-            fold_into(o.element, o.reduction, to, members_[k].operation->send + from, size_of_share);
-        if (o.reduction == reduction_kind::average) divide_sums(o.element, to, size_of_share, size());
+        alignas(64) std::byte block[4096];
+        while (size_of_share != 0) {
+            const std::size_t length = std::min(size_of_share, sizeof(block));
+            std::memcpy(block, members_[0].operation->send + from, length);
+            for (std::size_t k = 1; k < size(); ++k)
+                fold_into(o.element, o.reduction, block, members_[k].operation->send + from, length);
+            if (o.reduction == reduction_kind::average) divide_sums(o.element, block, length, size());
+            std::memcpy(to, block, length);
+            to += length;
+            from += length;
+            size_of_share -= length;
+        }
     }
     /// The bytes of an all-reduce that a member reduces for all: whole elements.
     [[nodiscard]] std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t place) const {
@@ -246,7 +254,6 @@ private:
     host_word met_;
 };
 
-}  // namespace detail
-}  // namespace stretto
+}  // namespace stretto::detail
 
 #endif

@@ -1,0 +1,152 @@
+// Archetypes of backends: each type offers the least with which it models a concept. What compiles and runs with them
+// requires no more than the concepts say. They are awkward on purpose: nothing can be copied or assigned, events have
+// no default but the one that the backend gives, and numbers merely convert to numbers.
+//
+// There is one rank, whose kernels run where they are launched, and every group consists of it.
+#ifndef STRETTO_BACKEND_ARCHETYPES_HPP
+#define STRETTO_BACKEND_ARCHETYPES_HPP
+
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "stretto/backend/concepts.hpp"
+
+namespace stretto::archetypes {
+
+/// Converts to a number, but is not one.
+class count {
+public:
+    constexpr explicit count(std::size_t n) : n_(n) {}
+    count(const count&) = delete;
+    count& operator=(const count&) = delete;
+    constexpr operator std::size_t() const { return n_; }
+
+private:
+    std::size_t n_;
+};
+
+/// An event, and no more: everything is complete when it is put, so there is nothing to note.
+class event {
+public:
+    event() = default;
+    event(const event&) = delete;
+    event& operator=(const event&) = delete;
+};
+
+/// queue, and what a backend asks of the one for kernels.
+class lane {
+public:
+    using event_type = event;
+    lane() = default;
+    lane(const lane&) = delete;
+    lane& operator=(const lane&) = delete;
+
+    bool wait(event&) { return true; }
+    bool record(event&) { return true; }
+    template <class Kernel>
+    bool launch(task_id, Kernel& kernel) {
+        kernel();
+        return true;
+    }
+    bool pass(task_id) { return true; }
+};
+
+/// communicator, and no more: of one member, to which everything comes from itself.
+class solitude {
+public:
+    using event_type = event;
+    solitude() = default;
+    solitude(const solitude&) = delete;
+    solitude& operator=(const solitude&) = delete;
+
+    bool wait(event&) { return true; }
+    bool record(event&) { return true; }
+    bool launch(const collective_operation& o) {
+        const std::size_t rows = o.receive_rows.empty() || o.receive_rows[0] == nullptr
+                                     ? o.receive_bytes
+                                     : static_cast<std::size_t>(*o.receive_rows[0]) * o.row_bytes;
+        if (rows != 0) std::memmove(o.receive, o.send, rows);
+        return true;
+    }
+    void reserve(std::size_t) {}
+    count size() const { return count(1); }
+    count place() const { return count(0); }
+    bool can(const collective_operation&) const { return true; }
+};
+
+/// arena, and no more.
+class memory {
+public:
+    explicit memory(std::size_t size) : bytes_(new std::byte[size + 64]), size_(size) {}
+    memory(memory&&) = default;
+    memory& operator=(memory&&) = default;
+    std::byte* data() const { return bytes_.get() + (64 - reinterpret_cast<std::uintptr_t>(bytes_.get()) % 64) % 64; }
+    count size() const { return count(size_); }
+
+private:
+    std::unique_ptr<std::byte[]> bytes_;
+    std::size_t size_;
+};
+
+/// backend, and no more.
+class single_rank {
+public:
+    using queue_type = lane;
+    using communicator_type = solitude;
+    using arena_type = memory;
+    single_rank() = default;
+    single_rank(const single_rank&) = delete;
+    single_rank& operator=(const single_rank&) = delete;
+
+    lane& compute() { return lane_; }
+    solitude* channel(group_id) { return &channel_; }
+    event* make_events(std::size_t n) { return events_.emplace_back(new event[n]).get(); }
+    std::optional<memory> make_arena(bytes size, std::size_t) { return memory(static_cast<std::size_t>(size.count)); }
+    void begin() {}
+    std::optional<run_failure> finish() { return {}; }
+
+private:
+    lane lane_;
+    solitude channel_;
+    std::deque<std::unique_ptr<event[]>> events_;
+};
+
+/// kernel_source, and no more: kernels that can only be moved, of steps that only compute and copy bytes.
+class bytes_plus_one {
+public:
+    explicit bytes_plus_one(std::byte* input) : input_(input) {}
+    bytes_plus_one(const bytes_plus_one&) = delete;
+    bytes_plus_one& operator=(const bytes_plus_one&) = delete;
+
+    class work {
+    public:
+        work(const std::byte* from, std::byte* to) : from_(from), to_(to) {}
+        work(work&&) = default;
+        work& operator=(work&&) = delete;
+        void operator()() { *to_ = static_cast<std::byte>(static_cast<unsigned char>(*from_) + 1); }
+
+    private:
+        const std::byte* from_;
+        std::byte* to_;
+    };
+    work kernel(task_id, task_memory m) { return {m.operands[0], m.results[0]}; }
+    struct gather {
+        operator collective_call() const { return {.kind = collective_kind::all_gather}; }
+    };
+    gather call(task_id) { return {}; }
+    std::byte* address(value_id) { return input_; }
+
+private:
+    std::byte* input_;
+};
+
+static_assert(queue<lane> && communicator<solitude> && arena<memory> && backend<single_rank>);
+static_assert(kernel_source<bytes_plus_one>);
+
+}  // namespace stretto::archetypes
+
+#endif
