@@ -57,7 +57,10 @@ told tried(const task_graph& g, const std::vector<bytes>& limits, schedule_optio
             RC_ASSERT(level == t.makespans.size());
             t.makespans.push_back(makespan);
             t.orders.push_back(order());
-            t.ignoring_memory.push_back(t.asked.empty() ? nanoseconds{INT64_MAX} : t.asked.back().ignoring_memory);
+            nanoseconds fastest{INT64_MAX};
+            for (const trial_progress& now : t.asked)
+                if (now.stage != search_stage::two_orders) fastest = std::min(fastest, now.ignoring_memory);
+            t.ignoring_memory.push_back(fastest);
         });
     return t;
 }
@@ -127,9 +130,47 @@ TEST_CASE("what a trial tells and asks does not depend on larger limits, and it 
             RC_ASSERT(fewer.asked[k].so_far == all.asked[k].so_far);
             RC_ASSERT(fewer.asked[k].ignoring_memory == all.asked[k].ignoring_memory);
         }
-        for (const trial_progress& now : all.asked) RC_ASSERT(now.so_far >= limit_trial(g).bound().value);
+        for (const trial_progress& now : all.asked) {
+            RC_ASSERT(now.so_far >= limit_trial(g).bound().value);
+            RC_ASSERT(now.ignoring_memory >= limit_trial(g).bound().value);
+        }
     });
     if (support::runs_all_cases()) CHECK(ended > 100);
+}
+
+TEST_CASE("under contention each of three searches asks, and any of them may end the trial") {
+    int asked_later = 0, compared = 0, ended = 0;
+    stretto_check("three searches", 1500, [&] {
+        const support::scheduling_case problem = *support::scheduling_cases(40);
+        const task_graph g = support::graph_of(problem.program());
+        const bytes peak = peak_of_input(g);
+        const std::vector<bytes> limits{peak};
+        const schedule_options options{.under = {3, 2}};
+        const told all = tried(g, limits, options, peak);
+        std::uint8_t last = 0;
+        std::optional<nanoseconds> known;  // the least time so far within the limit
+        for (const trial_progress& now : all.asked) {
+            RC_ASSERT(now.search >= last);
+            RC_ASSERT(now.search < 3);
+            asked_later += now.search > 0;
+            last = now.search;
+            RC_ASSERT(now.so_far >= limit_trial(g, options.under).bound().value);
+            if (now.stage == search_stage::two_orders) continue;
+            if (known) RC_ASSERT(now.so_far <= *known);  // what an earlier search has found counts
+            compared += known && now.search > 0 && now.stage == search_stage::begins;
+            known = now.so_far;
+        }
+        if (all.asked.empty()) return;
+        const auto patience = *rc::gen::inRange<std::size_t>(0, all.asked.size());
+        const told some = tried(g, limits, options, peak, patience);
+        RC_ASSERT(some.asked.size() == patience + 1);
+        RC_ASSERT(some.makespans.empty());
+        ++ended;
+    });
+    if (!support::runs_all_cases()) return;
+    CHECK(asked_later > 300);
+    CHECK(compared > 50);
+    CHECK(ended > 300);
 }
 
 TEST_CASE("a trial knows the bound and the peak before it runs") {

@@ -4,15 +4,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "stretto/analysis/classify_collectives.hpp"
+#include "stretto/schedule/list_schedule.hpp"
 #include "stretto/transform/bucket_policies.hpp"
 #include "stretto/transform/plan_buckets.hpp"
 #include "stretto/transform/verify_buckets.hpp"
 #include "support/bucket_checks.hpp"
+#include "support/priced_reductions.hpp"
 
 using namespace stretto;
+using support::priced_reductions;
 using support::program_bucket_plan;
 using support::reduction_model;
 using support::reduction_node;
@@ -40,6 +44,15 @@ program_bucket_plan plan_of(const reduction_program& p, const bucket_options& o 
 }
 std::size_t starts_after(const reduction_program& p, const bucket_options& o = {}) {
     return p.count(start) - plan_of(p, o).saved();
+}
+template <class Order>
+std::ptrdiff_t place_in(const Order& order, std::uint32_t v) {
+    return std::ranges::find(order, v) - order.begin();
+}
+nanoseconds makespan_of_input(const task_graph& g) {
+    std::vector<task_id> given(g.size());
+    std::iota(given.begin(), given.end(), 0u);
+    return simulate(g, given).makespan;
 }
 /// Keeps a kernel between the start and the wait of a collective that it hides.
 void hide(reduction_program& p, std::uint32_t w, std::uint32_t kernel) {
@@ -324,4 +337,76 @@ TEST_CASE("torchtitan F1 and the payload: members lie in registration order, wha
     };
     CHECK(in(payload_order::registration) == std::vector{b, a});
     CHECK(in(payload_order::execution) == std::vector{a, b});
+}
+
+TEST_CASE("torchtitan D1: two gathers of one parameter; decided differently: they travel together and stay two") {
+    // A parameter is gathered again to free its memory in between. Which gather to keep is a question of memory, and
+    // the one who captured the step has answered it.
+    reduction_program p;
+    const std::uint32_t w = p.input(), x = p.input();
+    const std::uint32_t a = p.reduced(w, {.kind = gather}), b = p.reduced(w, {.kind = gather});
+    p.output({p.op(mix, {x, a}), p.op(mix, {x, b})});
+    const program_bucket_plan plan = plan_of(p);
+    REQUIRE(plan.buckets.size() == 1);
+    CHECK(plan.buckets[0].parts == std::vector{w, w});
+    CHECK(plan.buckets[0].results == std::vector{a, b});
+    CHECK(plan.buckets[0].payload.count == 2 * 8 * p.nodes[w].length);
+}
+
+TEST_CASE("torchtitan F1 and F2: buckets are launched in the order of their layers, forward and backward") {
+    reduction_program p;
+    std::vector<std::uint32_t> weights, starts, results;
+    std::uint32_t x = p.input();
+    const auto layer = [&](std::uint32_t k) {
+        const std::uint32_t a = p.reduced(weights[2 * k], {.kind = gather});
+        const std::uint32_t b = p.reduced(weights[2 * k + 1], {.kind = gather});
+        starts.push_back(p.nodes[a].operands[0]);
+        starts.push_back(p.nodes[b].operands[0]);
+        x = p.op(mix, {p.op(mix, {x, a}), b});
+    };
+    for (int k = 0; k < 8; ++k) weights.push_back(p.input());
+    for (std::uint32_t k = 0; k < 4; ++k) layer(k);
+    for (std::uint32_t k = 4; k-- > 0;) layer(k);
+    p.output({x});
+    const auto by_layer = [&](std::uint32_t v) {
+        return bucket_choice{.label = static_cast<std::uint32_t>(std::ranges::find(starts, v) - starts.begin()) / 2};
+    };
+    const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, by_layer);
+    REQUIRE(plan);
+    REQUIRE(plan->buckets.size() == 8);
+    for (std::size_t k = 0; k < 8; ++k) {
+        CHECK(plan->buckets[k].members == std::vector{starts[2 * k], starts[2 * k + 1]});
+        if (k > 0) CHECK(place_in(plan->order, starts[2 * k]) > place_in(plan->order, starts[2 * k - 1]));
+    }
+}
+
+TEST_CASE(
+    "torchtitan S6 and S10 to S14: dense regions; decided differently: the schedule finds where collectives are "
+    "hidden, without being told which modules are dense") {
+    // Tokens are exchanged on a group of their own, and the lane waits for them. The gather of the next layer and the
+    // reduction of the last one are launched where kernels hide them, and the wait that only the output reads sinks.
+    reduction_program p;
+    const std::uint32_t w = p.input(16), x = p.input(16);
+    const std::uint32_t gradient = p.op(mix, {x});
+    const std::uint32_t reduced = p.reduced(gradient, {.kind = scatter});
+    const std::uint32_t sent = p.start(x, {.kind = collective_kind::all_to_all, .group = 1});
+    const std::uint32_t arrived = p.op(wait, {sent});
+    const std::uint32_t experts = p.op(mix, {arrived}), dense1 = p.op(mix, {experts}), dense2 = p.op(mix, {dense1});
+    const std::uint32_t gathered = p.reduced(w, {.kind = gather});
+    const std::uint32_t next = p.op(mix, {dense2, gathered});
+    p.output({reduced, next});
+    const priced_reductions ops{{&p}};
+    const auto tasks = make_task_graph(reduction_view{&p}, ops);
+    REQUIRE(tasks);
+    const auto found = list_schedule(*tasks, {.memory_limit = unlimited_bytes});
+    REQUIRE(found);
+    const auto place = [&](std::uint32_t v) {
+        return place_in(found->order(), static_cast<task_id>(place_in(p.order, v)));
+    };
+    CHECK(place(p.nodes[gathered].operands[0]) < place(dense1));
+    CHECK(place(gathered) > place(dense2));
+    CHECK(place(p.nodes[reduced].operands[0]) > place(gradient));
+    CHECK(place(reduced) > place(dense2));
+    CHECK(place(sent) < place(gradient));
+    CHECK(found->makespan() < makespan_of_input(*tasks));
 }

@@ -3,6 +3,7 @@
 #ifndef STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 #define STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,7 +40,8 @@ public:
     /// `goes_on(trial_progress)`, which says whether it is worth to go on, and `reached(level, makespan, order)` once
     /// for each limit, in their order, when nothing more will be searched within it: `makespan` is that of
     /// list_schedule within this limit, with the same other options, or nothing if it finds no order; `order()` makes
-    /// the order of tasks. Once goes_on has said no, nothing more is called. Under contention it is not called.
+    /// the order of tasks. Once goes_on has said no, nothing more is called. Under contention there are several
+    /// searches, each of which asks, and `reached` is called when all of them have come to their end.
     ///
     /// What is called for a limit does not depend on larger ones, if what goes_on says does not. Precondition: all
     /// limits are below the peak of the step that it is a variant of, which is itself if nothing else is said, or none
@@ -88,7 +90,7 @@ template <class = void>
     struct all_figures final : detail::search_watch {
         explicit all_figures(std::span<const bytes> all) : search_watch(all), found(all.size()) {}
         bool goes_on(const trial_progress& now) override {
-            ignoring_memory = now.ignoring_memory;
+            if (now.stage != search_stage::two_orders) ignoring_memory = std::min(ignoring_memory, now.ignoring_memory);
             return true;
         }
         void reached(std::size_t level, const detail::found_order* best) override {

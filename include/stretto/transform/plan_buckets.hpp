@@ -50,6 +50,32 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     return detail::bucket_sweep<G, M, C>(g, model, costs, options).sweep(choose);
 }
 
+/// Plans of one program, of which many are asked: what it knows of the program is gathered once, and each plan is what
+/// plan_buckets gives. The view, the models and the options must outlive it and stay as they are. It can be neither
+/// copied nor moved.
+template <dependence_graph G, op_model<G> M, bucket_cost_model<G> C = no_bucket_costs>
+    requires dataflow_graph<G>
+class bucket_planner {
+public:
+    /// O(V + E + aliases).
+    bucket_planner(G g, const M& model, const C& costs, const bucket_options& options)
+        : no_room_(detail::leaves_no_room(options)), sweep_(g, model, costs, options) {}
+
+    /// As plan_buckets. O((V + E) log V), and what attempts to merge cost.
+    template <class Choose>
+        requires requires(Choose& choose, vertex_t<G> v) {
+            { choose(v) } -> std::same_as<bucket_choice>;
+        }
+    [[nodiscard]] expected<bucket_plan<vertex_t<G>, value_t<G>>, bucket_obstacle> plan(Choose choose) {
+        if (no_room_) return unexpected(bucket_obstacle::no_room);
+        return sweep_.sweep(choose);
+    }
+
+private:
+    bool no_room_;
+    detail::bucket_sweep<G, M, C> sweep_;
+};
+
 /// The buckets that are asked for, each given by its starts, and nothing else; labels are not asked for. A set of one
 /// start changes nothing. The error is the first start that cannot be in its set, with one at fault: members of
 /// different kinds, members that depend on each other, more than a limit allows. Otherwise as above.

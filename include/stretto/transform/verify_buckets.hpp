@@ -39,6 +39,18 @@ struct verified_buckets {
 
 namespace detail {
 
+/// What a verifier knows of a program, whatever the plan is.
+template <dependence_graph G>
+    requires dataflow_graph<G>
+struct bucketed_program_facts {
+    template <op_model<G> M>
+    bucketed_program_facts(G g, const M& model) : f(gather_program_facts(g, model)), uses(f), dependences(f) {}
+
+    program_facts<G> f;
+    storage_uses<program_facts<G>> uses;
+    program_dependences<program_facts<G>> dependences;
+};
+
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 class bucket_verifier {
@@ -48,8 +60,14 @@ class bucket_verifier {
     static constexpr std::uint32_t none = UINT32_MAX;
 
 public:
-    bucket_verifier(const bucket_plan<V, X>& plan, G g, const M& model)
-        : plan_(plan), f_(gather_program_facts(g, model)), uses_(f_), model_(model), claimed_(f_.size(), false) {}
+    /// All must outlive it.
+    bucket_verifier(const bucket_plan<V, X>& plan, const bucketed_program_facts<G>& program, const M& model)
+        : plan_(plan),
+          f_(program.f),
+          uses_(program.uses),
+          dependences_(program.dependences),
+          model_(model),
+          claimed_(f_.size(), false) {}
 
     std::vector<bucket_violation<V>> run() {
         for (const bucket<V, X>& b : plan_.buckets) {
@@ -140,16 +158,16 @@ private:
             for (const V& v : plan_.buckets[k].members) becomes[at(v)] = 2 * k;
             for (const V& v : plan_.buckets[k].waits) becomes[at(v)] = 2 * k + 1;
         }
-        const program_dependences<program_facts<G>> dependences(f_);
         for (std::uint32_t p = 0; p < f_.size(); ++p)
-            for (std::uint32_t q : dependences.before()[p])
+            for (std::uint32_t q : dependences_.before()[p])
                 if (place[q] > place[p] && (becomes[p] == none || becomes[p] != becomes[q]))
                     add(rule::out_of_order, f_.vertex[p], f_.vertex[q]);
     }
 
     const bucket_plan<V, X>& plan_;
-    program_facts<G> f_;
-    storage_uses<program_facts<G>> uses_;
+    const program_facts<G>& f_;
+    const storage_uses<program_facts<G>>& uses_;
+    const program_dependences<program_facts<G>>& dependences_;
     const M& model_;
     std::vector<char> claimed_;
     std::vector<bucket_violation<V>> found_;
@@ -172,7 +190,8 @@ template <dependence_graph G, op_model<G> M>
     const bucket_plan<vertex_t<G>, value_t<G>>& plan, G g, const M& model) {
     verified_buckets verified;
     if (plan.empty()) return verified;
-    auto found = detail::bucket_verifier<G, M>(plan, g, model).run();
+    const detail::bucketed_program_facts<G> program(g, model);
+    auto found = detail::bucket_verifier<G, M>(plan, program, model).run();
     if (!found.empty()) return unexpected(std::move(found));
     for (const auto& b : plan.buckets) {
         verified.members += b.members.size();

@@ -33,7 +33,7 @@ struct bucket_search_options {
     /// The peak of the input order of the step that this is a variant of, if it is one: see memory_budget::of_variant.
     std::optional<bytes> step_peak = {};
     bucket_options limits = {};         ///< of every bucket; and its mode and the order of its payload
-    std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun is finished
+    std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun counts as a whole
     unsigned effort = 1;                ///< how thoroughly to schedule, as schedule_options::effort says
     contention under = {};              ///< the clock by which everything is judged
 };
@@ -66,7 +66,9 @@ struct bucket_search_result {
 /// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule, and legal for `g`
 /// as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is no
 /// task graph; a limit of zero gives the step as it is. Depends on its arguments alone: integers, ties by program
-/// order. Time: a trial takes plan_buckets, try_buckets and, unless its lower bound is too long, list_schedule.
+/// order. Time: what is known of the program is gathered once for each order; a trial then takes the attempts to merge,
+/// O((V + E) log V) for the order of its plan, try_buckets and, unless its lower bound is too long, list_schedule,
+/// which is given up where it is behind that of the best plan at the same point.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -83,9 +85,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
                                          : memory_budget(options.memory_limit);
     how.effort = options.effort;
     how.under = options.under;
-    const auto whole = list_schedule(*tasks, how);
-
-    const detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
+    detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
     detail::bucket_search search(trials.items(), how, options.task_budget * options.effort, trials);
     // Kernels only become fewer where a pack does a cast. Whatever hides all else is good enough.
     nanoseconds kernels;
@@ -93,7 +93,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
         if (o.kind == op_kind::compute) kernels += o.duration;
     std::vector<std::uint32_t> given(table.size());
     std::iota(given.begin(), given.end(), 0u);
-    search.run(std::move(given), whole ? &*whole : nullptr, kernels + nanoseconds{kernels.count / 1000});
+    search.run(std::move(given), *tasks, kernels + nanoseconds{kernels.count / 1000});
 
     bucket_search_result<vertex_t<G>, value_t<G>> result;
     result.trials = search.trials();

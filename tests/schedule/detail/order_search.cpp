@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "stretto/schedule/detail/lean_order.hpp"
 #include "stretto/schedule/detail/order_search.hpp"
 #include "support/prop.hpp"
 
@@ -115,6 +116,35 @@ TEST_CASE("variants of other steps, and limits below the peak: within the limit,
     });
     MESSAGE(lowered << " orders within less than the peak of the given one");
     CHECK(lowered > 0);
+}
+
+TEST_CASE("a limit between the leanest order and the rung above it has a rung of its own") {
+    std::size_t tight = 0, faster = 0;
+    stretto_check("leanest", 4000, [&] {
+        const support::scheduling_case problem = *support::scheduling_cases(60);
+        searched s(problem);
+        const std::vector<std::uint32_t> given = support::program_order(s.c.size());
+        std::vector<std::uint32_t> lean;
+        std::int64_t least = 0;
+        {
+            const workspace::scope scratch(s.w);
+            detail::lean_order order(s.c, given, s.w);
+            lean = order.run(0);
+            least = order.peak();
+        }
+        if (least >= s.peak) return;
+        const std::int64_t of_lean = detail::makespan_of(s.c, lean, s.w);
+        const auto front = s.within(least, 0, 1, 200'000);
+        s.check_figures(front);
+        RC_ASSERT(front.back().peak <= least);
+        RC_ASSERT(front.back().pass.makespan <= of_lean);
+        ++tight;
+        faster += front.back().pass.makespan < of_lean;
+    });
+    MESSAGE(faster << " of " << tight << " are faster than the leanest order");
+    if (!support::runs_all_cases()) return;
+    CHECK(tight > 1000);
+    CHECK(faster * 3 > tight);  // of orders that ignore memory alone a seventh would be
 }
 
 TEST_CASE("a variant whose own order exceeds the limit is searched within it") {

@@ -51,7 +51,7 @@ template <class = void>
     for (std::uint32_t n = 0; n < c.size(); ++n) given[n] = n;
     const nanoseconds makespan{makespan_of(c, given, judge, w)};
 
-    level_records records(watch ? watch->limits() : std::span<const bytes>());
+    level_records records(watch);
     std::vector<found_order> front;
     for (const std::int64_t halves : {0, 1, 2}) {
         const std::int64_t unit = 2 * under.denominator;
@@ -60,11 +60,13 @@ template <class = void>
             if (c.kind[n] == compact_tasks::role::compute)
                 c.duration[n] = exact[n] / unit * stretched + exact[n] % unit * stretched / unit;
         const workspace::scope of_search(w);
+        records.begin_search(static_cast<std::uint8_t>(halves));
         order_search search(c, makespan, peak, rung_unit, w, &judge);
         front = merged_fronts(std::move(front),
                               search.run(limit, enough, effort, most_nodes_of_search, watch ? &records : nullptr));
+        if (records.ended()) break;
     }
-    if (watch) records.pass_on(*watch);
+    records.pass_on();
     std::copy(exact.begin(), exact.end(), c.duration.begin());
     return front;
 }

@@ -63,14 +63,16 @@ public:
                                                std::uint32_t many_nodes = most_nodes_of_search,
                                                search_watch* watch = nullptr) {
         watch_ = watch;
-        find_witness(limit.count);
         if (c_.size() > many_nodes) {
+            find_witness(limit.count);
             search_briefly(limit.count, enough);
         } else {
             search_freely(enough);
+            if (ended_) return std::move(front_);
+            find_witness(limit.count);
             // An order within memory need not be better than those that ignore it; unless another clock judges both.
             const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
-            if (widest_ > lowest_) climb(limit.count, std::max(enough, almost), effort);
+            if (widest_ > std::min(leanest_, lowest_)) climb(limit.count, std::max(enough, almost), effort);
         }
         if (watch_) tell_up_to(watch_->limits().size());
         while (front_.size() > 1 && front_.back().peak > limit.count) front_.pop_back();
@@ -90,7 +92,7 @@ private:
         free_pass(in_program_order);
         if (fastest_free_ <= enough) return;
         free_pass(urgency_after(free_.back()));
-        if (fastest_free_ <= enough) return;
+        if (fastest_free_ <= enough || !goes_on_freely()) return;
         // A second round, from what the first one led to: which nodes are urgent now?
         const machine_orders urgency = urgency_after(free_.back());
         const std::int64_t without = fastest_free_;
@@ -116,6 +118,7 @@ private:
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
         consider({witness_, measured(witness_), {}});
+        if (below) leanest_ = lean.peak();
         lowest_ = INT64_MAX;
         for (const double rung : ladder_rungs)
             if ((below || rung >= 1) && rung_at(rung) >= lean.peak()) lowest_ = std::min(lowest_, rung_at(rung));
@@ -143,35 +146,46 @@ private:
         std::vector<order> tracks{order(given_.begin(), given_.end())};
         while (tracks.size() < effort && tracks.size() <= free_.size())
             tracks.push_back(free_[free_.size() - tracks.size()]);
+        if (leanest_ < lowest_) {
+            // A rung of its own, so that a limit between it and the ladder has one; the ladder begins anew.
+            std::vector<order> of_lean = tracks;
+            if (leanest_ > limit || !search_rung(leanest_, true, of_lean, enough, effort)) return;
+            draw_ = false;
+        }
         for (const double rung : ladder_rungs) {
             const std::int64_t within = rung_at(rung);
             if (within < lowest_) continue;
             const bool lowest = within == lowest_;
             if (within > limit || (!lowest && within >= widest_)) return;
-            if (fastest_within(within) <= enough) return;
-            tell_below(within);
-            if (!goes_on(within, search_stage::begins)) return;
-            refused_ = false;
-            if (lowest) {
-                const order in_program_order = pass_within(within, witness_, orders_of(given_));
-                both_ways(within, witness_, in_program_order);
-                if (!goes_on(within, search_stage::one_round)) return;
-                // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
-                both_ways(within, in_program_order, in_program_order);
-                pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
-                if (!goes_on(within, search_stage::three_rounds)) return;
-                for (order& track : tracks) track = both_ways(within, witness_, track);
-            }
-            for (order& track : tracks) {
-                if (fastest_within(within) <= enough) return;
-                track = both_ways(within, witness_, track, lowest && &track == &tracks.front());
-            }
-            if (effort > 1) {
-                const order best = best_within(within);
-                both_ways(within, best, best);
-            }
-            if (!refused_) return;  // larger limits would change nothing
+            if (!search_rung(within, lowest, tracks, enough, effort)) return;
         }
+    }
+    /// Searches within a rung, and returns whether to go on with the next.
+    [[nodiscard]] bool search_rung(std::int64_t within, bool lowest, std::vector<order>& tracks, std::int64_t enough,
+                                   unsigned effort) {
+        if (fastest_within(within) <= enough) return false;
+        tell_below(within);
+        if (!goes_on(within, search_stage::begins)) return false;
+        refused_ = false;
+        if (lowest) {
+            const order in_program_order = pass_within(within, witness_, orders_of(given_));
+            both_ways(within, witness_, in_program_order);
+            if (!goes_on(within, search_stage::one_round)) return false;
+            // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
+            both_ways(within, in_program_order, in_program_order);
+            pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
+            if (!goes_on(within, search_stage::three_rounds)) return false;
+            for (order& track : tracks) track = both_ways(within, witness_, track);
+        }
+        for (order& track : tracks) {
+            if (fastest_within(within) <= enough) return false;
+            track = both_ways(within, witness_, track, lowest && &track == &tracks.front());
+        }
+        if (effort > 1) {
+            const order best = best_within(within);
+            both_ways(within, best, best);
+        }
+        return refused_;  // if memory kept nothing back, larger limits would change nothing
     }
     /// Asks the watch whether to go on within a rung. If not, it is told nothing more.
     [[nodiscard]] bool goes_on(std::int64_t within, search_stage stage) {
@@ -179,9 +193,16 @@ private:
         std::size_t levels = 0;
         while (levels < watch_->limits().size() && watch_->limits()[levels].count <= within) ++levels;
         if (levels == 0) return true;
-        if (watch_->goes_on({levels - 1, stage, {fastest_free_}, {fastest_within(within)}})) return true;
-        watch_ = nullptr;
-        return false;
+        return asks_watch({levels - 1, stage, {fastest_free_}, {fastest_within(within)}});
+    }
+    /// Asks it whether to go on without regard to memory.
+    [[nodiscard]] bool goes_on_freely() {
+        return !watch_ || asks_watch({0, search_stage::two_orders, {fastest_free_}, {front_.front().pass.makespan}});
+    }
+    [[nodiscard]] bool asks_watch(const trial_progress& now) {
+        ended_ = !watch_->goes_on(now);
+        if (ended_) watch_ = nullptr;
+        return !ended_;
     }
     /// Tells the watch what has been found within the limits below `end`, where nothing more will be searched.
     void tell_below(std::int64_t end) {
@@ -306,17 +327,19 @@ private:
     workspace& w_;
     const order_judge* judge_;
     search_watch* watch_ = nullptr;  // null as well once it has ended the search
-    std::size_t told_ = 0;           // limits of the watch
+    bool ended_ = false;
+    std::size_t told_ = 0;  // limits of the watch
     std::span<std::uint32_t> given_;
-    order witness_;                   // an order within the lowest rung
-    std::int64_t lowest_ = 0;         // that rung
-    std::vector<found_order> front_;  // by ascending peak and descending makespan
-    std::vector<order> free_;         // of the free passes
-    std::int64_t fastest_free_;       // of these and the given order
-    std::int64_t widest_ = 0;         // the largest peak of a free pass
-    std::int64_t last_makespan_ = 0;  // of the last pass within memory
-    bool draw_ = false;               // passes within memory draw launches forward
-    bool refused_ = false;            // memory has kept back a node on this rung
+    order witness_;                     // an order within the lowest rung
+    std::int64_t lowest_ = 0;           // that rung
+    std::int64_t leanest_ = INT64_MAX;  // what the witness needs, if the limit is below the unit
+    std::vector<found_order> front_;    // by ascending peak and descending makespan
+    std::vector<order> free_;           // of the free passes
+    std::int64_t fastest_free_;         // of these and the given order
+    std::int64_t widest_ = 0;           // the largest peak of a free pass
+    std::int64_t last_makespan_ = 0;    // of the last pass within memory
+    bool draw_ = false;                 // passes within memory draw launches forward
+    bool refused_ = false;              // memory has kept back a node on this rung
 };
 
 }  // namespace stretto::detail

@@ -4,6 +4,7 @@
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,23 +44,40 @@ private:
     std::span<const bytes> limits_;
 };
 
-/// Keeps the fastest order within each limit, of several searches; and lets all of them go on.
+/// Keeps the fastest order within each limit, of several searches, for another watch, if there is one: it is asked
+/// about each of them, and told when all have come to their end.
 class level_records final : public search_watch {
 public:
-    explicit level_records(std::span<const bytes> limits) : search_watch(limits), best_(limits.size()) {}
+    explicit level_records(search_watch* other)
+        : search_watch(other ? other->limits() : std::span<const bytes>()), other_(other), best_(limits().size()) {}
 
-    [[nodiscard]] bool goes_on(const trial_progress&) override { return true; }
+    void begin_search(std::uint8_t number) noexcept { number_ = number; }
+    /// Whether the other one has seen enough. Then it is told nothing more.
+    [[nodiscard]] bool ended() const noexcept { return ended_; }
+
+    [[nodiscard]] bool goes_on(const trial_progress& now) override {
+        trial_progress here = now;
+        here.search = number_;
+        if (const auto& known = best_[now.level])
+            here.so_far = std::min(here.so_far, nanoseconds{known->pass.makespan});
+        ended_ = !other_->goes_on(here);
+        return !ended_;
+    }
     void reached(std::size_t level, const found_order* best) override {
         std::optional<found_order>& known = best_[level];
         if (best && (!known || best->pass.makespan < known->pass.makespan)) known = *best;
     }
-    /// Tells another one what has been found within each limit.
-    void pass_on(search_watch& other) const {
-        for (std::size_t k = 0; k < best_.size(); ++k) other.reached(k, best_[k] ? &*best_[k] : nullptr);
+    /// Tells the other one what has been found within each limit.
+    void pass_on() const {
+        if (!other_ || ended_) return;
+        for (std::size_t k = 0; k < best_.size(); ++k) other_->reached(k, best_[k] ? &*best_[k] : nullptr);
     }
 
 private:
+    search_watch* other_;
     std::vector<std::optional<found_order>> best_;
+    std::uint8_t number_ = 0;
+    bool ended_ = false;
 };
 
 }  // namespace stretto::detail

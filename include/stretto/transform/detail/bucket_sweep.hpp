@@ -1,4 +1,6 @@
 // Grows buckets along a program: what plan_buckets does.
+//
+// Longer than 300 lines: candidates, growth and the plan that is written share what is known of the program.
 #ifndef STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
 
@@ -24,7 +26,8 @@
 
 namespace stretto::detail {
 
-/// Candidates, the buckets that they are put into, and the program as it is with those merged.
+/// Candidates, the buckets that they are put into, and the program as it is with those merged. What it knows of the
+/// program is gathered once, and merges are undone when a plan is finished, so many plans may be asked of it.
 template <dependence_graph G, op_model<G> M, bucket_cost_model<G> C>
     requires dataflow_graph<G>
 class bucket_sweep {
@@ -41,7 +44,9 @@ public:
           model_(model),
           costs_(costs),
           options_(options),
-          reach_(dependences_.view(), *topological_sort(dependences_.view())) {
+          reach_(dependences_.view(), *topological_sort(dependences_.view())),
+          unmerged_(reach_.mark()),
+          known_(f_.size()) {
         kernels_.push_back(0);
         for (std::uint32_t p = 0; p < f_.size(); ++p) {
             const bool kernel = f_.kind[p] == op_kind::compute;
@@ -74,34 +79,41 @@ public:
     /// Merges exactly what is asked for.
     template <class Choose>
     [[nodiscard]] expected<plan_type, refused_bucket<V>> merge(std::span<const std::vector<V>> sets, Choose& choose) {
-        std::vector<char> claimed(f_.size(), false);
-        for (const std::vector<V>& set : sets) {
-            bucket_in_growth b;
-            for (const V& v : set) {
-                const std::uint32_t p = f_.position_of(v);
-                if (p == none || f_.kind[p] != op_kind::start)
-                    return unexpected(refused_bucket<V>{bucket_obstacle::kind, v, v});
-                if (std::exchange(claimed[p], true))
-                    return unexpected(refused_bucket<V>{bucket_obstacle::claimed_twice, v, v});
-                bucket_choice choice = choose(v);
-                choice.label = 0;
-                bucket_candidate c;
-                if (const auto no = candidate(p, choice, c))
-                    return unexpected(refused_bucket<V>{no->why, v, f_.vertex[no->other]});
-                const V first = f_.vertex[b.members.empty() ? p : b.members[0].start];
-                if (!b.members.empty() && !(c.key == b.members[0].key))
-                    return unexpected(refused_bucket<V>{bucket_obstacle::keys_differ, v, first});
-                if (!b.members.empty() && !joins(b, c))
-                    return unexpected(refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)});
-                add(b, c);
-                if (!within(b, nullptr)) return unexpected(refused_bucket<V>{bucket_obstacle::limits, v, first});
-            }
-            if (b.members.size() > 1) grown_.push_back(std::move(b));
+        if (auto no = merge_all(sets, choose)) {
+            forget();
+            return unexpected(*std::move(no));
         }
         return finish();
     }
 
 private:
+    /// Merges the sets, or says what cannot be merged.
+    template <class Choose>
+    [[nodiscard]] std::optional<refused_bucket<V>> merge_all(std::span<const std::vector<V>> sets, Choose& choose) {
+        std::vector<char> claimed(f_.size(), false);
+        for (const std::vector<V>& set : sets) {
+            bucket_in_growth b;
+            for (const V& v : set) {
+                const std::uint32_t p = f_.position_of(v);
+                if (p == none || f_.kind[p] != op_kind::start) return refused_bucket<V>{bucket_obstacle::kind, v, v};
+                if (std::exchange(claimed[p], true)) return refused_bucket<V>{bucket_obstacle::claimed_twice, v, v};
+                bucket_choice choice = choose(v);
+                choice.label = 0;
+                bucket_candidate c;
+                if (const auto no = candidate(p, choice, c)) return refused_bucket<V>{no->why, v, f_.vertex[no->other]};
+                const V first = f_.vertex[b.members.empty() ? p : b.members[0].start];
+                if (!b.members.empty() && !(c.key == b.members[0].key))
+                    return refused_bucket<V>{bucket_obstacle::keys_differ, v, first};
+                if (!b.members.empty() && !joins(b, c))
+                    return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)};
+                add(b, c);
+                if (!within(b, nullptr)) return refused_bucket<V>{bucket_obstacle::limits, v, first};
+            }
+            if (b.members.size() > 1) grown_.push_back(std::move(b));
+        }
+        return std::nullopt;
+    }
+
     struct bucket_in_growth {
         std::vector<bucket_candidate> members;
         bytes weight, payload;
@@ -112,15 +124,32 @@ private:
         refused_.push_back({why, f_.vertex[p], f_.vertex[other]});
     }
 
-    std::optional<no_candidate> candidate(std::uint32_t p, const bucket_choice& choice, bucket_candidate& c) const {
-        if (const auto no = find_wait(f_, model_, p, c.wait)) return no;
+    /// What a start is, whatever is chosen for it.
+    struct known_start {
+        std::optional<no_candidate> no;
+        bucket_candidate as;  // with the cast that its pack could do
+    };
+    const known_start& known(std::uint32_t p) {
+        std::optional<known_start>& k = known_[p];
+        if (k) return *k;
+        k.emplace();
+        bucket_candidate& c = k->as;
+        k->no = find_wait(f_, model_, p, c.wait);
+        if (k->no) return *k;
         c.start = p;
-        c.place = choice.place;
-        c.key = key_of(f_, model_, p, choice.label, options_.mixed_elements);
+        c.key = key_of(f_, model_, p, 0, options_.mixed_elements);
         c.payload = payload_of<G>(model_, f_.vertex[p]);
         c.received = allocation_of<G>(model_, f_.values.value(f_.only_result(p)));
-        if (choice.cast && options_.mode == bucket_mode::pack && absorbs_cast(f_, uses_, p))
-            c.cast = f_.producer[f_.operands[p][0]];
+        if (options_.mode == bucket_mode::pack && absorbs_cast(f_, uses_, p)) c.cast = f_.producer[f_.operands[p][0]];
+        return *k;
+    }
+    std::optional<no_candidate> candidate(std::uint32_t p, const bucket_choice& choice, bucket_candidate& c) {
+        const known_start& k = known(p);
+        if (k.no) return k.no;
+        c = k.as;
+        c.place = choice.place;
+        c.key.label = choice.label;
+        if (!choice.cast) c.cast = none;
         return std::nullopt;
     }
 
@@ -194,7 +223,18 @@ private:
         refuse(needs ? bucket_obstacle::dependent : bucket_obstacle::limits, c.start, near.start);
     }
 
+    /// The plan. The program is then as it was.
     [[nodiscard]] plan_type finish() {
+        plan_type plan = planned();
+        forget();
+        return plan;
+    }
+    void forget() {
+        reach_.undo_to(unmerged_);
+        grown_.clear();
+        refused_.clear();
+    }
+    [[nodiscard]] plan_type planned() {
         plan_type plan;
         plan.refused = std::move(refused_);
         std::sort(plan.refused.begin(), plan.refused.end(),
@@ -266,7 +306,9 @@ private:
     const C& costs_;
     const bucket_options& options_;
     incremental_reachability<snapshot_view> reach_;
-    std::vector<std::int64_t> kernels_;  // time of the kernels before a position
+    reachability_mark unmerged_;
+    std::vector<std::optional<known_start>> known_;  // by position
+    std::vector<std::int64_t> kernels_;              // time of the kernels before a position
     std::vector<bucket_in_growth> grown_;
     std::vector<refused_bucket<V>> refused_;
 };

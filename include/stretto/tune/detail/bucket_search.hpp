@@ -2,23 +2,32 @@
 // and one trial costs a plan, a task graph and a schedule. So all classes are divided in the same way first, by bytes
 // and by time; then by the slack of the schedule; then each class in a way of its own, of those that were best for all;
 // and in the end single runs are halved that the best schedule waits for. A plan whose lower bound is no better than
-// the best schedule so far is not scheduled at all. docs/algorithms/buckets.md has the whole argument.
+// the best schedule so far is not scheduled at all; and a search for its schedule that is behind that of the best one
+// at the same point is given up. docs/algorithms/buckets.md has the whole argument.
+//
+// Longer than 300 lines: what is tried, in which order, and what is given up are one argument.
 #ifndef STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
 #define STRETTO_TUNE_DETAIL_BUCKET_SEARCH_HPP
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "stretto/core/units.hpp"
-#include "stretto/schedule/bounds.hpp"
-#include "stretto/schedule/certificate.hpp"
-#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/limit_trial.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/schedule_options.hpp"
+#include "stretto/schedule/task_graph.hpp"
+#include "stretto/schedule/trial_progress.hpp"
 #include "stretto/transform/bucket_plan.hpp"
 #include "stretto/tune/detail/bucket_windows.hpp"
 
@@ -41,9 +50,9 @@ class bucket_search {
 
 public:
     /// `items` are in program order, and their classes are numbered from 0. `task_budget` is how many tasks are
-    /// scheduled at most; a trial that is begun is finished.
+    /// scheduled at most; a trial that is begun counts as a whole.
     bucket_search(std::vector<bucketable> items, const schedule_options& options, std::size_t task_budget,
-                  const Trials& trials)
+                  Trials& trials)
         : items_(std::move(items)), options_(options), budget_(task_budget), trials_(trials) {
         for (id k = 0; k < items_.size(); ++k) {
             if (items_[k].in_class >= in_class_.size()) in_class_.resize(items_[k].in_class + 1);
@@ -51,20 +60,19 @@ public:
         }
     }
 
-    /// `given` is the program order, and `whole` the schedule of the step without buckets, by the numbers of its
-    /// vertices, if there is one within the limit. A makespan of at most `enough` ends the search.
-    void run(std::vector<id> given, const schedule* whole, nanoseconds enough) {
+    /// `given` is the program order, and `whole` has the tasks of the step without buckets, by the numbers of its
+    /// vertices. A makespan of at most `enough` ends the search.
+    void run(std::vector<id> given, const task_graph& whole, nanoseconds enough) {
         given_ = std::move(given);
         enough_ = enough;
-        if (whole != nullptr) {
-            front_.push_back({{}, whole->makespan(), whole->memory().peak, items_.size()});
-            best_ = whole->makespan();
+        if (auto found = schedule(whole)) {
+            front_.push_back({{}, found->makespan, profile_memory(whole, found->order).peak, items_.size()});
+            scheduled_ = std::move(found->order);
         }
         divide_all(by_bytes());
         divide_all(by_time());
-        if (whole != nullptr) {
-            scheduled_ = whole->order();
-            note(whole->exposures());
+        if (!scheduled_.empty()) {
+            note(exposures_of(whole, scheduled_));
             for (const std::int64_t share : {0, 1, 4, 16, 64})
                 for (const std::vector<id>* order : {&given_, &scheduled_}) divide({by::slack, part(share)}, *order);
         }
@@ -108,7 +116,7 @@ private:
         std::size_t at = 0;
         const auto attempt_level = [&](std::size_t k) {
             divide(levels[k], given_);
-            if (last_ && (!best || *last_ < *best)) best = last_, at = k;
+            if (reckoned_ && (!best || *reckoned_ < *best)) best = reckoned_, at = k;
         };
         for (std::size_t k = levels.size() > 1; k < levels.size(); k += 2) attempt_level(k);
         if (!best) return;
@@ -118,7 +126,7 @@ private:
     }
     void divide(const bucket_window& all, const std::vector<id>& order) {
         attempt(division(in_class_.size(), all), order);
-        if (last_) ways_.push_back({*last_, all});
+        if (reckoned_) ways_.push_back({*reckoned_, all});
     }
     /// Gives each class in turn one of the ways that were best for all, or leaves it apart.
     void divide_classes() {
@@ -168,14 +176,20 @@ private:
         }
         return runs;
     }
+    /// The same division, with runs numbered in the order in which they are met.
+    [[nodiscard]] static std::vector<id> by_first_seen(std::vector<id> runs) {
+        std::map<id, id> numbers;
+        for (id& r : runs) r = numbers.try_emplace(r, static_cast<id>(numbers.size())).first->second;
+        return runs;
+    }
     void attempt(const division& d, const std::vector<id>& order) {
         if (attempt(runs_for(d), order)) chosen_ = d;
     }
 
     /// Tries a division into runs and returns whether it is the best so far.
     bool attempt(const std::vector<id>& runs, const std::vector<id>& order) {
-        last_.reset();
-        if (done()) return false;
+        reckoned_.reset();
+        if (done() || !divided_.insert({&order == &given_, by_first_seen(runs)}).second) return false;
         scheduled_buckets made{trials_.plan(items_, runs, order), {}, {}, 0};
         if (made.plan.empty()) return false;
         std::vector<std::vector<id>> members;
@@ -184,22 +198,84 @@ private:
         const auto tasks = trials_.tasks(made.plan);
         if (!tasks) return false;
         ++trials_made_;
-        if (best_ && bound_below(tasks->graph, unlimited_bytes, options_.under).value >= *best_) return false;
-        budget_ -= std::min(budget_, tasks->graph.size());
-        const auto found = list_schedule(tasks->graph, options_);
+        const auto before = best_;
+        const auto found = schedule(tasks->graph);
         if (!found) return false;
-        last_ = made.makespan = found->makespan();
-        made.peak = found->memory().peak;
+        made.makespan = found->makespan;
+        made.peak = profile_memory(tasks->graph, found->order).peak;
         made.collectives = items_.size() - made.plan.saved();
         keep(std::move(made));
-        if (best_ && *last_ >= *best_) return false;
-        best_ = last_;
+        if (before && found->makespan >= *before) return false;
         runs_ = runs;
         exposed_.assign(items_.size() + in_class_.size(), 0);
-        for (const collective_exposure& e : found->exposures())
+        for (const collective_exposure& e : exposures_of(tasks->graph, found->order))
             if (const auto at = item_of(tasks->original[e.start]); at != items_.end())
                 exposed_[runs[static_cast<std::size_t>(at - items_.begin())]] += e.exposed.count;
         return true;
+    }
+
+    /// An order within the limit, and what it takes.
+    struct found_schedule {
+        nanoseconds makespan;
+        std::vector<task_id> order;
+    };
+    /// How far a search had come, at the points at which it asked: search, level and stage.
+    using pace = std::map<std::tuple<int, std::size_t, search_stage>, trial_progress>;
+
+    /// Schedules, unless the bound or the pace of the search says that it will not become the best. If it is the best
+    /// so far, its makespan and its pace are what others are compared with.
+    [[nodiscard]] std::optional<found_schedule> schedule(const task_graph& g) {
+        limit_trial trial(g, options_.under);
+        if (best_ && trial.bound().value >= *best_) return std::nullopt;
+        budget_ -= std::min(budget_, g.size());
+        const bytes limit = options_.memory_limit.limit(trial.input_peak());
+        std::vector<bytes> limits{options_.memory_limit.unit(trial.input_peak()), limit};
+        if (limits[0] >= limit) limits.erase(limits.begin());
+        std::optional<found_schedule> found;
+        pace here;
+        trial.run(
+            limits, options_,
+            [&](const trial_progress& now) {
+                if (!here.try_emplace({now.search, now.level, now.stage}, now).second) return true;
+                return goes_on(now, now.level + 1 == limits.size());
+            },
+            [&](std::size_t level, std::optional<nanoseconds> makespan, const auto& order) {
+                if (makespan && level + 1 == limits.size()) found = {*makespan, order()};
+            });
+        if (!found) return std::nullopt;
+        reckoned_ = found->makespan;
+        if (best_ && found->makespan >= *best_) return found;
+        best_ = found->makespan;
+        pace_ = std::move(here);
+        return found;
+    }
+    /// Whether a trial may still become the best. Schedules of divisions of one step are much alike, so that they are
+    /// compared at the same point of their searches.
+    [[nodiscard]] bool goes_on(const trial_progress& now, bool within_limit) {
+        const auto at = pace_.find({now.search, now.level, now.stage});
+        if (!best_ || at == pace_.end()) return true;
+        // Slower by a share that tells at this point; the later it is, the smaller is the share.
+        const auto loses = [&](nanoseconds t, nanoseconds reference, std::int64_t share) {
+            if (t.count - reference.count <= reference.count / share) return false;
+            reckoned_ = *best_ + (t - reference);
+            return true;
+        };
+        const trial_progress& then = at->second;
+        if (now.stage == search_stage::two_orders) return !loses(now.ignoring_memory, then.ignoring_memory, 64);
+        if (now.stage == search_stage::begins) {
+            if (loses(now.ignoring_memory, then.ignoring_memory, 256)) return false;
+            // Orders within memory are rarely faster than those that ignore it.
+            if (options_.under.none() && now.ignoring_memory >= *best_) {
+                reckoned_ = now.ignoring_memory;
+                return false;
+            }
+            return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 1024);
+        }
+        return !within_limit || !loses(now.so_far, then.so_far, now.stage == search_stage::one_round ? 512 : 1024);
+    }
+    [[nodiscard]] std::vector<collective_exposure> exposures_of(const task_graph& g,
+                                                                const std::vector<task_id>& order) const {
+        return explain_exposure(g, order, simulate(g, order, options_.under));
     }
     [[nodiscard]] bool done() const { return budget_ == 0 || (best_ && *best_ <= enough_); }
 
@@ -237,17 +313,20 @@ private:
     std::vector<bucketable> items_;
     schedule_options options_;
     std::size_t budget_;
-    const Trials& trials_;
+    Trials& trials_;
     std::vector<std::vector<id>> in_class_;  // items, by class
     std::vector<id> given_, scheduled_;      // orders of the vertices: as given, and of the schedule without buckets
     nanoseconds enough_;
-    std::optional<nanoseconds> best_, last_;  // makespans: of the best so far, and of the last trial
-    division chosen_;                         // the best one so far; empty: none is better than no buckets
-    std::vector<id> runs_;                    // of the best so far, by item
-    std::vector<std::int64_t> exposed_;       // of its schedule, by run
+    std::optional<nanoseconds> best_;      // the makespan of the best so far
+    pace pace_;                            // of its search
+    std::optional<nanoseconds> reckoned_;  // what the last trial takes, or would take if it were as much slower
+    division chosen_;                      // the best one so far; empty: none is better than no buckets
+    std::vector<id> runs_;                 // of the best so far, by item
+    std::vector<std::int64_t> exposed_;    // of its schedule, by run
     std::vector<std::pair<nanoseconds, bucket_window>> ways_;
     std::vector<scheduled_buckets> front_;
-    std::set<std::pair<bool, std::vector<std::vector<id>>>> tried_;
+    std::set<std::pair<bool, std::vector<id>>> divided_;             // what has been planned
+    std::set<std::pair<bool, std::vector<std::vector<id>>>> tried_;  // plans
     std::size_t trials_made_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -45,6 +46,8 @@ public:
         for (id v = 0; v < choices_.size(); ++v)
             if (step.table().operations[v].kind == op_kind::start) choices_[v] = choose(step.vertex(v));
     }
+    bucket_trials(const bucket_trials&) = delete;
+    bucket_trials& operator=(const bucket_trials&) = delete;
 
     /// The collectives that may travel with others of their class, in program order. O(V log classes).
     [[nodiscard]] std::vector<bucketable> items() const {
@@ -72,22 +75,21 @@ public:
     }
 
     [[nodiscard]] nanoseconds merged(id v, bytes payload) const { return costs_->of_merged(step_->vertex(v), payload); }
+    /// What is known of the program in an order is gathered when the order is first asked for.
     [[nodiscard]] bucket_plan<id, id> plan(const std::vector<bucketable>& items, const std::vector<id>& runs,
-                                           const std::vector<id>& order) const {
-        std::vector<bucket_choice> in_runs = choices_;
-        for (std::size_t k = 0; k < items.size(); ++k) in_runs[items[k].vertex].label = runs[k];
-        const step_table* const table = &step_->table();
-        auto made = plan_buckets(
-            ordered_step_view{{table}, order}, models{{table}, this}, [&](id v) { return in_runs[v]; }, options_,
-            prices{this});
-        if (!made || std::is_sorted(order.begin(), order.end())) return made ? *std::move(made) : bucket_plan<id, id>{};
+                                           const std::vector<id>& order) {
+        for (std::size_t k = 0; k < items.size(); ++k) choices_[items[k].vertex].label = runs[k];
+        auto made = program_in(order).planner.plan([this](id v) { return choices_[v]; });
+        if (!made || made->empty() || std::is_sorted(order.begin(), order.end()))
+            return made ? *std::move(made) : bucket_plan<id, id>{};
         // A view of what is in flight needs no wait. If it stands before the wait in one order and behind it in the
         // other, the program as it is given has the last word.
-        const bool legal = verify_buckets(*made, step_table_view{table}, models{{table}, this}).has_value();
+        if (!given_) given_.emplace(step_table_view{&step_->table()}, models_);
+        const bool legal = bucket_verifier<step_table_view, models>(*made, *given_, models_).run().empty();
         return legal ? *std::move(made) : bucket_plan<id, id>{};
     }
     [[nodiscard]] std::optional<bucketed_tasks> tasks(const bucket_plan<id, id>& plan) const {
-        auto made = try_buckets(plan, step_->table(), prices{this});
+        auto made = try_buckets(plan, step_->table(), prices_);
         return made ? std::optional(*std::move(made)) : std::nullopt;
     }
 
@@ -131,11 +133,30 @@ private:
         }
     };
 
+    /// A program in one order, of which plans are asked.
+    struct ordered_program {
+        ordered_program(const std::vector<id>& o, const step_table* table, const bucket_trials& of)
+            : order(o), planner({{table}, order}, of.models_, of.prices_, of.options_) {}
+
+        std::vector<id> order;
+        bucket_planner<ordered_step_view, models, prices> planner;
+    };
+    [[nodiscard]] ordered_program& program_in(const std::vector<id>& order) {
+        for (const auto& p : programs_)
+            if (p->order == order) return *p;
+        programs_.push_back(std::make_unique<ordered_program>(order, &step_->table(), *this));
+        return *programs_.back();
+    }
+
     const numbered_step<G>* step_;
     const M* ops_;
     const C* costs_;
     bucket_options options_;
     std::vector<bucket_choice> choices_;  // by vertex
+    models models_{{&step_->table()}, this};
+    prices prices_{this};
+    std::vector<std::unique_ptr<ordered_program>> programs_;
+    std::optional<bucketed_program_facts<step_table_view>> given_;
 };
 
 }  // namespace stretto::detail

@@ -232,9 +232,10 @@ private:
         nanoseconds ignoring_memory{INT64_MAX};
         bool held = false;
         const auto goes_on = [&](const trial_progress& p) {
+            if (p.stage == search_stage::two_orders) return true;
             ignoring_memory = p.ignoring_memory;
             any_fit_ = true;
-            if (held) return true;
+            if (held || !limits_.under.none()) return true;
             o.lost = loses_to(rival_at(std::min(p.level, at_.size() - 1)), p);
             return !o.lost && !loses_to(at_[std::min(p.level, at_.size() - 1)].takes, p);
         };
