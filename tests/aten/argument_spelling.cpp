@@ -100,6 +100,23 @@ TEST_CASE("only the operand knows how many rows an order of its own has: -1, whi
     CHECK(s.store.extents().empty());
 }
 
+TEST_CASE("sizes and strides that the operand has as well are left out of a part") {
+    const std::vector<tensor_argument> sizes = {integer(8), integer(3)}, strides = {integer(3), integer(1)};
+    const std::vector<tensor_argument> given = {operand(0), {form::text, 0, 0, "cuda", {}}, list(sizes), list(strides)};
+    for (const chunk_state& s : {sliced_at(0), sliced_at(1), permuted_at(0)}) {
+        spelling cut{.shape = {8, 3}, .result = s};
+        const chunk_arguments out = cut.of(spelled::layout, given);
+        REQUIRE(out.positional.size() == 4);
+        CHECK(out.positional[2].what == form::none);
+        CHECK(out.positional[3].what == form::none);
+        CHECK(out.positional[0].what == form::operand);
+        const std::vector<named_tensor_argument> named = {{"original_size", list(sizes)}};
+        CHECK(cut.of(spelled::layout, {operand(0)}, named).named[0].value.what == form::none);
+    }
+    spelling uncut{.shape = {8, 3}, .result = whole};
+    CHECK(integers(uncut.of(spelled::layout, given).positional[2]) == extents{8, 3});
+}
+
 TEST_CASE("an open extent beside the cut one is written out, but not where it means the operand's") {
     spelling s{.shape = {8, 3}, .result = sliced_at(0)};
     const std::vector<tensor_argument> items = {integer(8), integer(-1)};

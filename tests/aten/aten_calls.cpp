@@ -105,6 +105,19 @@ TEST_CASE("what is offloaded and loaded again is what it was, unless its type ha
     CHECK(numbers.number(sum) == numbers.number(same_sum));
 }
 
+TEST_CASE("what is offloaded while the step runs on, waited for and loaded again is what it was") {
+    tensor_program p;
+    const std::uint32_t x = p.input("x", std::vector<tensor>());
+    const std::uint32_t leaving = p.add("leaving", "ao.offload.default", {x});
+    const std::uint32_t there = p.add("there", "ao.wait_tensor.default", {leaving, x}, "%0 %1 %1");
+    const std::uint32_t coming = p.add("coming", "ao.reload.default", {there}, "%0 device=cuda");
+    const std::uint32_t back = p.add("back", "ao.wait_tensor.default", {coming, there});
+    for (std::uint32_t v : {x, leaving, there, coming, back}) p.record(v, element_type::f32, {3});
+    const support::program_view view{&p};
+    const value_numbers<support::program_view> numbers(view, support::program_model{&p}, calls_of(p));
+    for (std::uint32_t v : {leaving, there, coming, back}) CHECK(numbers.number(v) == numbers.number(x));
+}
+
 TEST_CASE("an argument that no operator reads makes a call unlike any other") {
     tensor_program p;
     const std::uint32_t x = p.input("x", std::vector<tensor>());

@@ -493,6 +493,24 @@ constexpr spec specs[] = {
      [](maker& m, std::string_view n) {
          m.call_with(n, {m.make(element_type::i64, m.shape(1), holds::numbers, m.extent())});
      }},
+    {"ao.offload.default",
+     [](maker& m, std::string_view n) {
+         m.call_with(n, {m.make(element_type::i64, m.shape(1), holds::numbers, m.extent())});
+     }},
+    {"ao.reload.default",
+     [](maker& m, std::string_view n) {
+         const extents s = m.shape(2);
+         const std::vector<tensor_argument> size = {integer(s[0]), integer(s[1])}, stride = {integer(s[1]), integer(1)};
+         std::vector<tensor_argument> all = {m.make(m.element(), s), text("cuda")};
+         if (m.pick.below(2)) all.insert(all.end(), {m.list(size), m.list(stride)});
+         m.call_with(n, all);
+     }},
+    {"ao.wait_tensor.default",
+     [](maker& m, std::string_view n) {
+         const extents s = m.shape(2);
+         const tensor_argument moved = m.make(m.element(), s), from = m.make(m.element(), s);
+         m.call_with(n, {moved, from, m.make(m.element(), m.shape(1))});
+     }},
     {"aten._to_copy.default",
      [](maker& m, std::string_view n) {
          unary_of(m, n, m.element());

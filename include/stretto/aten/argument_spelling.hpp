@@ -61,7 +61,8 @@ enum class spelled : std::uint8_t {
     sizes_second,  ///< argument 1 has them
     slice_end,     ///< argument 3, along the dimension of argument 1
     amounts,       ///< arguments 1 and 2 are rows sent and received
-    output_size    ///< the argument of that name is the number of rows
+    output_size,   ///< the argument of that name is the number of rows
+    layout         ///< arguments 2 and 3 have the sizes and strides of the result; left out, they are the operand's
 };
 
 /// Spells the arguments of one operation for one chunk. The states of the results in the call are those that the rule
@@ -90,6 +91,9 @@ public:
                 break;
             case spelled::output_size:
                 rows_of_runs();
+                break;
+            case spelled::layout:
+                layout();
                 break;
             case spelled::nothing:
                 break;
@@ -183,6 +187,14 @@ private:
     void rows_of_runs() {
         const tensor_argument& total = a_.argument(SIZE_MAX, "output_size");
         if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
+    }
+
+    /// The strides of a part are not a share of those of the whole, but the operand of the clone has both.
+    void layout() {
+        if (!chunk_rules::is_cut(c_.results[0])) return;
+        for (const auto& [position, name] : {std::pair(2, "original_size"), std::pair(3, "original_stride")})
+            if (a_.argument(static_cast<std::size_t>(position), name).what != form::none)
+                *writable(static_cast<std::size_t>(position), name) = {};
     }
 
     const aten_arguments& a_;

@@ -42,6 +42,7 @@ public:
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         std::size_t from = chunk_rules::no_operand;
         if (const auto* copy = rule.as<chunk_rules::copy>()) from = copy->x;
+        if (const auto* transfer = rule.as<chunk_rules::transfer>()) from = transfer->x;
         if (const auto* cast = rule.as<chunk_rules::cast>()) from = cast->x;
         if (from == chunk_rules::no_operand || rule.writes_in_place()) return SIZE_MAX;
         std::size_t k = 0;

@@ -41,6 +41,12 @@ inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 inline rules::any_rule elementwise(const aten_arguments&) { return rules::elementwise{}; }
 inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules::elementwise{.linear = true}; }
 inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
+/// Operators that offload activations and load them again (PyTorch's ao): offload(tensor), reload(tensor, device,
+/// original_size, original_stride) and wait_tensor(tensor, keepalive, last_use_of_storage).
+inline rules::any_rule transferred(const aten_arguments& a) { return rules::transfer{.x = a.operand(0, "tensor")}; }
+inline rules::any_rule reloaded(const aten_arguments& a) {
+    return rules::transfer{.x = a.operand(0, "tensor"), .sizes = a.sizes(2, "original_size")};
+}
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
 /// add(self, other, alpha) and its like. `alpha`, if it is there, multiplies `other`. A constant may be any positional

@@ -182,6 +182,12 @@ void copied(operator_call& c) {
     const element_type e = c.element(positional ? 1 : c.positional.size(), "dtype", self.element());
     if (!c.failed()) c.give(self.converted(e));
 }
+/// A copy in other memory, of which nothing shows here.
+template <class = void>
+void moved(operator_call& c) {
+    const tensor self = c.input(0, "tensor");
+    if (!c.failed()) c.give(self.converted(self.element()));
+}
 /// copy(self, src): the second operand in the shape and type of the first, into which it is written. It may be
 /// broadcast, but self may not, because it is memory.
 template <class = void>
@@ -234,6 +240,9 @@ inline constexpr operator_entry unary_operators[] = {
     {"aten.to", "dtype", copied<>},
     {"prims.convert_element_type", "default", copied<>},
     {"prims.device_put", "default", copied<>},
+    {"ao.offload", "default", moved<>},
+    {"ao.reload", "default", moved<>},
+    {"ao.wait_tensor", "default", moved<>},
     {"aten.copy", "default", copy_into<>, operator_entry::trait::has_in_place_form},
     {"aten.fill", "Scalar Tensor", fill<>, operator_entry::trait::has_in_place_form},
     {"aten.zero", "default", fill<>, operator_entry::trait::has_in_place_form},
