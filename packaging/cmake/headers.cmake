@@ -267,6 +267,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/scattered_reductions.hpp
     include/stretto/transform/chunk_rules/scatters.hpp
     include/stretto/transform/chunk_rules/sorting.hpp
+    include/stretto/transform/chunk_rules/transfer.hpp
     include/stretto/transform/chunk_rules/value_history.hpp
     include/stretto/transform/chunk_sizes.hpp
     include/stretto/transform/describe_buckets.hpp

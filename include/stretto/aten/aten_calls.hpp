@@ -15,6 +15,7 @@
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/blocks.hpp"
 #include "stretto/transform/chunk_rules/elementwise.hpp"
+#include "stretto/transform/chunk_rules/transfer.hpp"
 
 namespace stretto {
 

@@ -19,6 +19,7 @@
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/joining.hpp"
 #include "stretto/transform/chunk_rules/layout.hpp"
+#include "stretto/transform/chunk_rules/transfer.hpp"
 
 namespace stretto::detail::aten {
 

@@ -19,5 +19,6 @@
 #include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "stretto/transform/chunk_rules/scatters.hpp"
 #include "stretto/transform/chunk_rules/sorting.hpp"
+#include "stretto/transform/chunk_rules/transfer.hpp"
 
 #endif

@@ -10,7 +10,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
 #include "stretto/transform/chunk_rules/detail/rows.hpp"
@@ -29,16 +28,6 @@ struct elementwise {
 /// Has the elements of operand `x`: a copy, a wait, a move to another device. Everything passes, row numbers too.
 struct copy {
     std::size_t x = 0;
-
-    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
-};
-
-/// Has the elements of operand `x` in other memory: a move that runs beside the computation, and the wait for it. As of
-/// a copy, everything passes. Operands beside `x` and `sizes` are named so that they live until then; their elements
-/// are not read, so they may be in any state.
-struct transfer {
-    std::size_t x = 0;
-    std::vector<std::size_t> sizes = {};  ///< for each extent the operand that gives it; empty if none is an operand
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
@@ -259,14 +248,6 @@ inline chunk_verdict elementwise::verdict(const chunk_call& c) const {
 
 inline chunk_verdict copy::verdict(const chunk_call& c) const {
     return detail::copied(c, x, detail::passes_sums::of_its_operand);
-}
-
-inline chunk_verdict transfer::verdict(const chunk_call& c) const {
-    if (!c.is_tensor(x)) return c.refuse(detail::reads_unknown);
-    const chunk_state& s = c.state(x);
-    const bool fits = is_cut(s) ? detail::sizes_fit(c, sizes, s, static_cast<std::size_t>(s.dim))
-                                : detail::sizes_shared(c, sizes, -1);
-    return fits ? c.give(s) : c.refuse(detail::chunk_number);
 }
 
 inline chunk_verdict cast::verdict(const chunk_call& c) const {

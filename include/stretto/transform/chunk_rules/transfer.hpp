@@ -1,0 +1,34 @@
+// The rule kind of moves to other memory that run beside the computation, such as activations that are offloaded to the
+// host and loaded again, and of the waits for them.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_TRANSFER_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_TRANSFER_HPP
+
+#include <cstddef>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Has the elements of operand `x` in other memory: a move that runs beside the computation, and the wait for it. As of
+/// a copy, everything passes. Operands beside `x` and `sizes` are named so that they live until then; their elements
+/// are not read, so they may be in any state.
+struct transfer {
+    std::size_t x = 0;
+    std::vector<std::size_t> sizes = {};  ///< for each extent the operand that gives it; empty if none is an operand
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
+inline chunk_verdict transfer::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::reads_unknown);
+    const chunk_state& s = c.state(x);
+    const bool fits = is_cut(s) ? detail::sizes_fit(c, sizes, s, static_cast<std::size_t>(s.dim))
+                                : detail::sizes_shared(c, sizes, -1);
+    return fits ? c.give(s) : c.refuse(detail::chunk_number);
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif
