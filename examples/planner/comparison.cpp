@@ -123,6 +123,7 @@ expected<comparison, failure> plan_step(stretto::capture step, const std::string
     const written_step given{*made};
     auto best = stretto::best_form(forms, given, wanted);
     if (!best) return unexpected(best.error());
+    if (!best->passed_over.empty()) return unexpected(best->passed_over.front());
 
     written_step& written = best->chosen.program;
     const stretto::schedule& s = best->chosen.schedule;

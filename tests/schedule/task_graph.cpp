@@ -194,7 +194,7 @@ TEST_CASE("a wait names a start that precedes it") {
     REQUIRE(!with_launch(0).has_value());
     CHECK(is(with_launch(0).error(), why::launch_is_no_start, 2, 0));
     REQUIRE(!with_launch(3).has_value());
-    CHECK(is(with_launch(3).error(), why::launch_is_no_start, 2, 3));
+    CHECK(is(with_launch(3).error(), why::reads_later_task, 2, 3));
 }
 
 TEST_CASE("negative times and sizes, and sums that do not fit") {

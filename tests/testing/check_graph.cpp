@@ -228,7 +228,10 @@ struct model_of_lies : archetypes::kinds {
         launch_is_compute,
         launch_is_later,
         alias_is_later,
+        alias_is_itself,
+        alias_is_unread,
         effect_is_nowhere,
+        effect_is_unread,
         payload_below,
         group_is_hash,
         no_kind
@@ -256,11 +259,14 @@ struct model_of_lies : archetypes::kinds {
         return archetypes::detail::at(is(w, 2) ? 1 : 5);
     }
     std::vector<value> aliases(value x) const {
+        if (wrong == alias_is_itself && is(x.producer(), 4)) return {x};
+        if (wrong == alias_is_unread && is(x.producer(), 6)) return {value(archetypes::detail::at(0), 0)};
         if (wrong == alias_is_later && is(x.producer(), 2)) return {value(archetypes::detail::at(4), 0)};
         return {};
     }
     std::vector<value> effects(vertex v) const {
         if (wrong == effect_is_nowhere && is(v, 3)) return {value(archetypes::detail::at(7), 0)};
+        if (wrong == effect_is_unread && is(v, 6)) return {value(archetypes::detail::at(0), 0)};
         return {};
     }
 };
@@ -283,6 +289,9 @@ TEST_CASE("broken promises of a model") {
     CHECK(verdict(model_of_lies::launch_is_later) == "launch 2");
     CHECK(verdict(model_of_lies::alias_is_later) == "alias 2");
     CHECK(verdict(model_of_lies::effect_is_nowhere) == "effect 3");
+    CHECK(verdict(model_of_lies::alias_is_itself) == "alias 4");
+    CHECK(verdict(model_of_lies::alias_is_unread) == "alias 6");
+    CHECK(verdict(model_of_lies::effect_is_unread) == "effect 6");
     CHECK(verdict(model_of_lies::group_is_hash) == "group 5");
     CHECK(verdict(model_of_lies::no_kind) == "kind 3");
 }

@@ -120,9 +120,9 @@ TEST_CASE("a multiple of the peak is one of the step as it is given, whatever ot
     });
 }
 
-TEST_CASE("a form that cannot be written is passed over as long as a simpler one can, and otherwise is the error") {
-    int errors = 0, plans = 0;
-    stretto_check("faults of a writer", 500, [&] {
+TEST_CASE("a form that cannot be written is passed over, and said; if it is wanted always, it is the error") {
+    int errors = 0, plans = 0, said = 0;
+    stretto_check("faults of a writer", 1000, [&] {
         const question q = some_question();
         form_table t = q.table();
         t.exists = *rc::gen::element(0u, 0xffffu);
@@ -132,18 +132,59 @@ TEST_CASE("a form that cannot be written is passed over as long as a simpler one
         wanted.within.memory_limit = unlimited_bytes;
         const auto best = best_form(w, {given}, wanted);
         const unsigned f = *t.faulty;
-        const bool is_single = f == apart || f == once || f == chunked || f == merged;
-        if (f == apart || (t.exists == 0 && is_single)) {  // no simpler form can be written without asking for it
+        if (t.exists == 0 && f == chunked) {  // the search of the only form there is
             RC_ASSERT(!best);
             RC_ASSERT(best.error() == "no form " + std::to_string(f));
             ++errors;
         } else {
             RC_ASSERT(best.has_value());
             RC_ASSERT(best->chosen.program.form != f);
+            for (const std::string& why : best->passed_over) RC_ASSERT(why == "no form " + std::to_string(f));
+            if (f == apart || (t.exists == 0 && (f == once || f == merged))) RC_ASSERT(best->passed_over.size() == 1u);
+            said += !best->passed_over.empty();
             ++plans;
         }
+        for (form_choice* c : {&wanted.isolate, &wanted.reduce_once, &wanted.buckets}) *c = form_choice::always;
+        const bool on_the_way = t.exists == 0 ? f == apart || f == once || f == merged || f == chunked
+                                              : f == apart || f == (apart | once) || f == (apart | once | chunked);
+        const auto all = best_form(w, {given}, wanted);
+        if (on_the_way) RC_ASSERT(!all);
+        if (!all) RC_ASSERT(all.error() == "no form " + std::to_string(f));
     });
-    CHECK((!support::runs_all_cases() || (errors > 20 && plans > 20)));
+    CHECK((!support::runs_all_cases() || (errors > 20 && plans > 20 && said > 20)));
+}
+
+TEST_CASE("if the form that was chosen cannot be written, the other one is") {
+    struct breaking_writer : table_writer {
+        unsigned broken = 0;  ///< bits: these programs are promised, and cannot be written
+
+        expected<scheduled_program<program>, error> in_chunks(chunk_search found,
+                                                              const schedule_options& within) const {
+            if ((broken >> found.best.form & 1) != 0) return unexpected(error("broken"));
+            return table_writer::in_chunks(std::move(found), within);
+        }
+    };
+    int other = 0;
+    stretto_check("promises that cannot be kept", 500, [&] {
+        const question q = some_question();
+        form_table t = q.table();
+        t.exists = 1u << once;
+        const breaking_writer w{{&t}, *rc::gen::element(0u, 1u << given, 1u << once, 1u << given | 1u << once)};
+        form_options wanted;
+        wanted.within.memory_limit = unlimited_bytes;
+        const auto best = best_form(w, {given}, wanted);
+        RC_ASSERT(bool(best) == (w.broken != (1u << given | 1u << once)));
+        if (!best) {
+            RC_ASSERT(best.error() == "broken");
+        } else {
+            const unsigned form = best->chosen.program.form;
+            RC_ASSERT((w.broken >> form & 1) == 0u);
+            RC_ASSERT(best->is_reduced == (form == once));
+            RC_ASSERT(best->reduced.has_value());
+            other += w.broken != 0;
+        }
+    });
+    CHECK((!support::runs_all_cases() || other > 20));
 }
 
 TEST_CASE("what a step does not want is not searched for") {

@@ -72,7 +72,7 @@ struct task_graph {
 struct task_graph_error {
     enum class reason {
         reads_later_task,      ///< `task` depends on `other`, which comes later: program order is not topological
-        launch_is_no_start,    ///< the wait `task` names `other`, which is not a start that precedes it
+        launch_is_no_start,    ///< the wait `task` names `other`, which is not a start
         negative_duration,     ///< `task` has it
         negative_bytes,        ///< allocation or payload of `task`
         overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
@@ -171,6 +171,8 @@ template <class G, class M>
             const vertex_t<G> s = launch_of<G>(view, model, v);
             if (!(s == v)) {
                 const task_id start = task_of(s);
+                if (start == no_task && position_of(s) != no_task)
+                    return unexpected(task_graph_error{why::reads_later_task, t, position_of(s)});
                 if (start == no_task || g.kind[start] != op_kind::start)
                     return unexpected(task_graph_error{why::launch_is_no_start, t, position_of(s)});
                 g.launch[t] = start;

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "stretto/analysis/unread_storage.hpp"
 #include "stretto/core/concepts.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
@@ -65,9 +66,10 @@ template <dependence_graph G>
 }
 
 /// Checks a model against its graph: durations and sizes are not negative, groups are positions in a list, a wait waits
-/// for an earlier start or for nothing, aliases and effects name values of the graph that exist by then, and no member
-/// has a name that looks like a misspelt optional one. Asks of a vertex only what `op_model` documents for its kind.
-/// Precondition: check_graph is satisfied. O(V + E) questions.
+/// for an earlier start or for nothing, aliases and effects name values that exist by then and that the operation
+/// reads, or whose storage it reads (first_unread_storage), no result aliases itself, and no member has a name that
+/// looks like a misspelt optional one. Asks of a vertex only what `op_model` documents for its kind. Precondition:
+/// check_graph is satisfied. O(V + E) questions.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
@@ -129,6 +131,7 @@ template <dependence_graph G, op_model<G> M>
             if (allocation_of<G>(model, x) < bytes{}) broken("bytes", "bytes_of(x) of a result is negative");
             for_each_alias<G>(model, x, [&](value_t<G> y) {
                 const std::size_t p = checker.definition(y);
+                if (y == x) broken("alias", "a result aliases itself: a value in memory of its own aliases none");
                 if (p == finding::none) broken("alias", "a result aliases a value that the graph does not have");
                 else if (p > here) broken("alias", "a result aliases a value that is defined later", p);
                 bool behind = false;
@@ -145,6 +148,16 @@ template <dependence_graph G, op_model<G> M>
         });
         if (*f.rule) return unexpected(std::move(f));
         ++here;
+    }
+    if (const auto unread = first_unread_storage(g, model)) {
+        here = checker.position(unread->vertex);
+        if (unread->how == unread_storage<G>::use::shares)
+            broken("alias", "a result aliases a value that the operation does not read, nor what shares its storage",
+                   checker.definition(unread->value));
+        else
+            broken("effect", "an operation writes a value that it does not read, nor what shares its storage",
+                   checker.definition(unread->value));
+        return unexpected(std::move(f));
     }
     return summary;
 }

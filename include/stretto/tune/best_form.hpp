@@ -57,7 +57,7 @@ struct range_point {
 };
 
 /// The form to run, and what else was possible.
-template <class Program>
+template <class Program, class Error>
 struct best_form_result {
     scheduled_program<Program> chosen;
     bool is_isolated = false;              ///< exchanges are on communicators of their own
@@ -65,6 +65,8 @@ struct best_form_result {
     std::optional<Program> reduced = {};   ///< the program with these sums, if it has any, chosen or not, and whole
     std::optional<Program> unmerged = {};  ///< `chosen` without its buckets, if it has some
     std::vector<range_point> points = {};  ///< of a range of contention, five
+    /// Why forms that were wanted if faster cannot be written: isolated, reduced once, in buckets.
+    std::vector<Error> passed_over = {};
 };
 
 namespace detail {
@@ -75,7 +77,7 @@ class form_chooser {
 public:
     using program = typename W::program;
     using error = typename W::error;
-    using result = best_form_result<program>;
+    using result = best_form_result<program, error>;
 
     form_chooser(W& writer, const form_options& wanted, schedule_options within, bytes limit)
         : writer_(writer), wanted_(wanted), within_(within), limit_(limit) {}
@@ -83,8 +85,12 @@ public:
     [[nodiscard]] expected<result, error> run(const program& step) {
         if (wanted_.isolate == form_choice::never) return in_range(step);
         auto apart = writer_.isolated(step);
-        if (!apart) return unexpected(apart.error());
-        if (!*apart) return in_range(step);
+        if (!apart && wanted_.isolate == form_choice::always) return unexpected(apart.error());
+        if (!apart || !*apart) {
+            auto best = in_range(step);
+            if (best && !apart) best->passed_over.insert(best->passed_over.begin(), apart.error());
+            return best;
+        }
         auto isolated = in_range(**apart);
         if (isolated) isolated->is_isolated = true;
         if (wanted_.isolate == form_choice::always) return isolated;
@@ -157,8 +163,9 @@ private:
         if (!best || wanted_.buckets == form_choice::never) return best;
         scheduled_program<program>& chosen = best->chosen;
         auto made = writer_.in_buckets(chosen.program, within);
-        if (!made) return unexpected(made.error());
-        if (!*made || !times_fit(writer_.tasks(**made), within.under)) return best;
+        if (!made && wanted_.buckets == form_choice::always) return unexpected(made.error());
+        if (!made) best->passed_over.push_back(made.error());
+        if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return best;
         auto scheduled = list_schedule(writer_.tasks(**made), within);
         if (wanted_.buckets == form_choice::always) {
             if (!scheduled) return unexpected(writer_.unschedulable(**made, scheduled.error()));
@@ -171,24 +178,37 @@ private:
     }
 
     /// The best form without buckets. The program reduced once is searched first, because it is the faster one as a
-    /// rule, and what is much slower as it is written is then given up early. Only what is chosen is written.
+    /// rule, and what is much slower as it is written is then given up early. Only what is chosen is written, and the
+    /// other one if that fails.
     [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
+        using found = expected<typename W::chunk_search, error>;
         expected<std::optional<program>, error> reduced = std::optional<program>();
         if (wanted_.reduce_once != form_choice::never) reduced = writer_.reduced(p);
-        if (!reduced) return unexpected(reduced.error());
-        if (!*reduced) return written(writer_.search(p, within, {}), within);
-        auto once = writer_.search(**reduced, within, {});
-        bool is_reduced = wanted_.reduce_once == form_choice::always;
-        if (!is_reduced) {
-            auto as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
-            is_reduced = is_second(as_given, once);
-            if (!is_reduced) once = std::move(as_given);
+        if (!reduced && wanted_.reduce_once == form_choice::always) return unexpected(reduced.error());
+        if (!reduced || !*reduced) {
+            auto best = written(writer_.search(p, within, {}), within);
+            if (best && !reduced) best->passed_over.push_back(reduced.error());
+            return best;
         }
-        auto best = written(std::move(once), within);
-        if (!best) return best;
-        best->is_reduced = is_reduced;
-        best->reduced = *std::move(reduced);
-        return best;
+        found once = writer_.search(**reduced, within, {});
+        const auto write_once = [&] {
+            auto best = written(std::move(once), within);
+            if (best) best->is_reduced = true;
+            return best;
+        };
+        const auto with_sums = [&](expected<result, error> best) {
+            if (best) best->reduced = *std::move(reduced);
+            return best;
+        };
+        if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
+        found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
+        const bool once_first = is_second(as_given, once);
+        if (once_first)
+            if (auto best = write_once()) return with_sums(std::move(best));
+        auto plain = written(std::move(as_given), within);
+        if (!plain && !once_first)
+            if (auto best = write_once()) return with_sums(std::move(best));
+        return with_sums(std::move(plain));
     }
 
     [[nodiscard]] expected<result, error> written(expected<typename W::chunk_search, error> found,
@@ -205,15 +225,16 @@ private:
 /// The fastest form of a step within the memory limit, with its schedule; of equally fast ones the one that changes
 /// least: shared communicators before isolated ones, then parts of sums apart, then no buckets. Whether sums are
 /// reduced once is decided with the chunks, and buckets are made of what is chosen. A form that does not fit, or that
-/// cannot be written while a simpler one can, is passed over; the error is that of the simplest form. A form in buckets
-/// whose times could exceed 2^62 ns is never taken.
+/// cannot be written while a simpler one can, is passed over (`passed_over` says why it cannot be written), unless it
+/// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
+/// never taken.
 ///
 /// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
 /// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
 /// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks,
 /// and two more if communicators are shared, each of them for three clocks in a range.
 template <form_writer W>
-[[nodiscard]] expected<best_form_result<typename W::program>, typename W::error> best_form(
+[[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {
     const bytes peak = peak_of_input(writer.tasks(step));
     const bytes limit = wanted.within.memory_limit.limit(peak);

@@ -204,6 +204,8 @@ private:
             const vertex_type start = launch_of<G>(graph_, ops, v);
             if (!(start == v)) {
                 o.launch = number(start);
+                if (o.launch != step_table::none && o.launch > id)
+                    return fault{fault::reason::reads_later_task, id, o.launch};
                 if (o.launch >= id || table_.operations[o.launch].kind != op_kind::start)
                     return fault{fault::reason::launch_is_no_start, id, o.launch};
             }

@@ -64,7 +64,7 @@ public:
     /// The first broken rule; its rule is empty if there is none.
     [[nodiscard]] finding check(const program& step) {
         finding f = known(step, "the step");
-        if (!*f.rule) f = unisolated(step);
+        if (!*f.rule) f = unisolated(step, "the step");
         std::optional<program> apart;
         if (!*f.rule) f = written("isolated", [&] { return writer_.isolated(step); }, apart);
         if (apart && !*f.rule) {
@@ -74,7 +74,7 @@ public:
                 return {.rule = "only groups",
                         .hint = "isolated() changes the groups of some collectives, and nothing else",
                         .detail = "isolated"};
-            f = unisolated(*apart);
+            f = unisolated(*apart, "isolated");
         }
         return f;
     }
@@ -135,25 +135,24 @@ private:
                 .detail = form};
     }
 
-    [[nodiscard]] finding unisolated(const program& p) {
-        finding f = in_chunks(p);
+    [[nodiscard]] finding unisolated(const program& p, const std::string& form) {
+        finding f = in_chunks(p, form);
         std::optional<program> once;
         if (!*f.rule) f = written("reduced", [&] { return writer_.reduced(p); }, once);
         if (once && !*f.rule) {
             ++summary_.reduced;
             f = fewer(p, *once, "reduced");
-            if (!*f.rule) f = in_chunks(*once);
+            if (!*f.rule) f = in_chunks(*once, form + " reduced once");
         }
         return *f.rule ? f : unchanged();
     }
 
-    [[nodiscard]] finding in_chunks(const program& p) {
+    [[nodiscard]] finding in_chunks(const program& p, const std::string& form) {
         auto found = writer_.search(p, within_, {});
         const auto again = writer_.search(p, within_, {});
         if (bool(found) != bool(again) ||
             (found && !(std::optional<nanoseconds>(found->makespan) == std::optional<nanoseconds>(again->makespan))))
-            return {
-                .rule = "repeatable", .hint = "asked again, search() promises another makespan", .detail = "search"};
+            return {.rule = "repeatable", .hint = "asked again, search() promises another makespan", .detail = form};
         if (!found) {
             ++summary_.refused;
             return {};
@@ -164,18 +163,21 @@ private:
         if (bool(made) != promised.has_value())
             return {.rule = "promise",
                     .hint = "in_chunks() writes and schedules a program exactly if the search has found a makespan",
-                    .detail = "in_chunks"};
+                    .detail = form};
         if (!made) return {};
         const task_graph& tasks = writer_.tasks(made->program);
         if (const auto legal = verify_order(tasks, made->schedule.order(), limit_); !legal)
             return {.rule = "schedule",
                     .hint = "the schedule is no order of the program's tasks within the memory limit",
                     .vertex = legal.error().task,
-                    .detail = "in_chunks"};
+                    .detail = form + ", in chunks"};
         if (made->schedule.makespan() > *promised)
             return {.rule = "promise",
-                    .hint = "the schedule takes longer than the search has promised",
-                    .detail = "in_chunks"};
+                    .hint =
+                        "the schedule takes longer than the search has promised: do the costs of parts, by which it "
+                        "searched, say of a clone what the op model says of the one that is written?",
+                    .detail = form + ": " + std::to_string(promised->count) + " ns promised, " +
+                              std::to_string(made->schedule.makespan().count) + " ns taken"};
         finding f = known(made->program, "in chunks");
         std::optional<program> merged;
         if (!*f.rule) f = written("in buckets", [&] { return writer_.in_buckets(made->program, within_); }, merged);
