@@ -26,6 +26,8 @@
 #include "stretto/tune/search_buckets.hpp"
 #include "stretto/views/from_values.hpp"
 
+namespace trainer {
+
 using namespace stretto;
 
 constexpr std::int64_t ranks = 2, batch = 128, context = 4, symbols = 96, width = 128, layers = 6;
@@ -85,7 +87,7 @@ struct tape {
 
 /// Appends the derivatives of a loss, from the last operation to the first. A gradient of a weight is averaged over
 /// ranks and applied as soon as it is there. On the way forward no tensor is read twice.
-void differentiate(tape& t, node* loss) {
+inline void differentiate(tape& t, node* loss) {
     std::vector<tensor*> results = {loss->makes[0]};
     std::map<tensor*, tensor*> gradient = {{loss->reads[0], loss->makes[1]}};
     for (auto n = std::make_reverse_iterator(loss->self); n != t.nodes.rend(); ++n) {
@@ -270,8 +272,8 @@ struct source {
                                              std::sqrt(6.0f / static_cast<float>(n.makes[0]->rows)));
         }
     }
-    ::kernel kernel(task_id t, task_memory m) const {
-        ::kernel k{nodes[t], {}, {}, is_timed};
+    trainer::kernel kernel(task_id t, task_memory m) const {
+        trainer::kernel k{nodes[t], {}, {}, is_timed};
         for (std::byte* x : m.operands) k.in.push_back(reinterpret_cast<float*>(x));
         for (std::byte* x : m.results) k.out.push_back(reinterpret_cast<float*>(x));
         return k;
@@ -297,13 +299,13 @@ struct source {
     }
 };
 
-double median(std::vector<double> all) {
+inline double median(std::vector<double> all) {
     std::sort(all.begin(), all.end());
     return all[all.size() / 2];
 }
 
 /// Numbers below `symbols`: 0 for what is no printable character.
-std::string read_text(const std::string& path) {
+inline std::string read_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     for (char& c : text) c = static_cast<char>(c > 32 && c < 127 ? c - 32 : 0);
@@ -311,7 +313,7 @@ std::string read_text(const std::string& path) {
 }
 
 /// In nats per character: the loss of who knows how frequent each one is, and nothing else.
-double entropy(const std::string& text) {
+inline double entropy(const std::string& text) {
     double sum = 0;
     for (char c = 0; c < symbols; ++c)
         if (const auto n =
@@ -326,8 +328,8 @@ struct outcome {
     std::vector<double> times = {};  // milliseconds of each step
 };
 
-outcome train(network& net, const task_graph& tasks, std::vector<task_id> order, int steps, const std::string& text,
-              bool timed = false) {
+inline outcome train(network& net, const task_graph& tasks, std::vector<task_id> order, int steps,
+                     const std::string& text, bool timed = false) {
     outcome made;
     const auto checked = check_order(tasks, std::move(order));
     process_groups groups;
@@ -359,7 +361,10 @@ outcome train(network& net, const task_graph& tasks, std::vector<task_id> order,
     return made;
 }
 
+}  // namespace trainer
+
 int main(int argc, char** argv) try {
+    using namespace trainer;
     const int steps = argc > 1 ? std::atoi(argv[1]) : 200;
     const std::string path = argc > 2 ? argv[2] : "/usr/share/common-licenses/GPL-3", text = read_text(path);
     if (steps < 5 || text.size() < 1000) {

@@ -509,9 +509,8 @@ struct groups_of_ranks {
 
     groups_of_ranks(const stretto::aten::interpreter_options& options, std::size_t groups) : number(options.ranks) {
         for (std::size_t g = 0; g < groups; ++g) {
-            const auto n = static_cast<std::int64_t>(options.ranks);
             const stretto::process_groups parts =
-                g < options.groups.size() ? options.groups[g] : stretto::strided_groups(n, n);
+                g < options.groups.size() ? options.groups[g] : stretto::strided_groups(options.ranks, options.ranks);
             for (stretto::group_id k = 0; k < parts.group_count(); ++k) {
                 const stretto::process_group part = parts.group_at(k);
                 const auto id = static_cast<stretto::group_id>(all.group_count());
