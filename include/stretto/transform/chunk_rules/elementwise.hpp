@@ -1,5 +1,4 @@
 // Rule kinds of operations that compute each element from the elements in the same place.
-//
 // Rows by themselves are the easy case: cut operands must be cut alike. Two cases are not easy, and are what most of
 // this header is about. An operand may be an addend; then f of a part says something of f of the sum only where f is
 // linear in it, and each kind says in which sense it is. And an operand may be numbers of rows, which count from the
@@ -33,9 +32,8 @@ struct copy {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Has the elements of operand `x` in other memory: a move that runs beside the computation, and the wait for it. As of
-/// a copy, everything passes. Operands beside `x` and `sizes` are named so that they live until then; their elements
-/// are not read, so they may be in any state.
+/// A copy that runs beside the computation, or the wait for it. Operands beside `x` and `sizes` are named so that they
+/// live until then; their elements are not read, so they may be in any state.
 struct transfer {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};  ///< for each extent the operand that gives it; empty if none is an operand
@@ -226,8 +224,7 @@ inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums
     return c.is_tensor(x) ? c.give(c.state(x)) : c.refuse(reads_unknown);
 }
 
-/// In which sense each operation of arithmetic is linear. A constant term makes a sum of sums something else, because
-/// every chunk would add it.
+/// The sense in which an operation of arithmetic is linear. With a constant term it is not: every chunk would add it.
 inline terms terms_of(const arithmetic& a) {
     using op = arithmetic::op;
     terms t{passes_sums::never, true, a.what, a.left, a.right, a.scaled, a.has_constants};
