@@ -465,6 +465,61 @@ TEST_CASE("backward reads the parts that forward has left") {
     CHECK(o.step.inputs(at(o, "gr_chunk1"))[1] == at(o, "r_chunk1"));
 }
 
+TEST_CASE("counts that are added to zeros in place are those of a chunk where rows are read by them") {
+    small_step s = two_inputs().add("choice", "aten.argmax.default", "compute", {"x"}, {-4}, R"(["%0",1])");
+    const auto integers = [&](const char* bytes, const char* twice) {
+        s = edited(edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i64")"), bytes, twice);
+    };
+    integers(R"("bytes":16)", R"("bytes":32)");
+    s.add("ones", "aten.ones_like.default", "compute", {"choice"}, {-4});
+    integers(R"("bytes":16)", R"("bytes":32)");
+    bool beside = false;
+    SUBCASE("made of nothing") {
+        s.add("zeros", "aten.zeros.default", "compute", {}, {3}, "[[3]]", R"(,"kwargs":{"dtype":"i64"})");
+    }
+    SUBCASE("made beside rows") {
+        s.add("zeros", "aten.new_zeros.default", "compute", {"choice"}, {3}, R"(["%0",[3]])");
+        beside = true;
+    }
+    integers(R"("bytes":12)", R"("bytes":24)");
+    s.add("counts", "aten.index_add_.default", "compute", {"zeros", "choice", "ones"}, {3}, R"(["%0",0,"%1","%2"])",
+          R"(,"alias":[4],"mutates":[4])");
+    s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i64")");
+    const small_step counted = s;
+
+    // Rows in groups of the counts: they are in no order that all chunks share.
+    s = with_number(std::move(s), "n", "aten.sym_size.int", "choice", R"(["%0",0])");
+    s.add("runs", "aten.repeat_interleave.Tensor", "compute", {"counts", "n"}, {-4}, R"(["%0"])",
+          R"(,"kwargs":{"output_size":"%1"})");
+    integers(R"("bytes":16)", R"("bytes":32)");
+    s.add("rows", "aten.index_select.default", "compute", {"w", "runs"}, {-4, 3}, R"(["%0",0,"%1"])")
+        .add("total", "aten.sum.dim_IntList", "compute", {"rows"}, {3}, R"(["%0",[0]])")
+        .add("out", "output", "output", {"total", "counts"}, {});
+    const chunked_capture apart = in_chunks(s, {{s.region, {1, 2, 1}}});
+    CHECK(count(apart, beside ? "aten.new_zeros.default" : "aten.zeros.default") == 3);
+    CHECK(count(apart, "aten.index_add_.default") == 3);
+    CHECK(apart.step.inputs(at(apart, "counts_chunk1"))[0] == at(apart, "zeros_chunk1"));
+    CHECK(apart.step.inputs(at(apart, "runs_chunk1"))[0] == at(apart, "counts_chunk1"));
+
+    // Nobody needs the parts: one buffer is enough.
+    s = counted;
+    s.add("less", "aten.neg.default", "compute", {"counts"}, {3});
+    integers(R"("bytes":12)", R"("bytes":24)");
+    s.add("out", "output", "output", {"less"}, {});
+    const chunked_capture chain = in_chunks(s, {{s.region, {2, 2}}});
+    CHECK(count(chain, beside ? "aten.new_zeros.default" : "aten.zeros.default") == 1);
+    CHECK(chain.step.inputs(at(chain, "counts_chunk1"))[0] == at(chain, "counts_chunk0"));
+
+    // Rows beside all counts: they must be whole, which is no reason for the rows to be.
+    s = counted;
+    s.add("scaled", "aten.mul.Tensor", "compute", {"x", "counts"}, {-4, 3})
+        .add("sum", "aten.sum.dim_IntList", "compute", {"scaled"}, {3}, R"(["%0",[0]])")
+        .add("out", "output", "output", {"sum"}, {});
+    const chunked_capture whole = in_chunks(s, {{s.region, {2, 2}}});
+    CHECK(whole.step.inputs(at(whole, "counts_chunk1"))[0] == at(whole, "counts_chunk0"));
+    CHECK(whole.step.inputs(at(whole, "scaled_chunk0"))[1] == at(whole, "counts_chunk1"));
+}
+
 TEST_CASE("rows that a grouped product has in groups are in the order of runs of the same counts") {
     const auto integers = [](small_step s, const char* type, const std::string& from, const std::string& to) {
         return edited(edited(std::move(s), R"("dtype":"f32")", std::string(R"("dtype":")") + type + '"'), from, to);

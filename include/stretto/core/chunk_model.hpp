@@ -101,6 +101,9 @@ struct chunk_interval {
 /// is an error of the model, which plan_chunks and verify_chunks report: it must say of a result that is the same in
 /// every chunk that it is whole. `tokens` is the number of rows of the region; a sliced extent is a multiple of it. The
 /// model must refuse an operation that it does not know, and not guess.
+///
+/// A model may also have `makes_zeros(v)`: v does nothing but fill fresh memory, its only result, with zeros. Every
+/// chunk may then have zeros of its own, because a sum of zeros is zero.
 template <class M, class G>
 concept chunk_model =
     dataflow_graph<G> &&
@@ -111,6 +114,17 @@ concept chunk_model =
         { m.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
         { m.combine_rule(v, tokens, operands, results) } -> std::same_as<chunk_verdict>;
     };
+
+namespace detail {
+
+/// Whether the model says that v makes zeros; false if it says nothing of it.
+template <class M, class V>
+[[nodiscard]] constexpr bool makes_zeros(const M& m, const V& v) {
+    if constexpr (requires { static_cast<bool>(m.makes_zeros(v)); }) return static_cast<bool>(m.makes_zeros(v));
+    else return false;
+}
+
+}  // namespace detail
 
 }  // namespace stretto
 

@@ -198,7 +198,8 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
         if (chunks.components_of(n.value(x)) != 1 || dim >= chunks.rank(n.value(x), 0)) return -1;
         return chunks.extent(n.value(x), 0, dim);
     };
-    detail::chunk_sweep sweep(p, rule, extent, options.skip_refused, options.convert_sums);
+    const auto zeros = [&](std::uint32_t v) { return detail::makes_zeros(chunks, n.vertices[v]); };
+    detail::chunk_sweep sweep(p, rule, extent, zeros, options.skip_refused, options.convert_sums);
     if (!sweep.run()) return unexpected(detail::error_of(n, sweep.fault()));
     detail::chunk_plan_writer<G, decltype(sweep)>(n, sweep, plan).write();
     choose_slices(plan, [&](const chunk_join<V, value_t<G>>& j) {

@@ -1,5 +1,4 @@
 // Rule kinds of operations that compute each element from the elements in the same place.
-//
 // Rows by themselves are the easy case: cut operands must be cut alike. Two cases are not easy, and are what most of
 // this header is about. An operand may be an addend; then f of a part says something of f of the sum only where f is
 // linear in it, and each kind says in which sense it is. And an operand may be numbers of rows, which count from the
@@ -215,8 +214,7 @@ inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums
     return c.is_tensor(x) ? c.give(c.state(x)) : c.refuse(reads_unknown);
 }
 
-/// In which sense each operation of arithmetic is linear. A constant term makes a sum of sums something else, because
-/// every chunk would add it.
+/// The sense in which an operation of arithmetic is linear. With a constant term it is not: every chunk would add it.
 inline terms terms_of(const arithmetic& a) {
     using op = arithmetic::op;
     terms t{passes_sums::never, true, a.what, a.left, a.right, a.scaled, a.has_constants};

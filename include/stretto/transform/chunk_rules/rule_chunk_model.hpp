@@ -19,6 +19,7 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/factories.hpp"
 #include "stretto/transform/chunk_rules/row_orders.hpp"
 #include "stretto/transform/chunk_rules/value_history.hpp"
 
@@ -186,6 +187,15 @@ public:
         chunk_verdict verdict = rule.verdict(q.call());
         verdict.converts = verdict.possible && q.converts_addend();
         return verdict;
+    }
+
+    /// Whether v is a fill, of whatever kind, whose elements are known to be zero. O(members of its rule).
+    [[nodiscard]] bool makes_zeros(vertex_type v) const {
+        const chunk_rules::any_rule rule = dialect_.rule(v);
+        if (const auto* made = rule.as<chunk_rules::fill>()) return made->zero;
+        if (const auto* made = rule.as<chunk_rules::fill_beside>()) return made->zero;
+        const auto* made = rule.as<chunk_rules::fill_like>();
+        return made != nullptr && made->zero;
     }
 
 private:

@@ -27,13 +27,16 @@
 namespace stretto::detail {
 
 /// Sweeps over the program, judging candidates by the states of their operands, until nothing changes. Asks
-/// `rule(v, tokens, operands, results)` for a chunk_verdict, and `extent(value, dim)`: -1 if there is none.
-template <class Rule, class Extent>
+/// `rule(v, tokens, operands, results)` for a chunk_verdict, `extent(value, dim)`: -1 if there is none, and `zeros(v)`:
+/// whether v makes nothing but zeros.
+template <class Rule, class Extent, class Zeros>
 class chunk_sweep {
 public:
-    chunk_sweep(chunk_program& program, Rule rule, Extent extent, bool skip_refused, bool convert_sums)
-        : p_(program), rule_(rule), extent_(extent), skip_(skip_refused), convert_sums_(convert_sums) {
+    chunk_sweep(chunk_program& program, Rule rule, Extent extent, Zeros zeros, bool skip_refused, bool convert_sums)
+        : p_(program), rule_(rule), extent_(extent), zeros_(zeros), skip_(skip_refused), convert_sums_(convert_sums) {
         body_.assign(p_.size(), false);
+        apart_.assign(p_.size(), apart::no);
+        zeros_behind_.assign(p_.size(), none);
         chain_.assign(p_.size(), false);
         converts_.assign(p_.size(), false);
         cause_.assign(p_.size(), none);
@@ -55,6 +58,7 @@ public:
             if (!sweep()) return false;
             take_out_tails();
             take_in_chains();
+            if (share_idle_zeros()) continue;
             if (!check_live_outs()) return false;
         } while (again_);
         return true;
@@ -131,6 +135,7 @@ private:
             if (refused_[v]) continue;
             cause_[v] = cause_of_operands(v);
             if (p_.region[v] == chunk_program::no_region) continue;
+            zeros_behind_[v] = find_zeros_behind(v);
             operands_.clear();
             // `rows` tells a candidate that has rows of its own chunk from one that only has addends: the latter can
             // run once on the sum, so that its refusal is no failure.
@@ -140,15 +145,25 @@ private:
                 reached = reached || s.what != kind::whole;
                 rows = rows || (s.what != kind::whole && s.what != kind::addend);
             });
-            if (!reached) continue;
+            if (!reached) {
+                if (apart_[v] == apart::yes) body_[v] = true, make_addend(v);
+                continue;
+            }
             const bool shared = writes_what_is_shared(v);
             if (shared) chain_[v] = can_be_chain(v);
+            if (chain_[v] && want_apart(v)) {
+                // Back to where the zeros are made, before anything has read what the chain leaves.
+                v = p_.producer[p_.storage[p_.writes[v][0]]] - 1;
+                continue;
+            }
             const chunk_verdict verdict = shared ? chunk_verdict{} : judge(v);
             if (fault_.why == chunk_reason::result_unset) return false;
             if (shared) continue;
             body_[v] = verdict.possible;
             converts_[v] = verdict.converts;
+            if (verdict.possible && apart_[v] == apart::yes && result_state(v).what == kind::whole) make_addend(v);
             if (verdict.possible) continue;
+            if (rows && share_zeros_behind(v)) continue;
             refuse(v, {rows ? chunk_reason::refused : chunk_reason::only_sums, v, v, std::string(verdict.reason)},
                    verdict.inherent);
             if (!skip_ && rows) return false;
@@ -186,6 +201,70 @@ private:
         if (same != 1 || chained_operand(v) == p_.operands[v].size()) return false;
         const chunk_verdict verdict = ask(v);
         return verdict.possible && verdict.chain && state_[p_.first_component[result]].what == kind::whole;
+    }
+
+    /// Whether zeros, made by one operation of the region, are to be made by each chunk for itself, so that what chain
+    /// v adds to them is a sum that its readers have in parts, instead of a whole for which all chunks must have run.
+    bool want_apart(std::uint32_t v) {
+        const std::uint32_t x = p_.storage[p_.writes[v][0]], z = p_.producer[x];
+        if (apart_[z] != apart::no || refused_[z] || p_.region[z] != p_.region[v] || p_.controlled[z] || !zeros_(z) ||
+            p_.first_result[z + 1] != p_.first_result[z] + 1 || p_.components(x) != 1 || p_.token_dim[x] >= 0 ||
+            !p_.writes[z].empty())
+            return false;
+        apart_[z] = apart::yes;
+        return true;
+    }
+    /// An operation that makes zeros in every chunk, from which v or an operand of v has its sums; none if there is
+    /// none.
+    [[nodiscard]] std::uint32_t find_zeros_behind(std::uint32_t v) const {
+        if (apart_[v] == apart::yes) return v;
+        for (std::uint32_t x : p_.operands[v])
+            if (made_in(p_.region[v], x) && zeros_behind_[p_.producer[x]] != none) return zeros_behind_[p_.producer[x]];
+        return none;
+    }
+    /// Zeros behind an operation that is refused beside them are shared after all: what chunks add to them is whole
+    /// then, which v may be able to read. Returns whether there are such zeros.
+    bool share_zeros_behind(std::uint32_t v) {
+        const std::uint32_t z = zeros_behind_[v];
+        if (z == none || apart_[z] != apart::yes) return false;
+        apart_[z] = apart::denied;
+        return again_ = true;
+    }
+    [[nodiscard]] const chunk_state& result_state(std::uint32_t v) const {
+        return state_[p_.first_component[p_.first_result[v]]];
+    }
+    void make_addend(std::uint32_t z) { state_[p_.first_component[p_.first_result[z]]] = {kind::addend, -1, 0, 0, 0}; }
+
+    /// Zeros are shared after all, and what is added to them is a chain, if no operation of the body has use for the
+    /// parts: each of those that read them, or what is made of them, reads nothing but sums. Returns whether there are
+    /// such zeros.
+    bool share_idle_zeros() {
+        if (std::find(apart_.begin(), apart_.end(), apart::yes) == apart_.end()) return false;
+        std::vector<char> useful(p_.size(), false);        // reads rows of a chunk, or is read by what does
+        std::vector<char> read(p_.storage.size(), false);  // by storage: by something useful that does not write it
+        for (std::uint32_t v = p_.size(); v-- > 0;) {
+            if (!body_[v]) continue;
+            bool uses = false;
+            for_each_operand(v, [&](std::uint32_t, chunk_state s) {
+                uses = uses || (s.what != kind::whole && s.what != kind::addend);
+            });
+            for (std::uint32_t x = p_.first_result[v]; !uses && x < p_.first_result[v + 1]; ++x)
+                for (std::uint32_t u : p_.readers[x]) uses = uses || (useful[u] && p_.region[u] == p_.region[v]);
+            useful[v] = uses;
+            if (!uses) continue;
+            for (std::uint32_t x : p_.operands[v]) {
+                bool written = false;
+                for (std::uint32_t w : p_.writes[v]) written = written || p_.storage[w] == p_.storage[x];
+                if (!written) read[p_.storage[x]] = true;
+            }
+        }
+        bool any = false;
+        for (std::uint32_t z = 0; z < p_.size(); ++z) {
+            if (apart_[z] != apart::yes || read[p_.storage[p_.first_result[z]]]) continue;
+            apart_[z] = apart::denied;
+            any = again_ = true;
+        }
+        return any;
     }
 
     /// Asks the rule. If it accepts an operation and leaves a state of a result unset, that is the fault, even when
@@ -284,6 +363,11 @@ private:
                 }
             }
             if (fine) continue;
+            if (apart_[v] == apart::yes) {
+                apart_[v] = apart::denied;  // zeros that all chunks share, as they were
+                again_ = true;
+                continue;
+            }
             refuse(v, fault_);
             body_[v] = false;  // what it reads now leaves the region
             again_ = true;
@@ -339,17 +423,27 @@ private:
         return false;
     }
 
+    /// Whether an operation that makes zeros is to run in every chunk.
+    enum class apart : std::uint8_t {
+        no,
+        yes,
+        denied
+    };
+
     chunk_program& p_;
     Rule rule_;
     Extent extent_;
+    Zeros zeros_;
     bool skip_, convert_sums_;
     bool again_ = false;
     index_lists waits_;  // start -> waits
     std::vector<char> body_, refused_;
-    std::vector<char> chain_;           // may add its addend in place, chunk by chunk
-    std::vector<char> converts_;        // as its verdict says
-    std::vector<std::uint32_t> cause_;  // of an operation: the refusal that it follows from, or none
-    std::vector<chunk_state> state_;    // by component
+    std::vector<apart> apart_;
+    std::vector<std::uint32_t> zeros_behind_;  // of an operation: see find_zeros_behind
+    std::vector<char> chain_;                  // may add its addend in place, chunk by chunk
+    std::vector<char> converts_;               // as its verdict says
+    std::vector<std::uint32_t> cause_;         // of an operation: the refusal that it follows from, or none
+    std::vector<chunk_state> state_;           // by component
     std::vector<chunk_state> operands_;
     std::vector<refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};

@@ -51,7 +51,10 @@ private:
         bool reached = false;
         for (const chunk_state& s : operands_) reached = reached || s.what != kind::whole;
         chunk_verdict verdict;
-        if (!reached) {
+        if (!reached && makes_own_zeros(v, said)) {
+            results[0] = said[0];
+            verdict.possible = true;
+        } else if (!reached) {
             s_.report(chunk_rule::not_reached, k, o.vertex);
             verdict.possible = false;  // no model need answer such a question
         } else {
@@ -64,6 +67,7 @@ private:
                 s_.report_unset(k, o.vertex, c);
                 results[c] = said[c];  // this lets the check go on
             }
+            if (verdict.possible && makes_own_zeros(v, said) && results[0].what == kind::whole) results[0] = said[0];
         }
         if (!verdict.possible)
             for (std::size_t c = 0; c < results.size(); ++c) results[c] = said[c];  // to go on with
@@ -79,6 +83,12 @@ private:
         const bool chain = o.is_chain() && !o.once && is_chain_of_one(o.chained, v);
         if (o.is_chain() && !chain) s_.report(chunk_rule::chain_misplaced, k, o.vertex);
         if (writes) check_writes(k, v, chain && verdict.chain);
+    }
+
+    /// Whether the plan says of v that every chunk makes zeros of its own, which sum up to those that v makes.
+    [[nodiscard]] bool makes_own_zeros(std::uint32_t v, std::span<const chunk_state> said) const {
+        return said.size() == 1 && said[0] == chunk_state{kind::addend, -1, 0, 0, 0} && f_.writes[v].empty() &&
+               detail::makes_zeros(chunks_, f_.vertices[v]);
     }
 
     /// The state of component c of x as region r sees it.

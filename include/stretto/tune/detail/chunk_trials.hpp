@@ -47,6 +47,7 @@ struct numbered_chunk_model {
                                              std::span<chunk_state> results) const {
         return chunks->combine_rule(step->vertex(v), tokens, operands, results);
     }
+    [[nodiscard]] bool makes_zeros(std::uint32_t v) const { return detail::makes_zeros(*chunks, step->vertex(v)); }
 };
 
 /// Plans regions of one step. `Chunks` is a chunk_model_source.
