@@ -269,9 +269,9 @@ private:
                 reckoned_ = now.ignoring_memory;
                 return false;
             }
-            return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 1024);
+            return now.search == 0 || !within_limit || !loses(now.so_far, then.so_far, 512);
         }
-        return !within_limit || !loses(now.so_far, then.so_far, now.stage == search_stage::one_round ? 512 : 1024);
+        return !within_limit || !loses(now.so_far, then.so_far, now.stage == search_stage::one_round ? 256 : 512);
     }
     [[nodiscard]] std::vector<collective_exposure> exposures_of(const task_graph& g,
                                                                 const std::vector<task_id>& order) const {
