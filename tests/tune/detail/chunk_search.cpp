@@ -160,6 +160,26 @@ TEST_CASE("two forms, the second of which gives up what is slower than the first
     if (support::runs_all_cases()) CHECK(second > 20);
 }
 
+TEST_CASE("what is the best at a level stays, however fast the other form is with more memory") {
+    int held = 0;
+    stretto_check("the other form wins from the second level on", 1000, [&] {
+        question q;
+        const std::int64_t peak = peak_of_input(q.whole).count;
+        std::vector<limit_figures> rival(8, {{1}, {1}});
+        rival[0] = {};
+        std::optional<nanoseconds> before;
+        for (int p : {100, 107, 110, 125, 180, 350, 0}) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            const found f = q.search(limit, rival);
+            if (before) RC_ASSERT(f.makespan <= *before);
+            RC_ASSERT(q.scheduled(f, limit).value_or(nanoseconds{INT64_MAX}) == f.makespan);
+            if (p > 107 && !f.chunks.empty()) ++held;
+            before = f.makespan;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(held > 500);
+}
+
 TEST_CASE("the same question has the same answer") {
     stretto_check("deterministic", 200, [] {
         question q;
