@@ -180,6 +180,30 @@ TEST_CASE("what is the best at a level stays, however fast the other form is wit
     if (support::runs_all_cases()) CHECK(held > 500);
 }
 
+TEST_CASE("a form that is slower than the other one by more than a fiftieth is not refined") {
+    int refined = 0, left = 0;
+    stretto_check("a form 3 % faster", 1500, [&] {
+        question q;
+        const bytes limit{peak_of_input(q.whole).count * *rc::gen::element(100, 110, 130, 250) / 100};
+        const std::size_t budget = std::exchange(q.budget, 0);
+        const found tried = q.search(limit);
+        std::vector<limit_figures> rival;
+        for (const limit_figures& f : tried.figures)
+            rival.push_back({{f.makespan.count == INT64_MAX ? INT64_MAX : f.makespan.count / 103 * 100}, {INT64_MAX}});
+        const found unrefined = q.search(limit, rival);
+        q.budget = budget;
+        bool behind = true;
+        for (std::size_t k = 0; k < rival.size(); ++k)
+            behind = behind && unrefined.figures[k].makespan.count >= rival[k].makespan.count / 50 * 51 + 51;
+        if (!behind) return;
+        RC_ASSERT(q.search(limit, rival) == unrefined);
+        ++left;
+        if (q.search(limit).trials > tried.trials) ++refined;
+    });
+    if (support::runs_all_cases()) CHECK(left > 100);
+    if (support::runs_all_cases()) CHECK(refined > 20);
+}
+
 TEST_CASE("the same question has the same answer") {
     stretto_check("deterministic", 200, [] {
         question q;
