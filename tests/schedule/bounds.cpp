@@ -45,6 +45,8 @@ void check_each_bound(const task_graph& g, std::int64_t optimum) {
         RC_ASSERT(spine >= lengths.critical);
         // Heads that the spine has raised are heads: Jackson's bound from them is still one.
         for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, raised, j, w) <= optimum);
+        detail::pass_heads_on(c, raised);
+        for (std::vector<std::uint32_t>& j : jobs) RC_ASSERT(detail::jackson_bound(c, raised, j, w) <= optimum);
         RC_ASSERT(detail::bound_below(c, w, {}, window).value.count <= optimum);
     }
 }
@@ -156,6 +158,26 @@ TEST_CASE("spine: work enclosed between points of the critical path adds up alon
     detail::workspace w;
     const detail::compact_tasks c = detail::make_compact_tasks(support::graph_of(p), w);
     CHECK(detail::longest_paths(c, w).critical == 10 + 6 * 40);
+}
+
+TEST_CASE("jackson: what comes after a point that is late is late as well, whether on the critical path or not") {
+    // Four collectives of 10 on one channel, each with a wait; then a kernel, and five of 10 behind it, four of which
+    // make what is scattered for 20. On the critical path lie a collective, the kernel, one of the four and its
+    // scatter; the spine bound finds that the collectives take 40 before it. None of the five begins before that.
+    toy_program p;
+    p.groups = 5;
+    toy_op joins = kernel(1);
+    for (std::uint32_t k = 0; k < 4; ++k) {
+        p.ops.push_back(launch(0, 10));
+        p.ops.push_back(await(2 * k));
+        joins.operands.push_back({2 * k + 1, 0});
+    }
+    p.ops.push_back(joins);
+    for (int k = 0; k < 5; ++k) p.ops.push_back(kernel(10, {{8, 0}}));
+    for (std::uint32_t k = 0; k < 4; ++k) p.ops.push_back(launch(1 + k, 20, {{9 + k, 0}}));
+    CHECK(bound_of(p).value.count == 40 + 1 + 4 * 10 + 20);
+    CHECK(bound_of(p).kind == bound_kind::jackson);
+    CHECK(support::optimal_makespan(support::graph_of(p)) == 40 + 1 + 4 * 10 + 20);
 }
 
 TEST_CASE("every bound is valid on random steps") {

@@ -78,6 +78,7 @@ template <class = void>
         const workspace::scope of_spine(w);
         consider(spine_bound(c, lengths, busiest_machines(jobs), window, w).run(), bound_kind::spine, 0);
     }
+    pass_heads_on(c, lengths);
     for (std::uint32_t m = 0; m < c.machines; ++m)
         consider(jackson_bound(c, lengths, jobs.of(m), w), bound_kind::jackson, m);
     if (under.none()) return best;
@@ -88,6 +89,7 @@ template <class = void>
     if (!contended.empty())
         consider(spine_bound(c, again, busiest_machines(jobs), window, w, for_spine(contended)).run(),
                  bound_kind::contention, contended.front().channel);
+    pass_heads_on(c, again);
     for (const contention_jobs& both : contended)
         consider(jackson_bound(c, again, both.nodes, w, both.work), bound_kind::contention, both.channel);
     return best;
@@ -128,8 +130,10 @@ public:
         std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c_, of_machines, w_));
         std::vector<further_job>& memory = further.emplace_back();
         for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c_.duration[job.node]});
-        const std::int64_t value =
-            spine_bound(c_, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
+        std::int64_t value = spine_bound(c_, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
+        pass_heads_on(c_, lengths);
+        for (std::uint32_t m = 0; m < c_.machines; ++m)
+            value = std::max(value, jackson_bound(c_, lengths, of_machines.of(m), w_));
         if (value <= without.value.count) return without;
         return {{value}, bound_kind::memory, 0};
     }

@@ -14,8 +14,8 @@ namespace stretto {
 enum class search_stage : std::uint8_t {
     two_orders,    ///< two orders have been made without regard to memory, of up to five
     begins,        ///< nothing has been searched within this rung
-    one_round,     ///< a first round within the lowest rung: about a third of what will be done there
-    three_rounds,  ///< what is left are rounds that start from the given order: about a third
+    one_round,     ///< a first round within the lowest rung: about a quarter of what will be done there
+    three_rounds,  ///< what is left are rounds from program order and from the best order: about a half
 };
 
 /// What is known when the search asks whether to go on.

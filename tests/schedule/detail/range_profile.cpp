@@ -24,6 +24,7 @@ TEST_CASE("range_profile: maxima and additions over ranges; executed positions d
     profile.add(0, 3, 10);
     CHECK(profile.maximum(0, 4) == 15);
     CHECK(profile.maximum(1, 2) == 11);
+    CHECK(profile.at(2) == 14);
     profile.mark_executed(2);
     CHECK(profile.maximum(1, 4) == 11);
     CHECK(profile.maximum(2, 3) <= range_profile::executed);
@@ -65,6 +66,11 @@ TEST_CASE("range_profile is a vector of numbers of which the front is forgotten"
                 if (expected) RC_ASSERT(profile.maximum(first, last) == *expected);
                 // Additions may have moved what marks the executed, but nowhere near a number of bytes.
                 else RC_ASSERT(profile.maximum(first, last) < range_profile::executed / 2);
+            }
+            for (const std::uint32_t p : {front, from, to}) {
+                if (p >= size) continue;
+                if (executed[p]) RC_ASSERT(profile.at(p) < range_profile::executed / 2);
+                else RC_ASSERT(profile.at(p) == values[p]);
             }
         }
     });

@@ -57,16 +57,16 @@ struct found {
 
 /// A program of units that each have one vertex, two to a part; forward and backward in turn.
 struct question {
-    std::vector<support::scheduling_case> steps =
-        *rc::gen::nonEmpty(rc::gen::container<std::vector<support::scheduling_case>>(
-            *rc::gen::inRange<std::size_t>(1, 8), support::scheduling_cases(30)));
+    std::vector<support::scheduling_case> steps;
     any_steps tries{{}, *rc::gen::inRange<std::size_t>(1, 5)};
     task_graph whole;
     chunk_units units;
     std::size_t budget = *rc::gen::element<std::size_t>(0, 100, 1000);
     bool either = *rc::gen::arbitrary<bool>();
 
-    question() {
+    explicit question(std::size_t most_genes = 30)
+        : steps(*rc::gen::nonEmpty(rc::gen::container<std::vector<support::scheduling_case>>(
+              *rc::gen::inRange<std::size_t>(1, 8), support::scheduling_cases(most_genes)))) {
         for (const support::scheduling_case& s : steps) tries.graphs.push_back(support::graph_of(s.program()));
         whole = tries.graphs.front();
         for (std::uint32_t u = 0; u < tries.units; ++u) {
@@ -158,6 +158,50 @@ TEST_CASE("two forms, the second of which gives up what is slower than the first
         }
     });
     if (support::runs_all_cases()) CHECK(second > 20);
+}
+
+TEST_CASE("what is the best at a level stays, however fast the other form is with more memory") {
+    int held = 0;
+    stretto_check("the other form wins from the second level on", 1200, [&] {
+        question q(60);  // small steps rarely need the rungs above the first level
+        const std::int64_t peak = peak_of_input(q.whole).count;
+        std::vector<limit_figures> rival(8, {{1}, {1}});
+        rival[0] = {};
+        std::optional<nanoseconds> before;
+        for (int p : {100, 107, 110, 125, 180, 350, 0}) {
+            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+            const found f = q.search(limit, rival);
+            if (before) RC_ASSERT(f.makespan <= *before);
+            RC_ASSERT(q.scheduled(f, limit).value_or(nanoseconds{INT64_MAX}) == f.makespan);
+            if (p > 107 && !f.chunks.empty()) ++held;
+            before = f.makespan;
+        }
+    });
+    if (support::runs_all_cases()) CHECK(held > 500);
+}
+
+TEST_CASE("a form that is slower than the other one by more than a fiftieth is not refined") {
+    int refined = 0, left = 0;
+    stretto_check("a form 3 % faster", 1500, [&] {
+        question q;
+        const bytes limit{peak_of_input(q.whole).count * *rc::gen::element(100, 110, 130, 250) / 100};
+        const std::size_t budget = std::exchange(q.budget, 0);
+        const found tried = q.search(limit);
+        std::vector<limit_figures> rival;
+        for (const limit_figures& f : tried.figures)
+            rival.push_back({{f.makespan.count == INT64_MAX ? INT64_MAX : f.makespan.count / 103 * 100}, {INT64_MAX}});
+        const found unrefined = q.search(limit, rival);
+        q.budget = budget;
+        bool behind = true;
+        for (std::size_t k = 0; k < rival.size(); ++k)
+            behind = behind && unrefined.figures[k].makespan.count >= rival[k].makespan.count / 50 * 51 + 51;
+        if (!behind) return;
+        RC_ASSERT(q.search(limit, rival) == unrefined);
+        ++left;
+        if (q.search(limit).trials > tried.trials) ++refined;
+    });
+    if (support::runs_all_cases()) CHECK(left > 100);
+    if (support::runs_all_cases()) CHECK(refined > 20);
 }
 
 TEST_CASE("the same question has the same answer") {

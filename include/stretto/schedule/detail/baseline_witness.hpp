@@ -101,13 +101,24 @@ public:
     [[nodiscard]] bool allows(std::uint32_t n) const {
         const std::uint32_t p = b_.position[n];
         if (c_.allocation[n] == 0 || p == front_) return true;
-        std::int64_t stays = c_.allocation[n];
-        for (std::uint32_t s : c_.touched[n])
-            if (left_[s] == 1) stays -= c_.storage_bytes[s];
-        const bool fits =
-            live_ + c_.allocation[n] <= limit_ && (stays <= 0 || profile_.maximum(front_, p) + stays <= limit_);
-        refused_ |= !fits;
-        return fits;
+        if (live_ + c_.allocation[n] <= limit_) {
+            const std::int64_t stays = added_by(n);
+            if (stays <= 0 || profile_.maximum(front_, p) + stays <= limit_) return true;
+        }
+        refused_ = true;
+        return false;
+    }
+    /// The same for a node that is asked about again and again. `in_the_way` is a position of the baseline that left no
+    /// room when it was refused; as long as it leaves none, nobody looks at the others.
+    [[nodiscard]] bool allows(std::uint32_t n, std::uint32_t& in_the_way) const {
+        const std::uint32_t p = b_.position[n];
+        if (in_the_way != none && in_the_way >= front_ && p != front_) {
+            const std::int64_t stays = added_by(n);
+            if (stays > 0 && profile_.at(in_the_way) + stays > limit_) return false;
+        }
+        if (allows(n)) return true;
+        in_the_way = last_without_room(p, added_by(n));
+        return false;
     }
     /// Whether a node has ever been refused.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
@@ -137,8 +148,28 @@ public:
         profile_.add(front_, p, from_now);
     }
 
-private:
+    /// Stands for "no position".
     static constexpr std::uint32_t none = UINT32_MAX;
+
+private:
+    /// What the positions that `n` overtakes have to bear from now on: its results, less what it is the last to use.
+    [[nodiscard]] std::int64_t added_by(std::uint32_t n) const {
+        std::int64_t stays = c_.allocation[n];
+        for (std::uint32_t s : c_.touched[n])
+            if (left_[s] == 1) stays -= c_.storage_bytes[s];
+        return stays;
+    }
+    /// The last position before `end` that has no room for so many bytes more, or `none`. O(log end) maxima.
+    [[nodiscard]] std::uint32_t last_without_room(std::uint32_t end, std::int64_t more) const {
+        std::uint32_t from = front_;
+        if (more <= 0 || profile_.maximum(from, end) + more <= limit_) return none;
+        while (end - from > 1) {
+            const std::uint32_t middle = from + (end - from) / 2;
+            if (profile_.maximum(middle, end) + more > limit_) from = middle;
+            else end = middle;
+        }
+        return from;
+    }
 
     /// The last position that uses `s` and has not run, or `none`. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {

@@ -186,6 +186,7 @@ template <class = void>
                                                                   std::span<const std::uint32_t> order,
                                                                   std::span<const std::uint32_t> starved,
                                                                   std::span<const std::uint32_t> held, workspace& w) {
+    if (starved.empty()) return {};
     const workspace::scope scratch(w);
     const order_times before = times_of(c, order, w), after = times_of(c, held, w);
     std::vector<std::pair<std::int64_t, std::int64_t>> stalls;  // from, to

@@ -160,6 +160,7 @@ private:
             if (!search_rung(within, lowest, tracks, enough, effort)) return;
         }
     }
+
     /// Searches within a rung, and returns whether to go on with the next.
     [[nodiscard]] bool search_rung(std::int64_t within, bool lowest, std::vector<order>& tracks, std::int64_t enough,
                                    unsigned effort) {
@@ -168,24 +169,50 @@ private:
         if (!goes_on(within, search_stage::begins)) return false;
         refused_ = false;
         if (lowest) {
-            const order in_program_order = pass_within(within, witness_, orders_of(given_));
-            both_ways(within, witness_, in_program_order);
-            if (!goes_on(within, search_stage::one_round)) return false;
-            // Two that take another witness, which is worth a thousandth to steps in chunks and to small ones.
-            both_ways(within, in_program_order, in_program_order);
-            pass_within(within, in_program_order, launches_drawn_forward(c_, urgency_after(in_program_order), w_));
-            if (!goes_on(within, search_stage::three_rounds)) return false;
-            for (order& track : tracks) track = both_ways(within, witness_, track);
-        }
-        for (order& track : tracks) {
-            if (fastest_within(within) <= enough) return false;
-            track = both_ways(within, witness_, track, lowest && &track == &tracks.front());
-        }
-        if (effort > 1) {
-            const order best = best_within(within);
-            both_ways(within, best, best);
+            if (!search_lowest(within, enough, tracks)) return false;
+        } else {
+            const std::int64_t before = fastest_within(within);
+            for (order& track : tracks) {
+                if (fastest_within(within) <= enough) return false;
+                track = both_ways(within, witness_, track);
+            }
+            // Where a rung has made the step faster, there is often more to gain from that order.
+            if (effort > 1 || fastest_within(within) < before) round_from_best(within);
         }
         return refused_;  // if memory kept nothing back, larger limits would change nothing
+    }
+
+    /// Rounds on the lowest rung, where orders are found that the rungs above begin with. Each is worth a thousandth or
+    /// more to some steps, and nothing to others: which witness leaves room where it is needed, and what is urgent, is
+    /// only known afterwards. Returns whether there may be more to find.
+    [[nodiscard]] bool search_lowest(std::int64_t within, std::int64_t enough, std::vector<order>& tracks) {
+        const auto good = [&] { return fastest_within(within) <= enough; };
+        const order in_program_order = pass_within(within, witness_, orders_of(given_));
+        if (good()) return false;
+        {
+            const workspace::scope scratch(w_);
+            const order late = late_within(within, in_program_order, in_program_order);
+            const machine_orders preference = orders_of(late);
+            pass_within(within, in_program_order, preference);
+            pass_within(within, late, preference);
+        }
+        if (good() || !goes_on(within, search_stage::one_round)) return false;
+        for (order& track : tracks) {
+            track = both_ways(within, best_within(within), track);
+            if (good()) return false;
+        }
+        both_ways(within, witness_, tracks.front());
+        if (good() || !goes_on(within, search_stage::three_rounds)) return false;
+        both_ways(within, witness_, in_program_order);
+        if (good()) return false;
+        {
+            const workspace::scope scratch(w_);
+            const order best = best_within(within);
+            pass_within(within, best, launches_drawn_forward(c_, urgency_after(best), w_));
+        }
+        if (good()) return false;
+        draw_or_not(within);
+        return !good();
     }
     /// Asks the watch whether to go on within a rung. If not, it is told nothing more.
     [[nodiscard]] bool goes_on(std::int64_t within, search_stage stage) {
@@ -222,30 +249,43 @@ private:
         return memory_budget::times_input_peak(times).limit({unit_}).count;
     }
 
-    /// A pass from the end, and with its order as witness and preference one from the beginning, whose order is
-    /// returned. The first one has a witness of its own, and takes last what comes last in `start`. It keeps in memory
-    /// only what is needed soon. That leaves the second one room, which it uses to hide what would be exposed. With
-    /// `learn`, the second one is run with launches drawn forward as well; from then on it is run that way if that was
-    /// faster, as in steps in chunks.
-    order both_ways(std::int64_t within, std::span<const std::uint32_t> witness, std::span<const std::uint32_t> start,
-                    bool learn = false) {
+    /// A pass from the end, which has a witness of its own and takes last what comes last in `start`. It keeps in
+    /// memory only what is needed soon. Returns its order, which is no candidate.
+    [[nodiscard]] order late_within(std::int64_t within, std::span<const std::uint32_t> witness,
+                                    std::span<const std::uint32_t> start) {
         const workspace::scope scratch(w_);
-        order late;
-        {
-            const workspace::scope of_pass(w_);
-            const baseline feasible = make_baseline(c_, witness, w_);
-            late_witness memory(c_, feasible, within, w_);
-            late = late_pass(c_, machine_orders_of(c_, start, w_, true), memory, w_).run();
-            refused_ |= memory.refused();
-        }
+        const baseline feasible = make_baseline(c_, witness, w_);
+        late_witness memory(c_, feasible, within, w_);
+        order late = late_pass(c_, machine_orders_of(c_, start, w_, true), memory, w_).run();
+        refused_ |= memory.refused();
+        return late;
+    }
+
+    /// A pass from the end, and with its order as witness and preference one from the beginning, whose order is
+    /// returned. The first one leaves the second one room, which it uses to hide what would be exposed.
+    order both_ways(std::int64_t within, std::span<const std::uint32_t> witness, std::span<const std::uint32_t> start) {
+        const workspace::scope scratch(w_);
+        const order late = late_within(within, witness, start);
         const machine_orders preference = orders_of(late);
-        order found = pass_within(within, late, draw_ ? launches_drawn_forward(c_, preference, w_) : preference);
-        if (learn) {
-            const std::int64_t plain = last_makespan_;
-            pass_within(within, late, launches_drawn_forward(c_, preference, w_));
-            draw_ = last_makespan_ < plain;
-        }
-        return found;
+        return pass_within(within, late, draw_ ? launches_drawn_forward(c_, preference, w_) : preference);
+    }
+    void round_from_best(std::int64_t within) {
+        const order best = best_within(within);
+        both_ways(within, best, best);
+    }
+
+    /// A round from the best order with and without launches drawn forward. From then on they are drawn forward if that
+    /// was faster, as in steps in chunks. In either case what they lead to is a start for one more round.
+    void draw_or_not(std::int64_t within) {
+        const workspace::scope scratch(w_);
+        const order best = best_within(within);
+        const order late = late_within(within, best, best);
+        const machine_orders preference = orders_of(late);
+        pass_within(within, late, preference);
+        const std::int64_t plain = last_makespan_;
+        const order drawn = pass_within(within, late, launches_drawn_forward(c_, preference, w_));
+        draw_ = last_makespan_ < plain;
+        both_ways(within, best_within(within), drawn);
     }
 
     /// One pass within memory, a candidate. Returns its order.

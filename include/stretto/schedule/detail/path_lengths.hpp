@@ -52,6 +52,14 @@ template <class = void>
     return l;
 }
 
+/// Raises the heads of what comes after nodes whose heads have been raised. O(V + E).
+template <class = void>
+inline void pass_heads_on(const compact_tasks& c, path_lengths& l) {
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        for (std::uint32_t p : c.predecessors[n])
+            l.head[n] = std::max(l.head[n], l.head[p] + (needs_end(c, p, n) ? c.duration[p] : 0));
+}
+
 }  // namespace stretto::detail
 
 #endif

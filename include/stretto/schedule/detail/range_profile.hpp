@@ -59,6 +59,13 @@ public:
         }
     }
 
+    /// The value of one position, from where the last addition began on.
+    [[nodiscard]] std::int64_t at(std::uint32_t p) const {
+        std::int64_t value = levels_[0].maximum[p];
+        for (std::size_t l = 1; l < height_; ++l) value += levels_[l].addend[p /= fan_out];
+        return value;
+    }
+
     /// Adds `amount` to [from, to). Precondition: nobody asks for anything before `from` any more. The blocks in which
     /// `from` lies can therefore be raised as a whole, because their maxima are only asked for from there on.
     void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {

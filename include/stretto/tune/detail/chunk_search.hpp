@@ -149,6 +149,9 @@ private:
     [[nodiscard]] bool too_large(const outcome& o) const {
         return o.makespan.size() > level_ && o.makespan[level_] < 0 && o.peak_in != none;
     }
+    /// Whether it was given up because of the other form before its makespan at this level was known. If that was
+    /// known, it was given up within more memory, of which nothing here may depend.
+    [[nodiscard]] bool lost_here(const outcome& o) const { return o.lost && o.makespan.size() <= level_; }
     [[nodiscard]] level_best& here() { return at_[level_]; }
     [[nodiscard]] const level_best& here() const { return at_[level_]; }
 
@@ -158,13 +161,14 @@ private:
         for (std::size_t k = 2; k <= most_; ++k) {
             const outcome& o = try_until_it_fits({std::vector<std::size_t>(units_.size(), k), limits_.slices});
             if (const auto takes = makespan(o)) uniform.push_back({*takes, k});
-            lost = lost || o.lost;
+            lost = lost || lost_here(o);
             if (hopeless(o) && !makespan(o)) break;  // more chunks only add work
         }
         std::sort(uniform.begin(), uniform.end());
         const bool pays = !uniform.empty() && uniform[0].first < limits_.whole[level_].makespan;
         if (!pays && !lost) uniform = try_around_exchanges();
-        if (!here().chunks) return;
+        // Refinement rarely gains as much as this form is behind the other one.
+        if (!here().chunks || here().takes.makespan >= rival_at(level_).makespan) return;
         std::sort(uniform.begin(), uniform.end());
         // A choice has been refined once, whether it is written in slices or not.
         const bool first = refined_.empty();
