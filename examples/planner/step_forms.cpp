@@ -155,7 +155,7 @@ expected<scheduled_program<written_step>, failure> step_forms::scheduled(
 }
 
 expected<scheduled_program<written_step>, failure> step_forms::carry_out(const chosen_chunks& found,
-                                                                          const schedule_options& within) const {
+                                                                         const schedule_options& within) const {
     const chunkable_step& step = *found.step;
     auto chunked = stretto::chunk_capture(step.whole->capture, step.tensors, found.form.regions,
                                           step.tokens->dimensions, stretto::trial_chunk_options(found.form.slices));
@@ -179,7 +179,7 @@ expected<scheduled_program<written_step>, failure> step_forms::carry_out(const c
 }
 
 expected<scheduled_program<written_step>, failure> step_forms::in_named_chunks(const written_step& p,
-                                                                                const schedule_options& within) const {
+                                                                               const schedule_options& within) const {
     auto step = chunkable(*p.of, file_);
     if (!step) return unexpected(step.error());
     auto form = named_form(**step, file_, chunks_, search_options(within, chunks_, p.summands));
@@ -191,7 +191,7 @@ expected<scheduled_program<written_step>, failure> step_forms::in_named_chunks(c
 }
 
 expected<step_forms::chunk_search, failure> step_forms::search(const written_step& p, const schedule_options& within,
-                                                                 std::vector<stretto::limit_figures> rival) const {
+                                                               std::vector<stretto::limit_figures> rival) const {
     if (!chunks_.choose) {
         auto written =
             chunks_.wanted() ? in_named_chunks(p, within) : scheduled(p, stretto::list_schedule(p.of->graph, within));
@@ -214,7 +214,7 @@ expected<step_forms::chunk_search, failure> step_forms::search(const written_ste
 }
 
 expected<scheduled_program<written_step>, failure> step_forms::in_chunks(chunk_search found,
-                                                                          const schedule_options& within) const {
+                                                                         const schedule_options& within) const {
     if (found.written) return *std::move(found.written);
     chosen_chunks& chosen = *found.chosen;
     if (!chosen.form.is_whole()) return carry_out(chosen, within);
@@ -286,7 +286,7 @@ expected<std::optional<written_step>, failure> step_forms::isolated(const writte
 }
 
 expected<std::optional<written_step>, failure> step_forms::in_buckets(const written_step& p,
-                                                                       const schedule_options& within) const {
+                                                                      const schedule_options& within) const {
     auto merged = planner::in_buckets(p.of->capture, buckets_,
                                       {.memory_limit = within.memory_limit.limit({}),
                                        .step_peak = within.memory_limit.unit({}),
