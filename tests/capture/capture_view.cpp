@@ -71,8 +71,9 @@ TEST_CASE("the model tells every optional fact, and the accessors find them all"
 }
 
 TEST_CASE("a wait on nothing waits for itself") {
-    const auto c = parse_capture(
-        support::edited(support::tiny_step, R"("kind":"wait","inputs":[1])", R"("kind":"wait","inputs":[0])"), "f");
+    const std::string reads_input =
+        support::edited(support::tiny_step, R"("kind":"wait","inputs":[1])", R"("kind":"wait","inputs":[0])");
+    const auto c = parse_capture(support::edited(reads_input, R"("alias":[1])", R"("alias":[0])"), "f");
     REQUIRE(c);
     CHECK(launch_of(capture_view{&*c}, capture_op_model{&*c}, 3) == 3);
     const auto checked = check_op_model(capture_view{&*c}, capture_op_model{&*c});
