@@ -219,6 +219,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/host_program.hpp
     include/stretto/testing/detail/made_values.hpp
     include/stretto/testing/detail/misspelt_members.hpp
+    include/stretto/testing/detail/operand_samples.hpp
     include/stretto/testing/detail/part_cost_checker.hpp
     include/stretto/testing/detail/program_copy.hpp
     include/stretto/testing/detail/rewriter_checker.hpp

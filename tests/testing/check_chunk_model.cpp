@@ -29,6 +29,7 @@ struct lying_model : support::row_chunk_model {
         numbers_count_too_far,
         scaled_numbers_count_the_same,
         row_added_to_addend,
+        two_addends_are_whole,
         sum_of_sorted_rows,
         chain_of_sum,
         forgets_result,
@@ -56,6 +57,9 @@ struct lying_model : support::row_chunk_model {
         if (wrong == row_added_to_addend && v->what == does::add && two && in[0].what == kind::addend &&
             in[1].what == kind::whole)
             return out[0] = in[0], chunk_verdict{};
+        if (wrong == two_addends_are_whole && v->what == does::add && two && in[0].what == kind::addend &&
+            in[1].what == kind::addend)
+            return out[0] = {kind::whole}, chunk_verdict{};
         if (wrong == sum_of_sorted_rows && two && in[0].what == kind::permuted && in[1].what == kind::permuted)
             return out[0] = in[0], chunk_verdict{};
         if (wrong == forgets_result && v->what == does::widen) return {};
@@ -69,13 +73,14 @@ struct lying_model : support::row_chunk_model {
     }
 };
 
-std::string verdict(lying_model::lie lie) {
+std::string verdict(lying_model::lie lie, const chunk_model_options& options = {}) {
     support::row_program p = support::every_row_operation();
     int asked = 0;
     lying_model model;
     model.wrong = lie;
     model.asked = &asked;
-    const auto checked = check_chunk_model(support::row_view{&p}, support::row_model{}, model, support::row_evaluate{});
+    const auto checked =
+        check_chunk_model(support::row_view{&p}, support::row_model{}, model, support::row_evaluate{}, options);
     return checked ? "fine" : checked.error().rule + (" " + std::to_string(checked.error().vertex));
 }
 
@@ -121,6 +126,21 @@ TEST_CASE("each untruth is found, at the operation that it is about") {
     CHECK(verdict(lying_model::extent_of_part) == "shape 7");
     CHECK(verdict(lying_model::rank_of_row) == "shape 8");
     CHECK(verdict(lying_model::two_components) == "shape 8");
+}
+
+TEST_CASE("what is wrong when operands are cut alike is found without luck") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        CAPTURE(seed);
+        chunk_model_options none_at_random;
+        none_at_random.seed = seed;
+        none_at_random.cases = none_at_random.walks = 0;
+        CHECK(verdict(lying_model::none, none_at_random) == "fine");
+        for (const lying_model::lie lie : {lying_model::two_addends_are_whole, lying_model::row_added_to_addend}) {
+            const std::string found = verdict(lie, none_at_random);  // of two additions
+            CHECK((found == "states 5" || found == "states 6"));
+        }
+        CHECK(verdict(lying_model::total_is_rows, none_at_random) == "states 8");
+    }
 }
 
 TEST_CASE("a finding says on what it was found") {

@@ -8,6 +8,7 @@
 #ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,7 @@
 #include "stretto/testing/chunk_relation.hpp"
 #include "stretto/testing/detail/chunked_sample.hpp"
 #include "stretto/testing/detail/host_program.hpp"
+#include "stretto/testing/detail/operand_samples.hpp"
 #include "stretto/testing/finding.hpp"
 #include "stretto/testing/host_value.hpp"
 
@@ -40,6 +42,7 @@ public:
           chunks_(chunks),
           options_(options),
           pick_(options.seed),
+          alike_(options.seed + 1),
           program_(g, chunks, evaluate, options.most_elements) {}
 
     [[nodiscard]] const Summary& summary() const { return summary_; }
@@ -51,11 +54,12 @@ public:
         return f;
     }
 
-    /// Asks about every operation by itself, with operands in random states.
+    /// Asks about every operation by itself, with operands that are cut alike, and with operands in random states.
     finding try_operations() {
         for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
             if (!is_asked(v)) continue;
             ++summary_.operations;
+            if (finding f = try_alike(v); *f.rule) return f;
             for (std::size_t k = 0; k < options_.cases; ++k)
                 if (finding f = try_case(v); *f.rule) return f;
         }
@@ -82,61 +86,31 @@ private:
     }
     [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
 
-    /// Asks about v once, with a random region and operands in random states. Half of the cases cut one operand only,
-    /// and half slice along one dimension where they can: those are the questions that programs ask.
-    finding try_case(std::size_t v) {
-        std::vector<std::int64_t> extents;
-        for (std::uint32_t x : program_.operands[v])
-            for (const host_tensor& t : whole(x).tensors)
-                for (std::int64_t e : t.shape)
-                    if (e > 1) extents.push_back(e);
-        sample_region region;
-        region.tokens = extents.empty() ? 2 : pick_.divisor(extents[pick_.below(extents.size())]);
-        if (region.tokens == 0) return {};
-        region.chunks = pick_.chunks(region.tokens);
-        const bool mostly_whole = pick_.one_in(2), mostly_sliced = pick_.one_in(2);
-        const std::size_t preferred = pick_.below(3);
-        std::vector<chunked_sample> in;
-        bool cut = false;
-        const std::size_t chosen = pick_.below(program_.operands[v].size());
-        for (std::size_t k = 0; k < program_.operands[v].size(); ++k) {
-            const std::uint32_t x = program_.operands[v][k];
-            std::size_t same = 0;  // an operand that is read twice is cut once
-            while (program_.operands[v][same] != x) ++same;
-            if (same < k) {
-                in.push_back(in[same]);
-                continue;
+    /// Asks about v with every choice among its operands cut alike, if there are no more than three. Of several
+    /// operands in random states two are rarely sums at once, and a rule that adds what it should multiply would pass.
+    finding try_alike(std::size_t v) {
+        const std::size_t operands = different_operands(program_, v).size();
+        if (operands > 3) return {};
+        for (std::size_t chosen = 1; chosen < std::size_t{1} << operands; ++chosen)
+            for (const cut_alike how : {cut_alike::first, cut_alike::second, cut_alike::third, cut_alike::sum}) {
+                const sample_region region = some_region(program_, v, alike_);
+                if (finding f = ask(v, region, operands_alike(program_, v, region, chosen, how, alike_)); *f.rule)
+                    return f;
             }
-            in.push_back(share_sample(whole(x), region));
-            if (mostly_whole && k != chosen) continue;
-            for (std::size_t c = 0; c < in[k].states.size(); ++c)
-                cut_component(in[k], c, region, mostly_sliced, preferred);
-            cut = cut || !in[k].is_whole();
-        }
-        if (!cut) return {};
+        return {};
+    }
+    /// Asks about v once, with a random region and operands in random states.
+    finding try_case(std::size_t v) {
+        const sample_region region = some_region(program_, v, pick_);
+        return ask(v, region, random_operands(program_, v, region, pick_));
+    }
+    /// Asks about v, unless there are no operands or nothing of them is cut.
+    finding ask(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in) {
+        if (std::all_of(in.begin(), in.end(), [](const chunked_sample& x) { return x.is_whole(); })) return {};
         chunked_sample out;
         order_book nothing_known;
         chunk_verdict verdict;
         return compare(v, region, in, out, verdict, nothing_known);
-    }
-
-    /// Cuts component c of x along a dimension, in the tokens' order or another, or into a sum, or leaves it whole.
-    /// With `slice` it is only sliced, along the preferred dimension if there is such a one: operands that are cut
-    /// alike are accepted far more often than operands that are cut at random, and only what is accepted is tested.
-    void cut_component(chunked_sample& x, std::size_t c, const sample_region& region, bool slice,
-                       std::size_t preferred) {
-        std::vector<std::size_t> dims;
-        if (!x.parts[0].is_number()) {
-            const std::vector<std::int64_t>& shape = x.parts[0].tensors[c].shape;
-            for (std::size_t d = 0; d < shape.size(); ++d)
-                if (shape[d] > 0 && shape[d] % region.tokens == 0) dims.push_back(d);
-        }
-        const std::size_t way = slice ? 0 : pick_.below(4);
-        if (way == 3) return;
-        if (way == 2) return cut_sum(x, c, pick_);
-        if (dims.empty()) return;
-        cut_rows(x, c, dims[preferred < dims.size() && slice ? preferred : pick_.below(dims.size())], region,
-                 way == 1 ? &pick_ : nullptr);
     }
 
     /// Cuts one value, and follows what reads its parts to the end of the program.
@@ -355,7 +329,7 @@ private:
     M model_;
     C chunks_;
     Options options_;
-    sample_source pick_;
+    sample_source pick_, alike_;
     host_program<G, C, Evaluate> program_;
     std::vector<char> accepted_;
     Summary summary_;
