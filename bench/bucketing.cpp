@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -17,6 +15,7 @@
 #include "stretto/tune/detail/bucket_trials.hpp"
 #include "support/floor.hpp"
 #include "support/measure.hpp"
+#include "support/step_files.hpp"
 
 namespace {
 
@@ -102,37 +101,11 @@ bool report(const std::string& path, const settings& effort) {
     return true;
 }
 
-/// The steps in `folder`, by name, without what other systems have made of them.
-void add_steps(const std::filesystem::path& folder, std::vector<std::string>& paths) {
-    std::error_code ignored;
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-        const std::string name = entry.path().filename().string();
-        if (name.ends_with(".json.gz") && std::ranges::count(name, '.') == 2) found.push_back(entry.path().string());
-    }
-    std::ranges::sort(found);
-    paths.insert(paths.end(), found.begin(), found.end());
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-    settings effort;
-    bool smoke = false;
-    std::vector<std::string> paths;
-    for (int k = 1; k < argc; ++k) {
-        if (std::strcmp(argv[k], "--smoke") == 0) smoke = true;
-        else if (argv[k][0] == '-') {
-            std::fputs("usage: bucketing [--smoke] [STEP.json.gz...]\n", stderr);
-            return 2;
-        } else paths.emplace_back(argv[k]);
-    }
-    if (smoke) effort = {1, 0};
-    if (paths.empty()) {
-        const std::filesystem::path source = STRETTO_SOURCE_DIR;
-        add_steps(source / "examples/graphs", paths);
-        if (!smoke) add_steps(source.parent_path() / "shared/graphs", paths);
-    }
+    const auto [smoke, paths] = bench::read_step_arguments(argc, argv, STRETTO_SOURCE_DIR);
+    const settings effort = smoke ? settings{1, 0} : settings();
     std::puts("Buckets, in ms of processor time; steps in ms. Search and order within the peak of the input order.");
     bool fine = !paths.empty();
     for (const std::string& path : paths) fine = report(path, effort) && fine;

@@ -2,7 +2,6 @@
 #ifndef STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
 #define STRETTO_BENCH_SUPPORT_CAPTURED_STEPS_HPP
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_view.hpp"
 #include "support/graph_families.hpp"
+#include "support/step_files.hpp"
 
 namespace bench {
 
@@ -26,16 +26,8 @@ struct named_graph {
 [[nodiscard]] inline std::vector<named_graph> captured_steps(const std::filesystem::path& checkout) {
     std::vector<named_graph> steps;
     for (const auto& folder : {checkout / "examples/graphs", checkout / "../shared/graphs"}) {
-        std::error_code ignored;
-        std::vector<std::filesystem::path> files;
-        for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-            const std::string name = entry.path().filename().string();
-            if (name.ends_with(".json.gz") && std::count(name.begin(), name.end(), '.') == 2)
-                files.push_back(entry.path());
-        }
-        std::sort(files.begin(), files.end());
-        for (const auto& file : files) {
-            const auto step = stretto::read_capture(file.string());
+        for (const std::string& file : steps_in(folder)) {
+            const auto step = stretto::read_capture(file);
             if (!step) {
                 std::fprintf(stderr, "%s\n", step.error().message().c_str());
                 std::exit(1);
