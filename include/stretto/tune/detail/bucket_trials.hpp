@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -142,10 +142,9 @@ private:
         bucket_planner<ordered_step_view, models, prices> planner;
     };
     [[nodiscard]] ordered_program& program_in(const std::vector<id>& order) {
-        for (const auto& p : programs_)
-            if (p->order == order) return *p;
-        programs_.push_back(std::make_unique<ordered_program>(order, &step_->table(), *this));
-        return *programs_.back();
+        for (ordered_program& p : programs_)
+            if (p.order == order) return p;
+        return programs_.emplace_back(order, &step_->table(), *this);
     }
 
     const numbered_step<G>* step_;
@@ -155,7 +154,7 @@ private:
     std::vector<bucket_choice> choices_;  // by vertex
     models models_{{&step_->table()}, this};
     prices prices_{this};
-    std::vector<std::unique_ptr<ordered_program>> programs_;
+    std::deque<ordered_program> programs_;  // planners refer to orders, which must stay where they are
     std::optional<bucketed_program_facts<step_table_view>> given_;
 };
 
