@@ -211,7 +211,8 @@ private:
         if (number_of_side == 1 && !saved.empty()) heading += " (" + saved + ")";
         if (number_of_side == 2) heading += " (" + which_step(*c_.measured) + ")";
         out_ += text_at(plot_left - 10, y_, "strong right", title) + text_at(plot_left, y_, "strong", heading) +
-                text_at(plot_left + plot_width, y_, "faint right", "exposed communication " + human(t.times.exposed));
+                text_at(plot_left + plot_width, y_, "faint right",
+                        (number_of_side == 2 ? "blocked " : "exposed communication ") + human(t.times.exposed));
         y_ += 10;
         std::size_t k = 0;
         std::string looks;
