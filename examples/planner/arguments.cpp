@@ -40,6 +40,12 @@ before :forward or :backward for all modules. Of several settings that name an o
 those of the symbolic extent that most of the step's shapes have, a batch or a number of tokens; without one that tokens
 are exchanged along, of the tokens that its all-to-alls exchange.
 
+A RUN is a trace that a backend has written: slices that say of which rank and step they are. --durations makes planning
+by profile one command; --overlay compares what a plan has taken with what it should take:
+
+    $ stretto-plan moe.json.gz --durations moe.run.json -o moe.plan.json.gz
+    $ stretto-plan moe.json.gz --check moe.plan.json.gz --overlay planned.run.json --html planned.html
+
 "exposed" is the time in which the compute lane waits for communication. The lower bound holds for every order of the
 operations, whatever memory it may use, so the gap to it is the most that any other order could gain.
 
@@ -83,7 +89,7 @@ void check_files(const std::vector<job>& jobs) {
         return unknown ? fs::path(file) : path;
     };
     for (const job& j : jobs)
-        for (const std::string& file : {j.step, j.check})
+        for (const std::string& file : {j.step, j.check, j.overlay, j.durations})
             if (!file.empty() && file != "-") read.insert(canonical(file));
     for (const job& j : jobs)
         for (const std::string& file : {j.plan, j.trace, j.html, j.svg}) {
@@ -192,7 +198,7 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
     std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", buckets = "auto",
-                payload = "registration", plan, trace, html, svg, check;
+                payload = "registration", plan, trace, html, svg, check, overlay, durations;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -264,6 +270,12 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
         ->type_name("N");
     app.add_option("--check", check, "Verify a plan of the step, instead of making one, and show what it achieves")
         ->type_name("PLAN");
+    app.add_option("--overlay", overlay,
+                   "Show a run of the plan beside it: RUN is the trace of a run, whose operations are found by name")
+        ->type_name("RUN");
+    app.add_option("--durations", durations,
+                   "Plan with durations as a run of the step has measured them: of each operation the middle one")
+        ->type_name("RUN");
     try {
         app.parse(argc, argv);
         for (const std::string& extra : app.remaining()) {
@@ -313,6 +325,8 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             throw usage_error{"--check and --pareto: a plan is either checked or made"};
         if (!check.empty() && !plan.empty())
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
+        if (!check.empty() && !durations.empty())
+            throw usage_error{"--check and --durations: a plan is checked by the durations of its step"};
         const bool several = steps.size() > 1;
         for (const std::string& step : steps) {
             const std::string name = name_of_step(step);
@@ -320,7 +334,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                                 file_for(trace, name, "--trace", ".trace.json", several),
                                 file_for(html, name, "--html", ".html", several),
                                 file_for(svg, name, "--svg", ".svg", several),
-                                file_for(check, name, "--check", ".plan.json.gz", several)});
+                                file_for(check, name, "--check", ".plan.json.gz", several),
+                                file_for(overlay, name, "--overlay", ".run.json", several),
+                                file_for(durations, name, "--durations", ".run.json", several)});
         }
         check_files(all.jobs);
     } catch (const CLI::CallForHelp&) {

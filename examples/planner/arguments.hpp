@@ -17,7 +17,9 @@ namespace planner {
 struct job {
     std::string step;
     std::string plan, trace, html, svg;
-    std::string check;  ///< a plan to verify, instead of planning
+    std::string check;      ///< a plan to verify, instead of planning
+    std::string overlay;    ///< a run of the plan, to show beside it
+    std::string durations;  ///< a run of the step, by whose times to plan
 };
 
 struct arguments {

@@ -20,6 +20,7 @@
 #include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/exposure.hpp"
+#include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 
@@ -73,6 +74,16 @@ struct contention_point {
     [[nodiscard]] double ratio() const;
 };
 
+/// A run of the plan: one of its steps on one rank as a timeline, and what all of them have measured.
+struct run_comparison {
+    timeline shown;  ///< the step with the middle makespan; it has no exposures
+    stretto::measured_run run;
+    stretto::rank_id rank = 0;       ///< whose step it is
+    std::size_t unknown = 0;         ///< names in the run that are not operations of the plan
+    std::string first_unknown = {};  ///< one of them
+    std::size_t unmeasured = 0;      ///< operations of the plan that should take time, and are not in the run
+};
+
 struct comparison {
     std::string name;
     timeline before;
@@ -93,6 +104,7 @@ struct comparison {
     std::vector<front_point> front = {};  ///< by program and ascending peak, where it is asked for
     double plan_seconds = 0;  ///< from the parsed capture to the certified schedule; of a check, to its verdict
     std::optional<std::vector<stretto::plan_violation>> violations = {};  ///< of a check
+    std::optional<run_comparison> measured = {};                          ///< if there is a run of the plan
 
     /// How much longer the step is than its bound, at most as much as could still be gained.
     [[nodiscard]] double gap() const;

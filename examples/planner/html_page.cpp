@@ -39,6 +39,7 @@ const KERNEL = data.looks.indexOf('kernel'), STALL = data.looks.indexOf('stall')
 // Differences back into times. Bars of a lane ascend and do not overlap.
 data.sides.forEach((side, s) => {
   side.names = data.tables[side.table];
+  side.number = s;
   side.lanes.forEach((lane, k) => {
     const n = lane.bars.length / 4;
     lane.id = new Int32Array(n); lane.look = new Uint8Array(n);
@@ -164,7 +165,7 @@ function drawMemory(side) {
   // The end of the step, and behind it the time that is saved.
   const x = toX(side.step), height = +side.endGroup.dataset.height, before = data.sides[0].step;
   let end = '';
-  if (side.step < before && x < width) {
+  if (side.number < 2 && side.step < before && x < width) {
     const begin = Math.max(x, -4), w = Math.min(toX(before), width + 4) - begin;
     if (w > 0) end += `<path class="saved" d="${rectangle(begin, 0, w, height)}"/>`;
     const line = (text, y) => `<text class="saved-text middle" x="${(begin + w / 2).toFixed(1)}" y="${y}">${text}</text>`;

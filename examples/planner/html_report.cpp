@@ -8,6 +8,7 @@
 
 #include "html_page.hpp"
 #include "human_units.hpp"
+#include "measured.hpp"
 #include "picture.hpp"
 #include "reasons.hpp"
 #include "stretto/capture/diagnostic.hpp"
@@ -121,12 +122,14 @@ std::string side_as_json(const timeline& t, const name_table& names, std::size_t
 std::string data_of(const comparison& c) {
     const bool shared = c.before.of == c.after.of;
     const name_table before(*c.before.of), after(*c.after.of);
+    const std::size_t table_of_after = shared ? 0 : 1;
+    std::string sides = side_as_json(c.before, before, 0) + "," + side_as_json(c.after, after, table_of_after);
+    if (c.measured) sides += "," + side_as_json(c.measured->shown, after, table_of_after);
     std::string looks;
     for (std::string_view name : look_names) looks += (looks.empty() ? "\"" : ",\"") + std::string(name) + "\"";
     return "{\"shown\":" + std::to_string(time_shown(c).count) + ",\"looks\":[" + looks +
            "],\"reasons\":[\"hidden\",\"dependence\",\"channel\",\"memory\"],\"tables\":[" + before.json() +
-           (shared ? "" : "," + after.json()) + "],\"sides\":[" + side_as_json(c.before, before, 0) + "," +
-           side_as_json(c.after, after, shared ? 0 : 1) + "]}";
+           (shared ? "" : "," + after.json()) + "],\"sides\":[" + sides + "]}";
 }
 
 std::string figure(const std::string& title, const std::string& value, const std::string& note) {
@@ -227,6 +230,31 @@ std::string buckets_of(const comparison& c, std::size_t count) {
     return out + "</tbody></table>\n";
 }
 
+/// What a run has measured, and the operations that are furthest from their prediction.
+std::string measured_of(const comparison& c, std::size_t count) {
+    if (!c.measured) return "";
+    const measured_totals sum = totals_of(c);
+    const stretto::nanoseconds step = c.measured->run.middle.makespan;
+    std::string out = "<h2>Measured: " + escaped(run_in_words(*c.measured)) + "</h2>\n<section class=\"figures\">\n";
+    out += figure("Step", from_to(human(c.after.times.makespan), human(step)),
+                  ratio_in_words(step, c.after.times.makespan));
+    out += figure("Kernels", from_to(human(c.after.times.compute), human(sum.compute)), "predicted, and measured");
+    out += figure("Transfers", from_to(human(sum.predicted_transfers), human(sum.transfers)),
+                  human(sum.jitter) + " more in which ranks wait for others");
+    out += figure("The lane is blocked", human(sum.blocked),
+                  human(sum.exposed) + " of it exposed: while the collective transfers");
+    out +=
+        "</section>\n<table><thead><tr><th>predicted</th><th>measured</th><th>operation</th><th>jitter</th></tr>"
+        "</thead><tbody>\n";
+    std::vector<difference> most = differences_of(c);
+    most.resize(std::min(most.size(), count));
+    for (const difference& d : most)
+        out += "<tr><td>" + human(d.predicted) + "</td><td>" + human(d.measured) + "</td><td>" +
+               escaped(c.after.of->name(d.task)) + "</td><td>" + human(c.measured->run.tasks[d.task].jitter) +
+               "</td></tr>\n";
+    return out + "</tbody></table>\n";
+}
+
 std::string violations_of(const comparison& c) {
     if (!c.violations) return "";
     if (c.violations->empty()) return "<p>The plan keeps every rule.</p>\n";
@@ -253,6 +281,7 @@ std::string to_html(const comparison& c, std::size_t explain) {
         "<p class=\"note\" id=\"help\" hidden>wheel or +/-: zoom &middot; drag or arrow keys: move &middot; "
         "double click or 0: whole step &middot; <output id=\"shown\"></output></p>\n";
     page += violations_of(c);
+    page += measured_of(c, explain);
     page += front_of(c);
     page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);
     page += buckets_of(c, explain);

@@ -5,16 +5,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "arguments.hpp"
 #include "comparison.hpp"
 #include "html_report.hpp"
+#include "measured.hpp"
 #include "picture.hpp"
 #include "progress.hpp"
 #include "stretto/capture/capture_reader.hpp"
@@ -44,16 +47,33 @@ expected<comparison, failure> result_of(const planner::job& j, stretto::memory_b
     const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
     auto step = stretto::read_capture(j.step);
     if (!step) return unexpected(unusable_file(step.error()));
+    if (!j.durations.empty()) {
+        auto retimed = planner::with_measured_durations(*step, j.durations);
+        if (!retimed) return unexpected(retimed.error());
+        *step = *std::move(retimed);
+    }
     if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks, wishes);
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
     return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit, wishes.under.from);
 }
 
+/// The same with the run that belongs to it.
+expected<comparison, failure> shown_result_of(const planner::job& j, const planner::arguments& args) {
+    auto made = result_of(j, args.limit, args.chunks, args.wishes);
+    if (made && !j.overlay.empty())
+        if (auto fault = planner::add_run(*made, j.overlay)) return unexpected(*std::move(fault));
+    return made;
+}
+
 std::string trace_of(const comparison& c) {
     stretto::chrome_trace trace;
-    for (const auto& [title, side] : {std::pair{"before", &c.before}, std::pair{"after", &c.after}})
-        trace.add(title, side->of->graph, side->order, side->times, side->memory, *side->of);
+    static constexpr const char* titles[] = {"before", "after", "measured"};
+    const std::vector<const planner::timeline*> sides = planner::sides_of(c);
+    for (std::size_t k = 0; k < sides.size(); ++k) {
+        const planner::timeline& side = *sides[k];
+        trace.add(titles[k], side.of->graph, side.order, side.times, side.memory, *side.of);
+    }
     return std::move(trace).json();
 }
 
@@ -92,7 +112,7 @@ int main(int argc, char** argv) {
     int status = fine;
     std::string figures;  // JSON is complete or not there at all
     for (const planner::job& j : args.jobs) {
-        const auto result = result_of(j, args.limit, args.chunks, args.wishes);
+        const auto result = shown_result_of(j, args);
         if (!result) {
             std::fprintf(stderr, "%s\n", result.error().message.c_str());
             if (result.error().why == failure::reason::unusable) return unusable;

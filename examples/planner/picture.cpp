@@ -154,6 +154,12 @@ std::string shortened(const std::string& text, std::size_t length) {
     return shown.size() <= length ? shown : shown.substr(0, length - 3) + "...";
 }
 
+/// "step 3 of 20, rank 0".
+std::string which_step(const run_comparison& m) {
+    return "step " + std::to_string(m.run.middle.number) + " of " + std::to_string(m.run.steps.size()) + ", rank " +
+           std::to_string(m.rank);
+}
+
 class drawing {
 public:
     explicit drawing(const comparison& c) : c_(c) {
@@ -171,6 +177,10 @@ public:
         side(c_.before, 0, "before");
         y_ += 14;
         side(c_.after, 1, "after");
+        if (c_.measured) {
+            y_ += 14;
+            side(c_.measured->shown, 2, "measured");
+        }
         axis();
         legend();
         const std::string height = std::to_string(y_);
@@ -199,8 +209,10 @@ private:
         std::string heading = "step " + human(t.times.makespan);
         const std::string saved = change(c_.before.times.makespan, t.times.makespan);
         if (number_of_side == 1 && !saved.empty()) heading += " (" + saved + ")";
+        if (number_of_side == 2) heading += " (" + which_step(*c_.measured) + ")";
         out_ += text_at(plot_left - 10, y_, "strong right", title) + text_at(plot_left, y_, "strong", heading) +
-                text_at(plot_left + plot_width, y_, "faint right", "exposed communication " + human(t.times.exposed));
+                text_at(plot_left + plot_width, y_, "faint right",
+                        (number_of_side == 2 ? "blocked " : "exposed communication ") + human(t.times.exposed));
         y_ += 10;
         std::size_t k = 0;
         std::string looks;
@@ -229,7 +241,7 @@ private:
                 ")\"><g id=\"end" + side_id + "\" data-height=\"" + std::to_string(height) +
                 "\" clip-path=\"url(#plot)\">";
         const nanoseconds saved = c_.before.times.makespan - t.times.makespan;
-        if (saved.count > 0) {
+        if (saved.count > 0 && side_id != "2") {
             const double w = static_cast<double>(saved.count) * scale_;
             out_ += "<path class=\"saved\" d=\"" + rectangle(x, 0, w, height) + "\"/>";
             if (w > 60)
@@ -346,18 +358,27 @@ std::vector<lane> lanes_of(const timeline& t) {
     all[0].title = "compute";
     for (stretto::group_id k = 0; k < g.groups; ++k) all[1 + k].title = t.of->group(k);
     for (task_id v : t.order) {
-        const nanoseconds begin = t.times.begin[v];
-        if (g.kind[v] == op_kind::compute && g.duration[v].count > 0)
-            all[0].bars.push_back({v, begin, begin + g.duration[v], look::kernel});
-        else if (g.kind[v] == op_kind::start && g.duration[v].count > 0)
-            all[1 + g.group[v]].bars.push_back({v, begin, begin + g.duration[v], look_of(g.collective[v])});
+        const nanoseconds begin = t.times.begin[v], end = t.times.end(g, v);
+        if (g.kind[v] == op_kind::compute && end > begin) all[0].bars.push_back({v, begin, end, look::kernel});
+        else if (g.kind[v] == op_kind::start && end > begin)
+            all[1 + g.group[v]].bars.push_back({v, begin, end, look_of(g.collective[v])});
         else if (t.times.stall[v].count > 0) all[0].bars.push_back({v, begin - t.times.stall[v], begin, look::stall});
     }
     all.erase(std::remove_if(all.begin() + 1, all.end(), [](const lane& l) { return l.bars.empty(); }), all.end());
     return all;
 }
 
-nanoseconds time_shown(const comparison& c) { return std::max(c.before.times.makespan, c.after.times.makespan); }
+std::vector<const timeline*> sides_of(const comparison& c) {
+    std::vector<const timeline*> sides = {&c.before, &c.after};
+    if (c.measured) sides.push_back(&c.measured->shown);
+    return sides;
+}
+
+nanoseconds time_shown(const comparison& c) {
+    nanoseconds longest;
+    for (const timeline* t : sides_of(c)) longest = std::max(longest, t->times.makespan);
+    return longest;
+}
 
 std::string svg_element(const comparison& c) { return drawing(c).draw(); }
 

@@ -1,5 +1,5 @@
-// The picture of a comparison: before and after on one time scale, a lane for the kernels and one for every channel,
-// and the memory. As SVG, of which a page may redraw the contents when its reader zooms in.
+// The picture of a comparison: before, after and measured on one time scale, a lane for the kernels and one for every
+// channel, and the memory. As SVG, of which a page may redraw the contents when its reader zooms in.
 #ifndef STRETTO_PLANNER_PICTURE_HPP
 #define STRETTO_PLANNER_PICTURE_HPP
 
@@ -40,14 +40,18 @@ struct lane {
 /// The compute lane, then the channels in use in the order of their groups. What takes no time is left out.
 std::vector<lane> lanes_of(const timeline& t);
 
-/// Time that the picture covers: the longer of the two steps.
+/// The sides of the picture from top to bottom: before, after, and a run of the plan if there is one.
+std::vector<const timeline*> sides_of(const comparison& c);
+
+/// Time that the picture covers: the longest of its sides.
 stretto::nanoseconds time_shown(const comparison& c);
 
 /// A file of its own: for documents, light and dark.
 std::string to_svg(const comparison& c);
 
 /// The <svg> element alone, without colours. Groups that hold what depends on the time shown have ids: lane0-1 is the
-/// second lane of "before", memory1 the memory of "after", end0 and end1 the ends of the steps, and axis.
+/// second lane of "before", memory1 the memory of "after", end0, end1 and, of a run, end2 the ends of the steps, and
+/// axis.
 std::string svg_element(const comparison& c);
 
 /// Colours, as custom properties and classes.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "human_units.hpp"
+#include "measured.hpp"
 #include "reasons.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
@@ -112,6 +113,32 @@ std::string buckets_of(const comparison& c, std::size_t count, const paint& p) {
     return out;
 }
 
+/// What a run has measured beside what was predicted, and the operations that are furthest from that.
+std::string measured_of(const comparison& c, std::size_t count, const paint& p) {
+    const measured_totals sum = totals_of(c);
+    const nanoseconds step = c.measured->run.middle.makespan;
+    std::string out = "\n  " + p.bold("measured: " + run_in_words(*c.measured)) + "\n";
+    const auto row = [&](std::string_view what, nanoseconds predicted, nanoseconds measured, const std::string& note) {
+        out += "  " + left(what, 14) + right(human(predicted), 12) + right(human(measured), 14) +
+               (note.empty() ? "" : "   " + note) + "\n";
+    };
+    out += "  " + left("", 14) + right("predicted", 12) + right("measured", 14) + "\n";
+    row("step", c.after.times.makespan, step, ratio_in_words(step, c.after.times.makespan));
+    row("kernels", c.after.times.compute, sum.compute, ratio_in_words(sum.compute, c.after.times.compute));
+    row("transfers", sum.predicted_transfers, sum.transfers,
+        human(sum.jitter) + " more in which ranks wait for others");
+    row("blocked", c.after.times.exposed, sum.blocked,
+        human(sum.exposed) + " of it exposed: while the collective transfers");
+    std::vector<difference> most = differences_of(c);
+    most.resize(std::min(most.size(), count));
+    std::size_t width = no_width;
+    for (const difference& d : most) width = std::max(width, stretto::printable(c.after.of->name(d.task), 60).size());
+    for (const difference& d : most)
+        out += "  " + left(stretto::printable(c.after.of->name(d.task), 60), width) + right(human(d.predicted), 12) +
+               right(human(d.measured), 14) + "\n";
+    return out;
+}
+
 /// The orders that no other one beats in both makespan and peak, a line each.
 std::string front_of(const comparison& c, const paint& p) {
     std::string out = "\n  " + p.bold("makespan against peak memory") + "\n";
@@ -180,6 +207,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     row(c.violations ? "checked in" : "planned in", "", seconds(c.plan_seconds), "");
     if (c.violations) out += verdict(*c.violations, p);
     if (!c.range.empty()) out += range_of(c, p);
+    if (c.measured) out += measured_of(c, options.explain, p);
     if (!c.front.empty()) out += front_of(c, p);
     if (options.explain > 0) out += what_stays_whole(c, p) + buckets_of(c, options.explain, p);
 
@@ -244,6 +272,35 @@ std::string to_json(const timeline& t, const collective_exposure& e, stretto::by
     if (culprit == stretto::no_task) o.raw("culprit", "null");
     else o.add("culprit", t.of->name(culprit));
     o.add("explanation", reason_of(t, e, limit));
+    return o.text();
+}
+
+/// A run of the plan: sums, and every operation that was measured, those first that are furthest from the prediction.
+std::string measured_as_json(const comparison& c) {
+    const measured_totals sum = totals_of(c);
+    json_object o;
+    o.add("steps", c.measured->run.steps.size());
+    o.add("ranks", c.measured->run.ranks);
+    o.add("step_ns", c.measured->run.middle.makespan.count);
+    o.add("compute_ns", sum.compute.count);
+    o.add("transfers_ns", sum.transfers.count);
+    o.add("predicted_transfers_ns", sum.predicted_transfers.count);
+    o.add("blocked_ns", sum.blocked.count);
+    o.add("exposed_ns", sum.exposed.count);
+    o.add("jitter_ns", sum.jitter.count);
+    o.add("unknown_names", c.measured->unknown);
+    o.add("unmeasured", c.measured->unmeasured);
+    std::string list;
+    for (const difference& d : differences_of(c)) {
+        json_object one;
+        one.add("name", c.after.of->name(d.task));
+        one.add("predicted_ns", d.predicted.count);
+        one.add("measured_ns", d.measured.count);
+        if (c.after.of->graph.kind[d.task] == stretto::op_kind::start)
+            one.add("jitter_ns", c.measured->run.tasks[d.task].jitter.count);
+        list += (list.empty() ? "\n    " : ",\n    ") + one.text();
+    }
+    o.raw("operations", "[" + list + "]");
     return o.text();
 }
 
@@ -367,6 +424,7 @@ std::string to_json(const comparison& c, const text_options& options) {
         }
         o.raw("violations", "[" + list + "]");
     }
+    if (c.measured) o.raw("measured", measured_as_json(c));
     std::string worst;
     for (const collective_exposure& e : worst_collectives(c.after, options.explain))
         worst += (worst.empty() ? "\n    " : ",\n    ") + to_json(c.after, e, c.memory_limit);

@@ -186,6 +186,8 @@ set(STRETTO_HEADERS
     include/stretto/schedule/json_quote.hpp
     include/stretto/schedule/limit_trial.hpp
     include/stretto/schedule/list_schedule.hpp
+    include/stretto/schedule/measured_run.hpp
+    include/stretto/schedule/measured_span.hpp
     include/stretto/schedule/memory.hpp
     include/stretto/schedule/order_fingerprint.hpp
     include/stretto/schedule/plan_overlap.hpp
@@ -364,6 +366,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_chunks.hpp
     include/stretto/capture/capture_fields.hpp
     include/stretto/capture/capture_module_model.hpp
+    include/stretto/capture/capture_of_tasks.hpp
     include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
     include/stretto/capture/capture_reducer.hpp
@@ -399,6 +402,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/gzip.hpp
     include/stretto/capture/isolate_capture.hpp
     include/stretto/capture/reduce_capture.hpp
+    include/stretto/capture/retimed_capture.hpp
+    include/stretto/capture/run_reader.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.

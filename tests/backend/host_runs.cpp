@@ -13,6 +13,7 @@
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host.hpp"
 #include "stretto/core/process_groups.hpp"
+#include "stretto/schedule/measured_span.hpp"
 #include "support/prop.hpp"
 
 // Orders are executed on ranks that are threads, and compared with the program, done one operation after the other.
@@ -195,6 +196,63 @@ TEST_CASE("what ranks compute in any legal order is what the program says, at ev
         CHECK(collectives > 50);
         CHECK(reused > 20);
     }
+}
+
+TEST_CASE("a timed run says when tasks were at work: once in every replay, after what they depend on") {
+    stretto_check("timed runs", 60, [](const std::vector<std::uint8_t>& bytes, const std::vector<std::uint8_t>& picks) {
+        const toy_program p = random_step(bytes);
+        const std::size_t ranks = 1 + picks.size() % 4;
+        const task_graph g = support::graph_of(p);
+        const auto order = check_order(g, support::random_order(g, picks));
+        RC_ASSERT(order.has_value());
+        process_groups groups;
+        std::vector<rank_id> all;
+        for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
+        for (int k = 0; k < 2; ++k) groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
+        for (const bool timed : {true, false}) {
+            std::vector<std::vector<measured_span>> times(ranks);
+            host_world world(ranks, groups, {.timed = timed});
+            const auto failed = world.run([&](host_rank& rank) {
+                kernels source{&g, {input(rank.rank(), 0), input(rank.rank(), 1)}};
+                auto bound = bind_order(g, *order, source, rank);
+                const collective_operation barrier;  // of no task, so that it is in no step
+                for (int replay = 0; bound && replay < 3; ++replay)
+                    if (rank.perform(0, barrier) || bound->replay()) return;
+                times[rank.rank()] = rank.times();
+            });
+            RC_ASSERT(!failed);
+            for (std::size_t r = 0; r < ranks; ++r) {
+                if (!timed) {
+                    RC_ASSERT(times[r].empty());
+                    continue;
+                }
+                std::vector<std::array<const measured_span*, 3>> seen(g.size());
+                for (const measured_span& x : times[r]) {
+                    RC_ASSERT(x.rank == r);
+                    RC_ASSERT(x.step < 3u);
+                    RC_ASSERT(x.begin <= x.end);
+                    RC_ASSERT(seen[x.task][x.step] == nullptr);
+                    seen[x.task][x.step] = &x;
+                }
+                for (task_id t = 0; t < g.size(); ++t)
+                    for (std::size_t step = 0; step < 3; ++step) {
+                        const measured_span* const x = seen[t][step];
+                        if (does_work(g.kind[t])) RC_ASSERT(x != nullptr);
+                        else RC_ASSERT((x == nullptr || g.kind[t] == op_kind::wait));
+                        if (x == nullptr) continue;
+                        if (step != 0 && seen[t][step - 1] != nullptr) RC_ASSERT(seen[t][step - 1]->end <= x->begin);
+                        for (const task_id before : g.predecessors[t]) {
+                            const measured_span* const y = seen[before][step];
+                            // Only what waits for a start comes after its end.
+                            if (y == nullptr || g.kind[before] == op_kind::start || g.kind[t] == op_kind::wait)
+                                continue;
+                            RC_ASSERT(y->end <= x->begin);
+                        }
+                        if (g.launch[t] != no_task) RC_ASSERT(seen[g.launch[t]][step]->end <= x->end);
+                    }
+            }
+        }
+    });
 }
 
 TEST_CASE("a kernel that throws ends the run for all ranks, and is named") {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "comparison.hpp"
 #include "html_report.hpp"
 #include "human_units.hpp"
+#include "measured.hpp"
 #include "picture.hpp"
 #include "reasons.hpp"
 #include "stretto/capture/capture_builder.hpp"
@@ -350,6 +352,83 @@ TEST_CASE("the picture is well formed and names its parts") {
     CHECK(open == closed_at_once);
     CHECK(svg.find("nan") == std::string::npos);
     CHECK(svg.find("inf") == std::string::npos);
+}
+
+namespace {
+
+/// A run of the step above: two ranks, of which the second is ready later, on two steps.
+std::string file_of_run(const comparison& c) {
+    using stretto::measured_span;
+    const auto task = [&](const char* name) { return *c.after.of->capture.find(name); };
+    std::vector<std::vector<measured_span>> by_rank(2);
+    for (std::uint32_t step = 0; step < 2; ++step)
+        for (stretto::rank_id rank = 0; rank < 2; ++rank) {
+            const std::int64_t zero = 20'000'000 * (step + 1), late = 500'000 * rank;
+            const auto add = [&](const char* name, std::int64_t begin, std::int64_t end) {
+                by_rank[rank].push_back({task(name), {zero + begin}, {zero + end}, rank, step});
+            };
+            add("source", 0, 1'500'000 + late);
+            add("gather", 1'500'000 + late, 5'000'000);
+            add("other", 1'500'000 + late, 3'000'000 + late);
+            add("waited", 3'000'000 + late, 5'000'000);
+            add("sink", 5'000'000, 6'000'000);
+        }
+    stretto::chrome_trace trace;
+    for (const auto& mine : by_rank)
+        trace.add_run("rank " + std::to_string(mine[0].rank), c.after.of->graph, mine, nanoseconds{}, *c.after.of);
+    const std::string file = (std::filesystem::temp_directory_path() / "stretto_report.run.json").string();
+    std::ofstream(file) << std::move(trace).json();
+    return file;
+}
+
+}  // namespace
+
+TEST_CASE("a run of the plan is shown beside it: what each part took, and what was waited for") {
+    comparison c = planned(exposed_by_dependence());
+    const std::string file = file_of_run(c);
+    const auto fault = add_run(c, file);
+    REQUIRE_MESSAGE(!fault, fault->message);
+    REQUIRE(c.measured);
+    CHECK(run_in_words(*c.measured) == "2 steps on 2 ranks");
+    const measured_totals sum = totals_of(c);
+    CHECK(sum.compute.count == 4'000'000);  // 1.5 or 2.0, 1.5, 1.0 ms: of an even number the lower middle
+    CHECK(sum.predicted_transfers.count == 3'000'000);
+    CHECK(sum.transfers.count == 3'000'000);  // of the rank that came last
+    CHECK(sum.blocked.count == 1'500'000);
+    CHECK(sum.exposed.count == 1'500'000);
+    const std::vector<difference> most = differences_of(c);
+    REQUIRE(most.size() == 4);
+    CHECK(c.after.of->name(most[0].task) == "source");
+    CHECK(most[0].off().count == 500'000);
+
+    const std::string table = to_table(c, {});
+    CHECK(table.find("measured: 2 steps on 2 ranks") != std::string::npos);
+    CHECK(table.find("1.200 times the prediction") != std::string::npos);
+    simdjson::dom::parser parser;
+    const auto o = parsed(parser, to_json(c, {}))["measured"];
+    CHECK(o["step_ns"].get_int64().value() == 6'000'000);
+    CHECK(o["operations"].get_array().value().size() == 4);
+    const std::string svg = to_svg(c);
+    for (const char* id : {"lane2-0", "lane2-1", "memory2", "end2"})
+        CHECK_MESSAGE(svg.find("id=\"" + std::string(id) + "\"") != std::string::npos, id);
+    const auto data = parsed(parser, between(to_html(c, 10), "id=\"data\">", "</script>"));
+    CHECK(data["shown"].get_int64().value() == 6'000'000);
+    CHECK(data["sides"].get_array().value().size() == 3);
+    CHECK(data["sides"].at(2)["step"].get_int64().value() == 6'000'000);
+
+    const auto retimed = with_measured_durations(c.after.of->capture, file);
+    REQUIRE(retimed);
+    CHECK(retimed->duration(*retimed->find("source")).count == 1'500'000);
+
+    comparison other = planned([] {
+        step_writer s;
+        return s.done({s.kernel("unrelated", {s.input()}, 10)});
+    }());
+    const auto foreign = add_run(other, file);
+    REQUIRE(foreign);
+    CHECK(foreign->message.find("has no operation of") != std::string::npos);
+    CHECK(add_run(other, "/nowhere/run.json"));
+    std::filesystem::remove(file);
 }
 
 TEST_CASE("a step without time, memory or collectives has a report as well") {

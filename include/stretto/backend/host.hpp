@@ -29,6 +29,7 @@
 #include "stretto/backend/host_link.hpp"
 #include "stretto/core/config.hpp"
 #include "stretto/core/process_groups.hpp"
+#include "stretto/schedule/measured_span.hpp"
 
 namespace stretto {
 
@@ -57,7 +58,7 @@ public:
     using arena_type = host_arena;
     using event_type = detail::host_event;
 
-    host_rank(detail::host_run& run, rank_id rank) : run_(run), rank_(rank), compute_(run, rank) {}
+    host_rank(detail::host_run& run, rank_id rank, bool timed) : run_(run), rank_(rank), compute_(run, rank, timed) {}
     host_rank(const host_rank&) = delete;
     host_rank& operator=(const host_rank&) = delete;
 
@@ -82,10 +83,15 @@ public:
         compute_.station().event.store(nullptr, std::memory_order_relaxed);
         for (const auto& channel : channels_)
             if (channel && !channel->finish(compute_.station())) break;
+        collect_times();
         if (!run_.failed()) return {};
         run_.await_readers();
         return run_.failure();
     }
+    /// When the tasks of all replays so far have begun and ended here, by the clock that all ranks share, if the world
+    /// is timed (host_options): kernels, collectives from when this rank takes part, and waits from when the lane
+    /// reaches them. Replays are numbered from 0 as steps.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     /// Performs one collective outside of any order, with all other members of its group. Returns when it is complete.
     /// Precondition: this rank is a member of the group.
     [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
@@ -99,8 +105,30 @@ public:
 private:
     friend class host_world;
 
+    /// Takes what the lanes have noted since the last time. What belongs to no task, such as a collective by itself, is
+    /// not part of a step.
+    void collect_times() {
+        const std::size_t before = times_.size();
+        const auto take = [&](auto& lane) {
+            for (measured_span s : lane.times()) {
+                if (s.task == no_task) continue;
+                s.rank = rank_;
+                s.step = steps_timed_;
+                times_.push_back(s);
+            }
+            lane.forget_times();
+        };
+        take(compute_);
+        if (run_.failed()) return;  // channels may still be at work
+        for (const auto& channel : channels_)
+            if (channel) take(*channel);
+        if (times_.size() != before) ++steps_timed_;
+    }
+
     detail::host_run& run_;
     rank_id rank_;
+    std::vector<measured_span> times_;
+    std::uint32_t steps_timed_ = 0;
     std::deque<std::unique_ptr<event_type[]>> events_;
     queue_type compute_;
     std::vector<std::unique_ptr<communicator_type>> channels_;  // by group
@@ -111,6 +139,7 @@ static_assert(backend<host_rank>);
 struct host_options {
     std::chrono::milliseconds deadline{60'000};  ///< how long a lane may wait without a break
     host_link link = {};                         ///< of every rank, for each channel by itself
+    bool timed = false;                          ///< whether ranks note when tasks begin and end (host_rank::times)
 };
 
 /// All ranks of a run, with their groups. After a failure it runs nothing any more: make another one.
@@ -119,15 +148,15 @@ public:
     /// Precondition: groups know their ranks, which are below `ranks`; `first_fault` finds nothing in them.
     host_world(std::size_t ranks, const process_groups& groups, host_options options = {}) : options_(options) {
         for (std::size_t r = 0; r < ranks; ++r)
-            ranks_.push_back(std::make_unique<host_rank>(run_, static_cast<rank_id>(r)));
+            ranks_.push_back(std::make_unique<host_rank>(run_, static_cast<rank_id>(r), options.timed));
         for (group_id id = 0; id < groups.group_count(); ++id) {
             const process_group g = groups.group_at(id);
             groups_.push_back(std::make_unique<detail::host_group>(run_, g, options.link));
             for (std::size_t r = 0; r < ranks; ++r) {
                 const std::size_t place = g.place_of(static_cast<rank_id>(r));
-                ranks_[r]->channels_.push_back(
-                    place < g.ranks.size() ? std::make_unique<detail::host_channel>(run_, *groups_.back(), place)
-                                           : nullptr);
+                ranks_[r]->channels_.push_back(place < g.ranks.size() ? std::make_unique<detail::host_channel>(
+                                                                            run_, *groups_.back(), place, options.timed)
+                                                                      : nullptr);
             }
         }
         watchdog_ = std::thread([this] { watch(); });

@@ -4,16 +4,9 @@
 #define STRETTO_BACKEND_MEMORY_ACCESS_HPP
 
 #include "stretto/core/language.hpp"
-#include "stretto/core/op_model.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace stretto {
-
-/// Whether a task has work of its own on a lane: kernels and collectives have. Inputs, views and outputs only name
-/// values, and a wait only orders.
-[[nodiscard]] constexpr bool does_work(op_kind kind) noexcept {
-    return kind == op_kind::compute || kind == op_kind::start;
-}
 
 /// Calls f(storage, writes) for every storage that `t` uses: what it reads, the storages of its operands; and what it
 /// writes, those that its results allocate, those that it writes in place, and, if it is a start, all that its results

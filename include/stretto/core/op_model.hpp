@@ -29,6 +29,12 @@ enum class op_kind : std::uint8_t {
     output,   ///< names the results of the step; what it reads is never freed
 };
 
+/// Whether a task has work of its own on a lane: kernels and collectives have. Inputs, views and outputs only name
+/// values, and a wait only orders.
+[[nodiscard]] constexpr bool does_work(op_kind kind) noexcept {
+    return kind == op_kind::compute || kind == op_kind::start;
+}
+
 /// Group ids must be below this limit, because algorithms keep an array entry for every group up to the largest in use.
 /// The handle of a communicator or a hash of its name is therefore not a group_id; make_task_graph and check_op_model
 /// reject ids that are too large.

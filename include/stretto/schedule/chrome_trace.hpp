@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "stretto/schedule/json_quote.hpp"
+#include "stretto/schedule/measured_span.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/schedule/task_graph.hpp"
@@ -78,31 +79,14 @@ public:
     template <task_labels L>
     void add(std::string_view title, const task_graph& g, std::span<const task_id> order, const simulation& times,
              const memory_profile& memory, const L& labels) {
-        ++process_;
-        describe("process_name", 0, title);
-        sort_at("process_sort_index", 0, process_);
-        describe("thread_name", 0, "compute");
-        sort_at("thread_sort_index", 0, 0);
         std::vector<bool> in_use(g.groups, false);
         for (task_id t : order)
             if (g.kind[t] == op_kind::start) in_use[g.group[t]] = true;
-        for (group_id k = 0; k < g.groups; ++k) {
-            if (!in_use[k]) continue;
-            const std::string group(labels.group(k));
-            describe("thread_name", k + 1, "channel " + group);
-            sort_at("thread_sort_index", k + 1, k + 1);
-        }
+        open_process(title, in_use, labels);
         for (task_id t : order) {
-            if (g.kind[t] == op_kind::compute) {
-                open_slice(labels.name(t), "compute", 0, times.begin[t], times.end(g, t) - times.begin[t]);
-                add_text(",\"args\":{\"op\":", labels.op(t));
+            if (does_work(g.kind[t])) {
+                open_work(g, t, times.begin[t], times.end(g, t) - times.begin[t], labels);
                 out_ += "}}";
-            } else if (g.kind[t] == op_kind::start) {
-                open_slice(labels.name(t), "collective", g.group[t] + 1, times.begin[t], g.duration[t]);
-                add_text(",\"args\":{\"op\":", labels.op(t));
-                add_text(",\"collective\":", name_of(g.collective[t]));
-                add_text(",\"group\":", labels.group(g.group[t]));
-                out_ += ",\"payload_bytes\":" + std::to_string(g.payload[t].count) + "}}";
             } else if (g.launch[t] != no_task) {
                 add_wait(g, t, times, labels.name(t), labels.name(g.launch[t]));
             }
@@ -115,6 +99,28 @@ public:
         }
     }
 
+    /// Appends a process called `title` with what one rank has measured: all its steps one after the other, with times
+    /// from `zero` on. Its slices say of which rank and step they are, by which a reader tells a run from a prediction
+    /// (capture/run_reader.hpp). `spans` are of tasks of `g`, and none begins before `zero`. There are neither flows
+    /// nor memory.
+    template <task_labels L>
+    void add_run(std::string_view title, const task_graph& g, std::span<const measured_span> spans, nanoseconds zero,
+                 const L& labels) {
+        std::vector<bool> in_use(g.groups, false);
+        for (const measured_span& s : spans)
+            if (g.kind[s.task] == op_kind::start) in_use[g.group[s.task]] = true;
+        open_process(title, in_use, labels);
+        for (const measured_span& s : spans) {
+            if (does_work(g.kind[s.task])) {
+                open_work(g, s.task, s.begin - zero, s.end - s.begin, labels);
+            } else {
+                open_slice(labels.name(s.task), "stall", 0, s.begin - zero, s.end - s.begin);
+                add_text(",\"args\":{\"op\":", labels.op(s.task));
+            }
+            out_ += ",\"rank\":" + std::to_string(s.rank) + ",\"step\":" + std::to_string(s.step) + "}}";
+        }
+    }
+
     /// The whole trace as JSON.
     [[nodiscard]] std::string json() && {
         std::string all = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
@@ -124,6 +130,31 @@ public:
     }
 
 private:
+    template <task_labels L>
+    void open_process(std::string_view title, const std::vector<bool>& groups_in_use, const L& labels) {
+        ++process_;
+        describe("process_name", 0, title);
+        sort_at("process_sort_index", 0, process_);
+        describe("thread_name", 0, "compute");
+        sort_at("thread_sort_index", 0, 0);
+        for (group_id k = 0; k < groups_in_use.size(); ++k) {
+            if (!groups_in_use[k]) continue;
+            const std::string group(labels.group(k));
+            describe("thread_name", k + 1, "channel " + group);
+            sort_at("thread_sort_index", k + 1, k + 1);
+        }
+    }
+    /// A slice of a kernel or a collective, whose arguments are still open.
+    template <task_labels L>
+    void open_work(const task_graph& g, task_id t, nanoseconds begin, nanoseconds duration, const L& labels) {
+        const bool starts = g.kind[t] == op_kind::start;
+        open_slice(labels.name(t), starts ? "collective" : "compute", starts ? g.group[t] + 1 : 0, begin, duration);
+        add_text(",\"args\":{\"op\":", labels.op(t));
+        if (!starts) return;
+        add_text(",\"collective\":", name_of(g.collective[t]));
+        add_text(",\"group\":", labels.group(g.group[t]));
+        out_ += ",\"payload_bytes\":" + std::to_string(g.payload[t].count);
+    }
     void open_event(const char* phase) {
         out_ += out_.empty() ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
         out_ += phase;

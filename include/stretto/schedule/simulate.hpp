@@ -19,13 +19,13 @@ struct simulation {
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
     std::vector<nanoseconds> stall;  ///< by task: how long the lane has stalled in it; 0 unless it is a wait
     /// By task: how much longer than its duration a kernel has taken, since channels were transferring. Empty without
-    /// contention (schedule/contention.hpp).
+    /// contention (schedule/contention.hpp). In a run, also a collective, and less than zero for one that was faster
+    /// (schedule/measured_run.hpp).
     std::vector<nanoseconds> slowed;
 
     /// The end of a kernel, or of a collective on its channel; for any other task its beginning.
     [[nodiscard]] nanoseconds end(const task_graph& g, task_id t) const {
-        const bool takes_time = g.kind[t] == op_kind::compute || g.kind[t] == op_kind::start;
-        if (!takes_time) return begin[t];
+        if (!does_work(g.kind[t])) return begin[t];
         return begin[t] + g.duration[t] + (slowed.empty() ? nanoseconds{} : slowed[t]);
     }
 };

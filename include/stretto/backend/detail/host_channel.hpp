@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "stretto/backend/detail/host_group.hpp"
+#include "stretto/schedule/measured_span.hpp"
 
 namespace stretto::detail {
 
@@ -18,7 +19,8 @@ class host_channel {
 public:
     using event_type = host_event;
 
-    host_channel(host_run& run, host_group& group, std::size_t place) : run_(run), group_(group), place_(place) {
+    host_channel(host_run& run, host_group& group, std::size_t place, bool timed)
+        : run_(run), group_(group), place_(place), timed_(timed) {
         run.enter(put_);
         run.enter(done_);
         reserve(8);
@@ -44,6 +46,7 @@ public:
     /// Precondition: nothing is in the ring.
     void reserve(std::size_t verbs) {
         if (verbs > ring_.size()) ring_.resize(verbs);
+        if (timed_) times_.reserve(verbs);
     }
     [[nodiscard]] bool can(const collective_operation& o) const {
         return (o.kind != transfer_kind::reduce_scatter && o.kind != transfer_kind::all_reduce) ||
@@ -61,6 +64,10 @@ public:
     }
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
     [[nodiscard]] const host_group& group() const noexcept { return group_; }
+    /// From when to when this member has taken part in collectives since the last call of forget_times(), if the
+    /// channel is timed. Precondition: nothing is in the ring.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+    void forget_times() { times_.clear(); }
 
 private:
     struct verb {
@@ -107,12 +114,17 @@ private:
         }
         station_.event.store(nullptr, std::memory_order_relaxed);
         station_.task.store(v.task, std::memory_order_relaxed);
-        return group_.perform(*v.operation, place_, station_);
+        const std::int64_t since = timed_ ? host_now() : 0;
+        const bool goes_on = group_.perform(*v.operation, place_, station_);
+        if (timed_) times_.push_back({v.task, {since}, {host_now()}});
+        return goes_on;
     }
 
     host_run& run_;
     host_group& group_;
     std::size_t place_;
+    bool timed_;
+    std::vector<measured_span> times_;
     std::vector<verb> ring_;
     task_id last_ = no_task;
     std::uint32_t puts_ = 0, from_ = 0;  // of the thread that puts

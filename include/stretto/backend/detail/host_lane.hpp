@@ -2,14 +2,17 @@
 #ifndef STRETTO_BACKEND_DETAIL_HOST_LANE_HPP
 #define STRETTO_BACKEND_DETAIL_HOST_LANE_HPP
 
+#include <cstdint>
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "stretto/backend/detail/host_run.hpp"
 #include "stretto/backend/detail/host_word.hpp"
 #include "stretto/core/process_group.hpp"
+#include "stretto/schedule/measured_span.hpp"
 
 namespace stretto::detail {
 
@@ -35,9 +38,10 @@ class host_lane {
 public:
     using event_type = host_event;
 
-    host_lane(host_run& run, rank_id rank) : run_(run), rank_(rank) {}
+    host_lane(host_run& run, rank_id rank, bool timed) : run_(run), rank_(rank), timed_(timed) {}
 
     bool wait(event_type& e) {
+        if (timed_ && blocked_since_ == 0) blocked_since_ = host_now();
         station_.event.store(&e, std::memory_order_relaxed);
         return e.done.await(e.recorded, station_);
     }
@@ -49,22 +53,36 @@ public:
     }
     bool pass(task_id t) {
         station_.task.store(t, std::memory_order_relaxed);
+        if (timed_ && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
     template <class Kernel>
     bool launch(task_id t, Kernel& kernel) {
         station_.task.store(t, std::memory_order_relaxed);
+        const std::int64_t since = timed_ ? host_now() : 0;
         std::optional<std::string> thrown = failure_of([&] { kernel(); });
+        if (timed_) note(t, since);
         if (!thrown) return !run_.failed();
         run_.fail({run_failure::reason::kernel_threw, rank_, no_group, 0, t, *std::move(thrown), {}});
         return false;
     }
     [[nodiscard]] host_station& station() noexcept { return station_; }
+    /// When kernels and waits have begun and ended since the last call of forget_times(), if the lane is timed.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+    void forget_times() { times_.clear(); }
 
 private:
+    void note(task_id t, std::int64_t since) {
+        times_.push_back({t, {since}, {host_now()}});
+        blocked_since_ = 0;
+    }
+
     host_run& run_;
     rank_id rank_;
     host_station station_;
+    bool timed_;
+    std::int64_t blocked_since_ = 0;  // when the first wait before the next task began; 0 if there is none
+    std::vector<measured_span> times_;
 };
 
 }  // namespace stretto::detail

@@ -1,0 +1,209 @@
+// What a run says about a step: how long its tasks have taken, how long the lane has waited for what, and what one step
+// of the run looked like. The spans are those of all ranks; backends that are timed make them (host_rank::times), and
+// so does the reader of a run's trace (capture/run_reader.hpp).
+//
+// A collective begins for a rank when that rank is ready, so its span on the rank holds two things: the transfer, which
+// takes all members equally long, and the time until the last member is ready. The member that was ready last has
+// waited for nobody. So the shortest span among the ranks is the transfer, and what is beyond it on the others is
+// jitter.
+#ifndef STRETTO_SCHEDULE_MEASURED_RUN_HPP
+#define STRETTO_SCHEDULE_MEASURED_RUN_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/config.hpp"
+#include "stretto/schedule/measured_span.hpp"
+#include "stretto/schedule/simulate.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// What a task has taken: the middle of all its spans, over steps and ranks. Of an even number it is the lower middle,
+/// so that it is a time that was measured.
+struct measured_task {
+    nanoseconds duration;   ///< of a kernel; of a collective its transfer, the middle over steps
+    nanoseconds jitter;     ///< of a collective: how long ranks were in it beyond its transfer
+    nanoseconds blocked;    ///< of a wait: how long the lane has waited
+    nanoseconds exposed;    ///< of a wait: how much of that its collective was transferring; the rest waits for others
+    std::size_t spans = 0;  ///< how often it was measured; 0: nothing is known of it
+};
+
+/// One step of a run, from when the first rank begins until the last one has ended.
+struct measured_step {
+    std::uint32_t number = 0;
+    nanoseconds makespan;
+};
+
+/// A run of a step. Steps and ranks that have measured nothing do not count.
+struct measured_run {
+    std::vector<measured_task> tasks;  ///< by task
+    std::vector<measured_step> steps;  ///< ascending by number
+    measured_step middle;              ///< the one with the middle makespan, if there is any
+    std::size_t ranks = 0;
+};
+
+namespace detail {
+
+/// The lower middle of numbers, of which there is at least one. Reorders them.
+template <class = void>
+[[nodiscard]] nanoseconds middle_of(std::vector<nanoseconds>& all) {
+    const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
+    std::nth_element(all.begin(), middle, all.end());
+    return *middle;
+}
+
+/// The transfer of a collective in each step in which it was measured, ascending by step.
+struct step_transfer {
+    std::uint32_t step;
+    nanoseconds time;
+};
+
+/// Spans of one task, ascending by step.
+using task_spans = std::span<const measured_span>;
+
+template <class = void>
+[[nodiscard]] std::vector<step_transfer> transfers_of(task_spans spans) {
+    std::vector<step_transfer> all;
+    for (const measured_span& s : spans) {
+        const nanoseconds time = s.end - s.begin;
+        if (all.empty() || all.back().step != s.step) all.push_back({s.step, time});
+        else all.back().time = std::min(all.back().time, time);
+    }
+    return all;
+}
+
+[[nodiscard]] inline const step_transfer* transfer_in(std::span<const step_transfer> all, std::uint32_t step) {
+    const auto at = std::lower_bound(all.begin(), all.end(), step,
+                                     [](const step_transfer& t, std::uint32_t s) { return t.step < s; });
+    return at != all.end() && at->step == step ? &*at : nullptr;
+}
+
+}  // namespace detail
+
+/// Puts spans together. Their order does not matter, and a task may be missing from ranks or steps. O(S log S) for S
+/// spans. Precondition: they are of tasks of `g`, and none ends before it begins.
+template <class = void>
+[[nodiscard]] measured_run summarize_run(const task_graph& g, std::span<const measured_span> spans) {
+    measured_run run;
+    run.tasks.resize(g.size());
+    std::vector<measured_span> sorted(spans.begin(), spans.end());
+    std::sort(sorted.begin(), sorted.end(), [](const measured_span& a, const measured_span& b) {
+        return std::pair(a.task, a.step) < std::pair(b.task, b.step);
+    });
+    std::vector<std::size_t> first(g.size() + 1, sorted.size());  // by task: its first span
+    for (std::size_t k = sorted.size(); k-- > 0;) {
+        STRETTO_ASSERT(sorted[k].task < g.size(), "a span of a run is of no task of the graph");
+        first[sorted[k].task] = k;
+    }
+    for (std::size_t t = g.size(); t-- > 0;) first[t] = std::min(first[t], first[t + 1]);
+    const auto spans_of = [&](task_id t) {
+        return detail::task_spans(sorted).subspan(first[t], first[t + 1] - first[t]);
+    };
+    std::vector<nanoseconds> times, beside;
+    for (task_id t = 0; t < g.size(); ++t) {
+        const detail::task_spans all = spans_of(t);
+        if (all.empty()) continue;
+        measured_task& made = run.tasks[t];
+        made.spans = all.size();
+        times.clear();
+        beside.clear();
+        if (g.kind[t] == op_kind::start) {
+            const std::vector<detail::step_transfer> transfers = detail::transfers_of(all);
+            for (const detail::step_transfer& x : transfers) times.push_back(x.time);
+            for (const measured_span& s : all)
+                beside.push_back(s.end - s.begin - detail::transfer_in(transfers, s.step)->time);
+            made.duration = detail::middle_of(times);
+            made.jitter = detail::middle_of(beside);
+        } else if (g.kind[t] == op_kind::wait) {
+            const std::vector<detail::step_transfer> transfers = g.launch[t] == no_task
+                                                                     ? std::vector<detail::step_transfer>()
+                                                                     : detail::transfers_of(spans_of(g.launch[t]));
+            for (const measured_span& s : all) {
+                const nanoseconds blocked = s.end - s.begin;
+                const detail::step_transfer* const x = detail::transfer_in(transfers, s.step);
+                times.push_back(blocked);
+                beside.push_back(x == nullptr ? nanoseconds{} : std::min(blocked, x->time));
+            }
+            made.blocked = detail::middle_of(times);
+            made.exposed = detail::middle_of(beside);
+        } else {
+            for (const measured_span& s : all) times.push_back(s.end - s.begin);
+            made.duration = detail::middle_of(times);
+        }
+    }
+    std::vector<rank_id> ranks;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const measured_span& a, const measured_span& b) { return a.step < b.step; });
+    for (std::size_t k = 0; k < sorted.size();) {
+        nanoseconds begin = sorted[k].begin, end = sorted[k].end;
+        const std::uint32_t step = sorted[k].step;
+        for (; k < sorted.size() && sorted[k].step == step; ++k) {
+            begin = std::min(begin, sorted[k].begin);
+            end = std::max(end, sorted[k].end);
+            ranks.push_back(sorted[k].rank);
+        }
+        run.steps.push_back({step, end - begin});
+    }
+    std::sort(ranks.begin(), ranks.end());
+    run.ranks = static_cast<std::size_t>(std::unique(ranks.begin(), ranks.end()) - ranks.begin());
+    if (!run.steps.empty()) {
+        std::vector<measured_step> by_makespan = run.steps;
+        const auto middle = by_makespan.begin() + static_cast<std::ptrdiff_t>((by_makespan.size() - 1) / 2);
+        std::nth_element(by_makespan.begin(), middle, by_makespan.end(),
+                         [](const measured_step& a, const measured_step& b) {
+                             return std::pair(a.makespan, a.number) < std::pair(b.makespan, b.number);
+                         });
+        run.middle = *middle;
+    }
+    return run;
+}
+
+/// One step of a run on one rank as if the clock had made it: begins and stalls as measured, and in `slowed` how much
+/// longer than predicted a kernel or a collective took, less than zero if it was faster. Times count from the first
+/// span. What was not measured takes no time and is where the lane has been. O(V + S). Precondition: `spans` are of one
+/// rank and step, and of tasks of `g`; `order` has every task once.
+template <class = void>
+[[nodiscard]] simulation measured_times(const task_graph& g, std::span<const task_id> order,
+                                        std::span<const measured_span> spans) {
+    simulation s;
+    s.begin.resize(g.size());
+    s.stall.resize(g.size());
+    s.slowed.resize(g.size());
+    std::vector<const measured_span*> of(g.size(), nullptr);
+    for (const measured_span& x : spans) of[x.task] = &x;
+    const auto earliest =
+        std::min_element(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    const nanoseconds zero = earliest == spans.end() ? nanoseconds{} : earliest->begin;
+    nanoseconds lane;
+    for (const task_id t : order) {
+        const measured_span* const x = of[t];
+        const bool works = does_work(g.kind[t]);
+        if (x == nullptr) {
+            s.begin[t] = lane;
+            if (works) s.slowed[t] = -g.duration[t];
+            continue;
+        }
+        const nanoseconds taken = x->end - x->begin;
+        s.makespan = std::max(s.makespan, x->end - zero);
+        if (works) {
+            s.begin[t] = x->begin - zero;
+            s.slowed[t] = taken - g.duration[t];
+        } else {
+            s.begin[t] = x->end - zero;
+            s.stall[t] = taken;
+            s.exposed += taken;
+        }
+        if (g.kind[t] == op_kind::compute) s.compute += taken;
+        if (g.kind[t] != op_kind::start) lane = x->end - zero;
+    }
+    return s;
+}
+
+}  // namespace stretto
+
+#endif
