@@ -207,7 +207,8 @@ expected<step_forms::chunk_search, failure> step_forms::search(const written_ste
     options.rival = std::move(rival);
     auto best = stretto::fastest_form(p.of->graph, s.view(), s.ops(), s.chunks, s.costs, s.modules,
                                       s.tokens ? std::optional(s.rows()) : std::nullopt, options);
-    chunk_search found{best.makespan, std::move(best.figures)};
+    chunk_search found{best.makespan, {}, std::move(best.figures)};
+    if (best.whole) found.whole = best.whole->makespan();
     found.chosen = std::make_shared<chosen_chunks>(
         chosen_chunks{p, *std::move(step), std::move(best.form), best.why, std::move(best.whole)});
     return found;
@@ -285,13 +286,14 @@ expected<std::optional<written_step>, failure> step_forms::isolated(const writte
     return std::optional(std::move(written));
 }
 
-expected<std::optional<written_step>, failure> step_forms::in_buckets(const written_step& p,
-                                                                      const schedule_options& within) const {
+expected<std::optional<written_step>, failure> step_forms::in_buckets(
+    const written_step& p, const schedule_options& within, std::optional<stretto::nanoseconds> to_beat) const {
     auto merged = planner::in_buckets(p.of->capture, buckets_,
                                       {.memory_limit = within.memory_limit.limit({}),
                                        .step_peak = within.memory_limit.unit({}),
                                        .effort = within.effort,
-                                       .under = within.under});
+                                       .under = within.under,
+                                       .to_beat = to_beat});
     if (!merged) return about_arguments(file_, merged.error());
     if (!*merged) return std::optional<written_step>();
     auto made = make_program(std::move((*merged)->step), file_);
@@ -299,6 +301,7 @@ expected<std::optional<written_step>, failure> step_forms::in_buckets(const writ
     written_step written = p;
     written.of = *std::move(made);
     written.buckets = std::move((*merged)->buckets);
+    if (chunks_.choose && written.chunks.note.empty()) written.chunks.note = "whole: it is faster in buckets";
     return std::optional(std::move(written));
 }
 

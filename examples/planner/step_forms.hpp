@@ -73,6 +73,7 @@ public:
     struct chosen_chunks;
     struct chunk_search {
         std::optional<stretto::nanoseconds> makespan = {};
+        std::optional<stretto::nanoseconds> whole = {};  ///< of the step whole, unless its chunks are said
         std::vector<stretto::limit_figures> figures = {};
         std::optional<stretto::scheduled_program<written_step>> written = {};  ///< if there was nothing to choose
         std::shared_ptr<chosen_chunks> chosen = {};                            ///< otherwise
@@ -94,7 +95,8 @@ public:
                                std::vector<stretto::limit_figures> rival) const;
     maybe<stretto::scheduled_program<written_step>> in_chunks(chunk_search found,
                                                               const stretto::schedule_options& within) const;
-    maybe<std::optional<written_step>> in_buckets(const written_step& p, const stretto::schedule_options& within) const;
+    maybe<std::optional<written_step>> in_buckets(const written_step& p, const stretto::schedule_options& within,
+                                                  std::optional<stretto::nanoseconds> to_beat) const;
     failure unschedulable(const written_step& p, const stretto::limit_too_low& why) const;
 
 private:

@@ -328,6 +328,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/chunk_units.hpp
     include/stretto/tune/clone_layout.hpp
     include/stretto/tune/contention_range.hpp
+    include/stretto/tune/detail/bound_in_buckets.hpp
     include/stretto/tune/detail/bucket_search.hpp
     include/stretto/tune/detail/bucket_trials.hpp
     include/stretto/tune/detail/bucket_windows.hpp

@@ -52,6 +52,10 @@ struct faulty_writer : table_writer {
         promises_what_cannot_be,
         exceeds_the_limit,
         lists_out_of_order,
+        promises_too_much_whole,
+        promises_less_than_whole,
+        gives_up_too_early,
+        merges_otherwise,
         writes_by_luck
     };
     using enum fault;
@@ -82,7 +86,9 @@ struct faulty_writer : table_writer {
         if (!found || !found->makespan) return found;
         if (what == searches_by_luck && by_luck()) ++found->makespan->count;
         if (what == promises_too_much) --found->makespan->count;
-        if (what == promises_nothing) found->makespan.reset();
+        if (what == promises_nothing) found->makespan.reset(), found->whole.reset();
+        if (what == promises_too_much_whole) found->whole = *found->whole - nanoseconds{1};
+        if (what == promises_less_than_whole) found->whole = *found->makespan - nanoseconds{1};
         return found;
     }
     expected<scheduled_program<program>, error> in_chunks(chunk_search found, const schedule_options& within) const {
@@ -92,9 +98,12 @@ struct faulty_writer : table_writer {
         any.memory_limit = unlimited_bytes;
         return table_writer::in_chunks(std::move(found), any);
     }
-    expected<std::optional<program>, error> in_buckets(program p, const schedule_options& within) const {
+    expected<std::optional<program>, error> in_buckets(program p, const schedule_options& within,
+                                                       std::optional<nanoseconds> to_beat) const {
         if (what == merges_nothing) return std::optional(p);
-        return table_writer::in_buckets(p, within);
+        if (what == gives_up_too_early && to_beat) return std::optional<program>();
+        if (what == merges_otherwise && to_beat) return std::optional(program{p.form | merged | once});
+        return table_writer::in_buckets(p, within, to_beat);
     }
 };
 
@@ -143,6 +152,10 @@ TEST_CASE("every planted fault is found, and named") {
     CHECK(found(promises_nothing) == "promise: the step");
     CHECK(found(promises_what_cannot_be) == "promise: the step");
     CHECK(found(lists_out_of_order) == "program order: reduced");
+    CHECK(found(promises_too_much_whole) == "whole: the step");
+    CHECK(found(promises_less_than_whole) == "whole: the step");
+    CHECK(found(gives_up_too_early) == "to beat: the step, in buckets");
+    CHECK(found(merges_otherwise) == "to beat: the step, in buckets");
 }
 
 TEST_CASE("a schedule that does not fit the limit it was asked for is found") {

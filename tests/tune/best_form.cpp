@@ -50,11 +50,21 @@ struct brute_force {
             best = whole_or_chunked(f | once);
         return best;
     }
+    found unchunked(unsigned f) const {
+        const bool has_once = wanted.reduce_once != form_choice::never && writer.table->has(f | once);
+        return has_once && takes(wanted.reduce_once, of(f), of(f | once)) ? of(f | once) : of(f);
+    }
     found in_buckets(unsigned f) const {
         found best = unmerged(f);
-        if (best.makespan && wanted.buckets != form_choice::never && writer.table->has(best.form | merged) &&
-            takes(wanted.buckets, best, of(best.form | merged)))
+        if (!best.makespan || wanted.buckets == form_choice::never) return best;
+        const bool in_chunks = (best.form & chunked) != 0;
+        if (writer.table->has(best.form | merged) && takes(wanted.buckets, best, of(best.form | merged)))
             best = of(best.form | merged);
+        // An error of a form that is wanted always is the end; otherwise the form without chunks may be faster in them.
+        const found whole = unchunked(f);
+        if (best.makespan && in_chunks && whole.makespan && writer.table->has(whole.form | merged) &&
+            takes(form_choice::if_faster, best, of(whole.form | merged)))
+            best = of(whole.form | merged);
         return best;
     }
     found best() const {
@@ -74,7 +84,7 @@ form_choice some_choice() {
 
 TEST_CASE("the best form is what trying all of them finds, and its schedule keeps the limit") {
     std::array<int, all_forms> chosen{};
-    int none = 0;
+    int none = 0, whole_instead = 0;
     stretto_check("best_form is brute force", 3000, [&] {
         const question q = some_question();
         form_table t = q.table();
@@ -97,11 +107,36 @@ TEST_CASE("the best form is what trying all of them finds, and its schedule keep
         const bytes limit = wanted.within.memory_limit.limit(peak_of_input(t.tasks[given]));
         RC_ASSERT(verify_order(t.tasks[form], order, limit).has_value());
         ++chosen[form];
+        form_options apart_from_buckets = wanted;
+        apart_from_buckets.buckets = form_choice::never;
+        const auto unmerged = best_form(w, {given}, apart_from_buckets);
+        whole_instead +=
+            (form & merged) != 0 && (form & chunked) == 0 && (unmerged->chosen.program.form & chunked) != 0;
     });
     if (support::runs_all_cases()) {
         CHECK(none > 10);
+        CHECK(whole_instead > 10);
         for (unsigned f = 0; f < all_forms; ++f) CHECK_MESSAGE(chosen[f] > 0, "form ", f);
     }
+}
+
+TEST_CASE("a step that may run in chunks is never slower than one that may not, in buckets as well") {
+    int faster = 0, in_buckets = 0;
+    stretto_check("chunks allowed", 1000, [&] {
+        const question q = some_question();
+        form_table any = q.table(), whole = q.table();
+        for (unsigned f = 0; f < all_forms; ++f)
+            if ((f & chunked) != 0) whole.exists &= ~(1u << f);
+        const table_writer allowed{&any}, not_allowed{&whole};
+        form_options wanted{q.within(any), some_choice(), some_choice(), form_choice::if_faster};
+        const auto a = best_form(allowed, {given}, wanted), b = best_form(not_allowed, {given}, wanted);
+        RC_ASSERT((a.has_value() || !b.has_value()));
+        if (!b) return;
+        RC_ASSERT(a->chosen.schedule.makespan() <= b->chosen.schedule.makespan());
+        faster += a->chosen.schedule.makespan() < b->chosen.schedule.makespan();
+        in_buckets += (a->chosen.program.form & (chunked | merged)) == merged;
+    });
+    CHECK((!support::runs_all_cases() || (faster > 20 && in_buckets > 20)));
 }
 
 TEST_CASE("a multiple of the peak is one of the step as it is given, whatever other forms need") {
@@ -214,7 +249,7 @@ TEST_CASE("what a step does not want is not searched for") {
 
 TEST_CASE("for a range of contention the steadiest of the best forms is chosen, and said what it takes") {
     int between = 0;
-    stretto_check("steadiest form", 300, [&] {
+    stretto_check("steadiest form", 1000, [&] {
         const question q = some_question(16);
         form_table t = q.table();
         const table_writer w{&t};

@@ -21,6 +21,15 @@ using least = archetypes::form_writer;
 struct without_buckets : least {
     void in_buckets() = delete;  // hides the verb
 };
+struct without_rivals : least {
+    expected<std::optional<program>, error> in_buckets(const program&, const schedule_options&) {
+        return std::optional<program>();
+    }
+};
+struct nothing_whole {
+    nanoseconds makespan;
+    std::vector<limit_figures> figures;
+};
 struct wrong_error : least {
     int unschedulable(const program&, const limit_too_low&) { return 0; }
 };
@@ -29,17 +38,20 @@ struct tasks_by_value : least {
 };
 struct double_makespan {
     double makespan;
+    nanoseconds whole;
     std::vector<limit_figures> figures;
 };
 
 static_assert(form_writer<least>);
 static_assert(!form_writer<const least>);  // its verbs are not const
 static_assert(!form_writer<without_buckets>);
+static_assert(!form_writer<without_rivals>);
 static_assert(!form_writer<wrong_error>);
 static_assert(!form_writer<tasks_by_value>);
 static_assert(!form_writer<int>);
 static_assert(chunk_finding<least::chunk_search>);
 static_assert(!chunk_finding<double_makespan>);
+static_assert(!chunk_finding<nothing_whole>);
 static_assert(!std::is_default_constructible_v<least::program>);
 
 }  // namespace

@@ -34,9 +34,12 @@ struct form_writer_summary {
 ///   - an isolated program differs in the groups of its collectives and in nothing else; one that is reduced once has
 ///     fewer collectives, and so has one in buckets;
 ///   - the schedule in chunks is a legal order within the limit, and takes as long as the search has promised or less;
-///     and it exists exactly if the search has promised one.
+///     and it exists exactly if the search has promised one;
+///   - what the search says of the program whole is what list_schedule finds, and no less than what it promises;
+///   - asked for buckets that beat a makespan, it writes the same ones as otherwise, if these are faster.
 /// `within` is for searches; a multiple of the peak is one of the peak of the step. Deterministic if the writer is. A
-/// handful of searches for chunks, two for each program. The position in a finding is that of a task.
+/// handful of searches for chunks and for buckets, two or three for each program, and a schedule of each. The position
+/// in a finding is that of a task.
 template <form_writer W>
 [[nodiscard]] expected<form_writer_summary, finding> check_form_writer(W& writer, const typename W::program& step,
                                                                        const schedule_options& within = {}) {

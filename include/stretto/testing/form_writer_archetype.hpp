@@ -40,12 +40,13 @@ public:
     public:
         chunk_search(chunk_search&&) = default;
         chunk_search& operator=(chunk_search&&) = default;
-        nanoseconds makespan;
+        nanoseconds makespan, whole;
         std::vector<limit_figures> figures;
 
     private:
         friend class form_writer;
-        chunk_search(schedule found, const program& p) : makespan(found.makespan()), found_{p, std::move(found)} {}
+        chunk_search(schedule found, const program& p)
+            : makespan(found.makespan()), whole(makespan), found_{p, std::move(found)} {}
         scheduled_program<program> found_;
     };
 
@@ -64,7 +65,8 @@ public:
     expected<scheduled_program<program>, error> in_chunks(chunk_search&& found, const schedule_options&) {
         return std::move(found.found_);
     }
-    expected<std::optional<program>, error> in_buckets(const program&, const schedule_options&) {
+    expected<std::optional<program>, error> in_buckets(const program&, const schedule_options&,
+                                                       std::optional<nanoseconds>) {
         return std::optional<program>();
     }
     error unschedulable(const program&, const limit_too_low& why) { return error(why.limit); }

@@ -111,6 +111,9 @@ private:
         const expected<typename W::chunk_search, error>& found) {
         return found ? std::optional<nanoseconds>(found->makespan) : std::nullopt;
     }
+    [[nodiscard]] static std::optional<nanoseconds> whole_of(const expected<typename W::chunk_search, error>& found) {
+        return found ? std::optional<nanoseconds>(found->whole) : std::nullopt;
+    }
     /// Whether the second of two is faster, or the only one that fits.
     template <class Found>
     [[nodiscard]] static bool is_second(const Found& first, const Found& second) {
@@ -157,40 +160,66 @@ private:
         return chosen;
     }
 
-    /// The best form without buckets, and the same in buckets if that is wanted.
+    /// The fastest form in neither chunks nor buckets.
+    struct whole_form {
+        program of;
+        bool is_reduced;
+    };
+    std::optional<whole_form> whole_;
+
+    /// The best form without buckets, and the same in buckets if that is wanted. Chunks and buckets hide the same
+    /// transfers, so if the best form is in chunks, the best one without them may gain more: that in buckets as well.
     [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
-        expected<result, error> best = unmerged(p, within);
-        if (!best || wanted_.buckets == form_choice::never) return best;
-        scheduled_program<program>& chosen = best->chosen;
-        auto made = writer_.in_buckets(chosen.program, within);
-        if (!made && wanted_.buckets == form_choice::always) return unexpected(made.error());
-        if (!made) best->passed_over.push_back(made.error());
-        if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return best;
-        auto scheduled = list_schedule(writer_.tasks(**made), within);
-        if (wanted_.buckets == form_choice::always) {
-            if (!scheduled) return unexpected(writer_.unschedulable(**made, scheduled.error()));
-        } else if (!scheduled || scheduled->makespan() >= chosen.schedule.makespan()) {
-            return best;
+        whole_.reset();
+        expected<result, error> found = unmerged(p, within);
+        if (!found || wanted_.buckets == form_choice::never) return found;
+        result& best = *found;
+        const bool always = wanted_.buckets == form_choice::always;
+        auto made = writer_.in_buckets(best.chosen.program, within, std::nullopt);
+        if (!made && always) return unexpected(made.error());
+        if (!made) best.passed_over.push_back(made.error());
+        if (made && *made && times_fit(writer_.tasks(**made), within.under)) {
+            auto scheduled = list_schedule(writer_.tasks(**made), within);
+            if (!scheduled && always) return unexpected(writer_.unschedulable(**made, scheduled.error()));
+            if (scheduled && (always || scheduled->makespan() < best.chosen.schedule.makespan()))
+                take_buckets(best, best.chosen.program, {**std::move(made), *std::move(scheduled)});
         }
-        best->unmerged = std::exchange(chosen.program, **std::move(made));
-        chosen.schedule = *std::move(scheduled);
-        return best;
+        if (whole_) merge_whole(*whole_, within, best);
+        return found;
+    }
+    static void take_buckets(result& best, program unmerged, scheduled_program<program> in_buckets) {
+        best.unmerged = std::move(unmerged);
+        best.chosen = std::move(in_buckets);
+    }
+    /// Takes the form without chunks in buckets, if that is faster than the best so far.
+    void merge_whole(const whole_form& whole, const schedule_options& within, result& best) {
+        const nanoseconds to_beat = best.chosen.schedule.makespan();
+        auto made = writer_.in_buckets(whole.of, within, to_beat);
+        if (!made) best.passed_over.push_back(made.error());
+        if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return;
+        auto scheduled = list_schedule(writer_.tasks(**made), within);
+        if (!scheduled || scheduled->makespan() >= to_beat) return;
+        take_buckets(best, whole.of, {**std::move(made), *std::move(scheduled)});
+        best.is_reduced = whole.is_reduced;
     }
 
-    /// The best form without buckets. The program reduced once is searched first, because it is the faster one as a
-    /// rule, and what is much slower as it is written is then given up early. Only what is chosen is written, and the
-    /// other one if that fails.
+    /// The best form without buckets; if it is in chunks, `whole_` is the best one without. The program reduced once is
+    /// searched first, because it is the faster one as a rule, and what is much slower as it is written is then given
+    /// up early. Only what is chosen is written, and the other one if that fails.
     [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
         using found = expected<typename W::chunk_search, error>;
         expected<std::optional<program>, error> reduced = std::optional<program>();
         if (wanted_.reduce_once != form_choice::never) reduced = writer_.reduced(p);
         if (!reduced && wanted_.reduce_once == form_choice::always) return unexpected(reduced.error());
         if (!reduced || !*reduced) {
-            auto best = written(writer_.search(p, within, {}), within);
+            found only = writer_.search(p, within, {});
+            if (whole_of(only)) whole_ = whole_form{p, false};
+            auto best = written(std::move(only), within);
             if (best && !reduced) best->passed_over.push_back(reduced.error());
             return best;
         }
         found once = writer_.search(**reduced, within, {});
+        if (whole_of(once)) whole_ = whole_form{**reduced, true};
         const auto write_once = [&] {
             auto best = written(std::move(once), within);
             if (best) best->is_reduced = true;
@@ -202,6 +231,8 @@ private:
         };
         if (wanted_.reduce_once == form_choice::always) return with_sums(write_once());
         found as_given = writer_.search(p, within, once ? once->figures : std::vector<limit_figures>());
+        const std::optional<nanoseconds> whole[] = {whole_of(as_given), whole_of(once)};
+        if (fastest_of(whole) == std::size_t{0}) whole_ = whole_form{p, false};
         const bool once_first = is_second(as_given, once);
         if (once_first)
             if (auto best = write_once()) return with_sums(std::move(best));
@@ -211,11 +242,14 @@ private:
         return with_sums(std::move(plain));
     }
 
+    /// Writes and schedules what was found. If that is whole, there is no other form without chunks to think of.
     [[nodiscard]] expected<result, error> written(expected<typename W::chunk_search, error> found,
                                                   const schedule_options& within) {
         if (!found) return unexpected(found.error());
+        const bool stays_whole = whole_of(found) && whole_of(found) == makespan_of(found);
         auto made = writer_.in_chunks(*std::move(found), within);
         if (!made) return unexpected(made.error());
+        if (stays_whole) whole_.reset();
         return result{*std::move(made)};
     }
 };
@@ -224,7 +258,8 @@ private:
 
 /// The fastest form of a step within the memory limit, with its schedule; of equally fast ones the one that changes
 /// least: shared communicators before isolated ones, then parts of sums apart, then no buckets. Whether sums are
-/// reduced once is decided with the chunks, and buckets are made of what is chosen. A form that does not fit, or that
+/// reduced once is decided with the chunks, and buckets are made of what is chosen and, if that is in chunks, of the
+/// fastest form without chunks: so it is never slower than without chunks. A form that does not fit, or that
 /// cannot be written while a simpler one can, is passed over (`passed_over` says why it cannot be written), unless it
 /// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
 /// never taken.

@@ -24,11 +24,13 @@ struct scheduled_program {
 };
 
 /// What a search for chunks of a program has found, before that program is written: what the best schedule takes within
-/// the limit, or nothing if none fits; and the same within each level of memory up to the limit, as
+/// the limit, or nothing if none fits; what the program takes within the limit if it stays whole, or nothing if it does
+/// not fit or is not to stay whole; and what the best takes within each level of memory up to the limit, as
 /// fastest_step_form::figures says, or nothing if that is not known.
 template <class S>
 concept chunk_finding = std::movable<S> && requires(const S& s) {
     { s.makespan } -> std::convertible_to<std::optional<nanoseconds>>;
+    { s.whole } -> std::convertible_to<std::optional<nanoseconds>>;
     { s.figures } -> std::convertible_to<std::vector<limit_figures>>;
 };
 
@@ -40,8 +42,10 @@ concept chunk_finding = std::movable<S> && requires(const S& s) {
 ///   - `reduced(p)` has collectives of parts of a sum as one collective of the sum; nothing if there are none.
 ///   - `search(p, within, rival)` finds out in which chunks p is fastest, or takes those that the user has named, or
 ///     none; `rival` says what another form takes that would be chosen instead, as chunk_search_options::rival.
+///     If whole is as fast, p stays whole.
 ///   - `in_chunks(found, within)` writes p in them, and schedules it. It takes what the search has promised, or less.
-///   - `in_buckets(p, within)` has collectives that travel together; nothing if no bucket is worth trying.
+///   - `in_buckets(p, within, to_beat)` has collectives that travel together; nothing if no bucket is worth trying, and
+///     perhaps if none makes p faster than `to_beat`, if that says something.
 ///   - `unschedulable(p, why)` is the error for a program of which no schedule fits.
 /// No verb changes a program that was written before, and all of them can be asked again and say the same.
 /// `check_form_writer` checks it.
@@ -49,7 +53,7 @@ template <class W>
 concept form_writer =
     std::copyable<typename W::program> && std::copyable<typename W::error> && chunk_finding<typename W::chunk_search> &&
     requires(W& w, const typename W::program& p, typename W::chunk_search found, const schedule_options& within,
-             std::vector<limit_figures> rival, const limit_too_low& why) {
+             std::vector<limit_figures> rival, std::optional<nanoseconds> to_beat, const limit_too_low& why) {
         { w.tasks(p) } -> std::same_as<const task_graph&>;
         { w.isolated(p) } -> std::same_as<expected<std::optional<typename W::program>, typename W::error>>;
         { w.reduced(p) } -> std::same_as<expected<std::optional<typename W::program>, typename W::error>>;
@@ -57,7 +61,9 @@ concept form_writer =
         {
             w.in_chunks(std::move(found), within)
         } -> std::same_as<expected<scheduled_program<typename W::program>, typename W::error>>;
-        { w.in_buckets(p, within) } -> std::same_as<expected<std::optional<typename W::program>, typename W::error>>;
+        {
+            w.in_buckets(p, within, to_beat)
+        } -> std::same_as<expected<std::optional<typename W::program>, typename W::error>>;
         { w.unschedulable(p, why) } -> std::same_as<typename W::error>;
     };
 

@@ -21,6 +21,7 @@
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/bucket_plan.hpp"
+#include "stretto/tune/detail/bound_in_buckets.hpp"
 #include "stretto/tune/detail/bucket_search.hpp"
 #include "stretto/tune/detail/bucket_trials.hpp"
 #include "stretto/tune/step_table.hpp"
@@ -36,6 +37,8 @@ struct bucket_search_options {
     std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun counts as a whole
     unsigned effort = 1;                ///< how thoroughly to schedule, as schedule_options::effort says
     contention under = {};              ///< the clock by which everything is judged
+    /// The makespan of something else that would be chosen instead: if no buckets can be faster, none are looked for.
+    std::optional<nanoseconds> to_beat = {};
 };
 
 /// Buckets, and what the step takes with them: the makespan of list_schedule within the memory limit on what
@@ -52,7 +55,8 @@ struct scheduled_bucket_plan {
 template <handle V, handle X>
 struct bucket_search_result {
     /// Plans that no other one tried beats in makespan, peak and number of collectives, the step as it is included. By
-    /// ascending makespan: the first one is the fastest. Nothing if nothing fits.
+    /// ascending makespan: the first one is the fastest. Nothing if nothing fits, or if nothing can beat what the
+    /// options say.
     std::vector<scheduled_bucket_plan<V, X>> front;
     std::size_t trials = 0;  ///< plans whose tasks were made
 };
@@ -65,10 +69,12 @@ struct bucket_search_result {
 ///
 /// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule, and legal for `g`
 /// as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is no
-/// task graph; a limit of zero gives the step as it is. Depends on its arguments alone: integers, ties by program
-/// order. Time: what is known of the program is gathered once for each order; a trial then takes the attempts to merge,
-/// O((V + E) log V) for the order of its plan, try_buckets and, unless its lower bound is too long, list_schedule,
-/// which is given up where it is behind that of the best plan at the same point.
+/// task graph; a limit of zero gives the step as it is. With a makespan to beat nothing is searched if a bound says
+/// that no buckets can (detail/bound_in_buckets.hpp); otherwise the result is the same as without one. Depends on its
+/// arguments alone: integers, ties by program order. Time: what is known of the program is gathered once for each
+/// order; a trial then takes the attempts to merge, O((V + E) log V) for the order of its plan, try_buckets and, unless
+/// its lower bound is too long, list_schedule, which is given up where it is behind that of the best plan at the same
+/// point.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -86,7 +92,13 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     how.effort = options.effort;
     how.under = options.under;
     detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
-    detail::bucket_search search(trials.items(), how, options.task_budget * options.effort, trials);
+    std::vector<detail::bucketable> items = trials.items();
+    if (options.to_beat) {
+        const auto merged = [&](std::uint32_t v, bytes payload) { return trials.merged(v, payload); };
+        if (detail::bound_in_buckets(table, items, options.under, merged) >= *options.to_beat)
+            return bucket_search_result<vertex_t<G>, value_t<G>>();
+    }
+    detail::bucket_search search(std::move(items), how, options.task_budget * options.effort, trials);
     // Kernels only become fewer where a pack does a cast. Whatever hides all else is good enough.
     nanoseconds kernels;
     for (const step_table::operation& o : table.operations)

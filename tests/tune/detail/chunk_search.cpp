@@ -228,3 +228,12 @@ TEST_CASE("levels do not depend on the limit that is asked for") {
                 for (std::size_t k = 0; k < few.decided; ++k) CHECK(many.limits[k] == few.limits[k]);
             }
 }
+
+TEST_CASE("a limit a little below the peak has a level a little below it") {
+    constexpr std::int64_t peak = 10'000'000;
+    for (std::int64_t asked = peak * 9 / 10 + 1; asked < peak; asked += 997) {
+        const auto levels = detail::limit_levels::up_to({asked}, {peak});
+        const std::int64_t gap = asked - levels.limits[levels.decided - 1].count;
+        CHECK(gap <= std::max(9 * (peak - asked) + 2, peak / 10'000));
+    }
+}

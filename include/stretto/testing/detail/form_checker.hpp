@@ -14,6 +14,7 @@
 #include "stretto/core/index_lists.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/schedule_options.hpp"
 #include "stretto/schedule/task_graph.hpp"
@@ -151,13 +152,23 @@ private:
         auto found = writer_.search(p, within_, {});
         const auto again = writer_.search(p, within_, {});
         if (bool(found) != bool(again) ||
-            (found && !(std::optional<nanoseconds>(found->makespan) == std::optional<nanoseconds>(again->makespan))))
+            (found && !(std::optional<nanoseconds>(found->makespan) == std::optional<nanoseconds>(again->makespan) &&
+                        std::optional<nanoseconds>(found->whole) == std::optional<nanoseconds>(again->whole))))
             return {.rule = "repeatable", .hint = "asked again, search() promises another makespan", .detail = form};
         if (!found) {
             ++summary_.refused;
             return {};
         }
-        const std::optional<nanoseconds> promised = found->makespan;
+        const std::optional<nanoseconds> promised = found->makespan, whole = found->whole;
+        if (whole) {
+            const auto scheduled = list_schedule(writer_.tasks(p), within_);
+            if (!scheduled || scheduled->makespan() > *whole || !promised || *promised > *whole)
+                return {.rule = "whole",
+                        .hint =
+                            "what search() says of the program whole is what list_schedule finds within the limit, and "
+                            "the best that it promises takes no longer",
+                        .detail = form};
+        }
         summary_.searched += promised.has_value();
         auto made = writer_.in_chunks(*std::move(found), within_);
         if (bool(made) != promised.has_value())
@@ -180,10 +191,22 @@ private:
                               std::to_string(made->schedule.makespan().count) + " ns taken"};
         finding f = known(made->program, "in chunks");
         std::optional<program> merged;
-        if (!*f.rule) f = written("in buckets", [&] { return writer_.in_buckets(made->program, within_); }, merged);
+        const auto in_buckets = [&](std::optional<nanoseconds> to_beat) {
+            return writer_.in_buckets(made->program, within_, to_beat);
+        };
+        if (!*f.rule) f = written("in buckets", [&] { return in_buckets(std::nullopt); }, merged);
         if (!merged || *f.rule) return f;
         ++summary_.merged;
-        return fewer(made->program, *merged, "in buckets");
+        f = fewer(made->program, *merged, "in buckets");
+        const auto scheduled = list_schedule(writer_.tasks(*merged), within_);
+        if (*f.rule || !scheduled) return f;
+        const auto rivals = in_buckets(scheduled->makespan() + nanoseconds{1});
+        if (rivals && *rivals && same_tasks(writer_.tasks(**rivals), writer_.tasks(*merged))) return f;
+        return {.rule = "to beat",
+                .hint =
+                    "with a makespan to beat in_buckets() writes what it writes without one, and nothing only if that "
+                    "would be no faster",
+                .detail = form + ", in buckets"};
     }
 
     [[nodiscard]] finding unchanged() const {

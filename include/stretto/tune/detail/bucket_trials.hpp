@@ -69,6 +69,7 @@ public:
             for (id x = table.first_result[v]; x < table.first_result[v + 1]; ++x)
                 i.weight = std::max(i.weight, table.allocation[x]);
             i.reached = reached;
+            if (choices_[v].cast && table.operands[v].size() == 1) i.cast = table.producer[table.operands[v][0]];
             all.push_back(i);
         }
         return all;

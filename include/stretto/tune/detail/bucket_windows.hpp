@@ -17,14 +17,15 @@ namespace stretto::detail {
 /// A collective that may travel with others of its class, with what the program and a schedule say about it.
 struct bucketable {
     std::uint32_t vertex = 0;
-    std::uint32_t in_class = 0;  ///< what may not travel together is in different classes
-    bool gathers = false;        ///< it may be launched early; a reduction may be waited for late
-    bytes weight;                ///< what it sends or receives, whichever is more
-    bytes payload;               ///< what it sends
-    std::int64_t reached = 0;    ///< kernel time before it, in program order
-    std::int64_t ready = 0;      ///< in the schedule: when what it sends is there
-    std::int64_t begin = 0;      ///< in the schedule: when its channel begins it
-    std::int64_t needed = 0;     ///< in the schedule: when the lane reaches its wait
+    std::uint32_t in_class = 0;       ///< what may not travel together is in different classes
+    bool gathers = false;             ///< it may be launched early; a reduction may be waited for late
+    bytes weight;                     ///< what it sends or receives, whichever is more
+    bytes payload;                    ///< what it sends
+    std::int64_t reached = 0;         ///< kernel time before it, in program order
+    std::int64_t ready = 0;           ///< in the schedule: when what it sends is there
+    std::int64_t begin = 0;           ///< in the schedule: when its channel begins it
+    std::int64_t needed = 0;          ///< in the schedule: when the lane reaches its wait
+    std::uint32_t cast = UINT32_MAX;  ///< the kernel that a pack may do in its place, if there is one
 };
 
 /// How to divide a class into runs. Runs are numbered from 0, in the order in which they begin.

@@ -17,14 +17,16 @@ struct limit_levels {
     std::size_t decided = 0;    ///< how many of them are levels: one at least
 
     /// The levels are multiples of the peak of the step; of limits below that peak others than of those from it on, as
-    /// in list_schedule. A limit below a sixteenth of the peak is a level of its own.
+    /// in list_schedule. A limit below a sixteenth of the peak is a level of its own. Just below the peak levels are
+    /// close together: who asks for a little less memory than the step takes should get nearly what the peak gives, and
+    /// not what is found within nine tenths of it.
     [[nodiscard]] static limit_levels up_to(bytes asked, bytes step_peak) {
         limit_levels all;
         const auto add = [&](bytes level) {
             if (level <= asked && (all.limits.empty() || level > all.limits.back())) all.limits.push_back(level);
         };
         if (asked < step_peak)
-            for (const double share : {0.0625, 0.125, 0.25, 0.5, 0.75, 0.9})
+            for (const double share : {0.0625, 0.125, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999, 0.9999})
                 add(memory_budget::times_input_peak(share).limit(step_peak));
         else
             for (const double times : {1.0, 1.1, 1.25, 1.5, 2.0, 3.0})
