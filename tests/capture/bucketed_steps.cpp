@@ -116,6 +116,11 @@ TEST_CASE("a step of experts computes the same in buckets, and in chunks with bu
     if (!path.empty()) check_step(path, support::moe_ep_step_recipe(), 4, {{2, 2}, {1, 2, 1}});
 }
 
+TEST_CASE("a step that exchanges and gathers on one group computes the same in buckets, and in chunks with buckets") {
+    const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", "/moe_shared_group.json.gz");
+    if (!path.empty()) check_step(path, support::moe_ep_step_recipe(), 4, {{1, 3}});
+}
+
 TEST_CASE("steps that compute activations again compute the same in buckets, and in chunks with buckets") {
     for (const char* name : {"/moe_recompute_selective.json.gz", "/moe_recompute_layers.json.gz"})
         if (const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", name); !path.empty())
