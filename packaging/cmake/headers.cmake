@@ -82,6 +82,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/tensor_storage.hpp
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
+    include/stretto/aten/ring_chunk.hpp
     include/stretto/aten/tensor.hpp
     include/stretto/backend/archetypes.hpp
     include/stretto/backend/arena_plan.hpp

@@ -383,6 +383,10 @@ void along(maker& m, std::string_view name, std::vector<tensor_argument> more = 
     all.insert(all.end(), more.begin(), more.end());
     m.call_with(name, all);
 }
+void triangle(maker& m, std::string_view name) {
+    const extents s = m.shape(2 + m.pick.below(3));
+    m.call_with(name, {m.make(m.element(), s), integer(static_cast<std::int64_t>(m.pick.below(5)) - 2)});
+}
 void sort(maker& m, std::string_view name) {
     extents s = m.shape(m.pick.below(4) ? 1 : 2);
     m.call_with(name, {m.make(element_type::i64, s, holds::numbers, m.extent())});
@@ -811,6 +815,8 @@ constexpr spec specs[] = {
     {"aten.cumprod.default", [](maker& m, std::string_view n) { along(m, n); }},
     {"aten.logcumsumexp.default", [](maker& m, std::string_view n) { along(m, n); }},
     {"aten.log_softmax.int", [](maker& m, std::string_view n) { along(m, n); }},
+    {"aten.tril.default", triangle},
+    {"aten.triu.default", triangle},
 };
 
 struct tally {

@@ -32,8 +32,13 @@ struct interpreter_options {
     /// ones. A group_id that is not listed stands for all ranks in one group.
     std::vector<process_groups> groups = {};
     recorded_types recorded = recorded_types::kinds;
-    /// Rounds what every operator makes to what its element type can hold; otherwise every float is a double.
+    /// Rounds what every operator makes to what its element type can hold, and the partial sums of reductions;
+    /// otherwise every float is a double.
     bool round = false;
+    /// By how many rings reductions add what ranks send, so that last bits depend on where an element lies in the
+    /// payload: see stretto/aten/ring_chunk.hpp. With 0 of them parts are added in the order of the positions in the
+    /// group, wherever they lie, as the ranks of a host_world do.
+    std::size_t rings = 1;
     /// Replaces the positions that a topk returns by ones that name every position equally often.
     bool balanced_routing = false;
     bool keep_everything = false;  ///< keeps the value of every vertex in the result

@@ -4,7 +4,8 @@
 // they agree because of what they compute and not because of how they were made.
 //
 // Floats are doubles, sums run in the order of positions, and a matrix product adds its products in ascending order of
-// the contracted dimension. On integer-valued data, everything that only adds and multiplies is therefore exact.
+// the contracted dimension; sums over ranks go round rings, so that they depend on where an element lies. On
+// integer-valued data, everything that only adds and multiplies is therefore exact.
 #ifndef STRETTO_ATEN_INTERPRETER_HPP
 #define STRETTO_ATEN_INTERPRETER_HPP
 

@@ -28,6 +28,12 @@ TEST_CASE("what works along one dimension leaves the others to themselves") {
     CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 3}).gives(along_dimension{.dim = -1}) == sliced(0));
     CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({8, 3}).refuses(along_dimension{.dim = 0}).empty());
     CHECK(c.tensor({3}, addend).tensor({3}).makes({3}).gives(along_dimension{.linear = true}) == addend);
+    const along_dimension matrices{.dim = -2, .count = 2, .linear = true};
+    CHECK(c.tensor({8, 3, 4}, sliced(0)).makes({8, 3, 4}).gives(matrices) == sliced(0));
+    CHECK_FALSE(c.tensor({4, 8, 4}, sliced(1)).makes({4, 8, 4}).refuses(matrices).empty());
+    CHECK_FALSE(c.tensor({4, 3, 8}, sliced(2)).makes({4, 3, 8}).refuses(matrices).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0)).makes({8}).refuses(matrices).empty());
+    CHECK(c.tensor({3, 4}, addend).makes({3, 4}).gives(matrices) == addend);
     CHECK(c.tensor({3}, addend).makes({3}).gives(running_sum{.dim = 0}) == addend);
     CHECK_FALSE(c.tensor({8}, sliced(0)).makes({8}).refuses(running_sum{.dim = 0}).empty());
 }

@@ -63,6 +63,10 @@ template <std::size_t Dim, bool Linear>
 rules::any_rule along_one(const aten_arguments& a) {
     return rules::along_dimension{.x = a.operand(0, "self"), .dim = a.integer(Dim, "dim", -1), .linear = Linear};
 }
+/// tril and triu(self, diagonal): which elements of a matrix stay depends on row and column.
+inline rules::any_rule triangle(const aten_arguments& a) {
+    return rules::along_dimension{.x = a.operand(0, "self"), .dim = -2, .count = 2, .linear = true};
+}
 inline rules::any_rule running_sum(const aten_arguments& a) {
     return rules::running_sum{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", -1)};
 }

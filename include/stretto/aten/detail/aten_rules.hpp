@@ -278,6 +278,8 @@ inline constexpr aten_operator aten_operators[] = {
     {"aten.to.dtype", cast},
     {"aten.topk.default", along_one<2, false>},
     {"aten.transpose.int", transposed},
+    {"aten.tril.default", triangle},
+    {"aten.triu.default", triangle},
     {"aten.trunc.default", elementwise},
     {"aten.unbind.int", unbound},
     {"aten.uniform_.default", written<drawn>},

@@ -2,8 +2,8 @@
 // to it that nobody looks at it before the wait.
 //
 // A collective is checked the way a transport would hang or corrupt memory: ranks must agree on shapes, types, split
-// sizes and the size of the group, and each mistake is an error of the rank where it shows. Reductions fold the
-// elements in the order of the ranks, so that results are always the same; NCCL may add in another order.
+// sizes and the size of the group, and each mistake is an error of the rank where it shows. Reductions fold elements
+// as rings do, in an order that depends on where they lie (stretto/aten/ring_chunk.hpp), and always in the same one.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 
@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "stretto/aten/detail/interpreter_joining.hpp"
 #include "stretto/aten/detail/interpreter_shapes.hpp"
 #include "stretto/aten/detail/interpreter_views.hpp"
+#include "stretto/aten/ring_chunk.hpp"
 #include "stretto/aten/tensor.hpp"
 #include "stretto/core/process_groups.hpp"
 
@@ -44,25 +46,53 @@ group_complaint complaint_about(const process_groups& groups, std::size_t ranks)
     return {};
 }
 
-/// The elements of all ranks, folded in the order of the ranks; `how` is "sum", "avg", "max", "min" or "product". All
-/// tensors have the shape and type of the first. An average is the sum divided at the end.
+/// How reductions are computed; see interpreter_options.
+struct reduction_arithmetic {
+    std::size_t rings = 0;
+    bool round = false;
+};
+
+/// What a rank sends on, in its element type; otherwise with all bits.
+template <class T>
+T sent_on(T x, element_type element, bool round) {
+    if (!round) return x;
+    if constexpr (std::is_same_v<T, double>) return rounded(x, element);
+    else if constexpr (std::is_same_v<T, complex_number>) return {rounded(x.re, element), rounded(x.im, element)};
+    else return x;
+}
+
+/// The elements of all ranks, folded; `how` is "sum", "avg", "max", "min" or "product", `scatter` whether every rank
+/// receives a share. All tensors have the shape and type of the first, and rows for all shares. An average is the sum
+/// divided at the end. O(ranks · elements).
 template <class = void>
-tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how) {
+tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how, bool scatter,
+               const reduction_arithmetic& as) {
     const bool sum = how == "sum" || how == "avg";
     if (!sum && how != "max" && how != "min" && how != "product")
         c.fail("reduction \"" + std::string(how) + "\" is not supported");
     if (how == "avg" && sent[0].integral()) c.fail("an average of integers");
     tensor made;
     in_class(sent[0].category(), [&]<class T>(T) {
-        std::vector<T> total = sent[0].values<T>();
-        for (std::size_t k = 1; k < sent.size(); ++k) {
-            const std::vector<T> x = sent[k].values<T>();
-            for (std::size_t i = 0; i < total.size(); ++i) {
-                if (sum) total[i] = plus(total[i], x[i]);
-                else if (how == "product") total[i] = times(total[i], x[i]);
-                else if constexpr (std::is_same_v<T, complex_number>) c.fail("complex numbers have no order");
-                else total[i] = how == "max" ? larger(total[i], x[i]) : smaller(total[i], x[i]);
-            }
+        std::vector<std::vector<T>> parts;
+        for (const tensor& t : sent) parts.push_back(t.values<T>());
+        const element_type element = sent[0].element();
+        const auto folded = [&](const T& x, const T& y) -> T {
+            if (sum) return sent_on(plus(x, y), element, as.round);
+            if (how == "product") return sent_on(times(x, y), element, as.round);
+            if constexpr (std::is_same_v<T, complex_number>) return c.fail("complex numbers have no order"), x;
+            else return how == "max" ? larger(x, y) : smaller(x, y);
+        };
+        std::vector<T> total(parts[0].size());
+        const auto size = static_cast<std::int64_t>(total.size());
+        for (std::int64_t at = 0; at < size; ++at) {
+            ring_chunk chunk{0, parts.size() - 1};  // whose sum begins at position 0
+            if (as.rings != 0)
+                chunk = scatter ? chunk_of_reduce_scatter(at, size, parts.size(), as.rings)
+                                : chunk_of_all_reduce(at, size, parts.size(), as.rings);
+            const auto i = static_cast<std::size_t>(at);
+            total[i] = parts[position_in_sum(chunk, 0, parts.size())][i];
+            for (std::size_t k = 1; k < parts.size(); ++k)
+                total[i] = folded(total[i], parts[position_in_sum(chunk, k, parts.size())][i]);
         }
         const auto ranks = static_cast<double>(sent.size());
         for (T& x : total)
@@ -126,7 +156,7 @@ void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> s
 /// the operator without its namespace and overload, one that collective_name() knows. Every rank gets a tensor of its
 /// own, except that all_reduce_ writes what it was given. After a failure, one of the calls has failed.
 template <class = void>
-void run_collective(std::string_view name, std::span<operator_call* const> calls) {
+void run_collective(std::string_view name, std::span<operator_call* const> calls, const reduction_arithmetic& as) {
     const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
     const bool in_place = name == "all_reduce_";
     std::vector<tensor> sent;
@@ -152,7 +182,7 @@ void run_collective(std::string_view name, std::span<operator_call* const> calls
     }
     operator_call& first = *calls[0];
     const tensor whole =
-        gather ? concatenated(first, sent, 0) : reduced(first, sent, first.text(1, "reduce_op", "sum"));
+        gather ? concatenated(first, sent, 0) : reduced(first, sent, first.text(1, "reduce_op", "sum"), scatter, as);
     if (first.failed()) return;
     for (std::size_t k = 0; k < calls.size(); ++k) {
         if (in_place) {

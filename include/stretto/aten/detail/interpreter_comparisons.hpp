@@ -129,6 +129,26 @@ void masked_fill(operator_call& c) {
     const mixed_operand value = c.input_or_number(2, "value");
     if (!c.failed()) choose(c, mask, value, {self, false}, self.element());
 }
+/// tril(self, diagonal) and triu(self, diagonal): of every matrix of the last two dimensions the elements (i, j) with
+/// j - i <= diagonal, or with j - i >= diagonal; the others are zero.
+template <class = void>
+void triangle(operator_call& c) {
+    const tensor self = c.input(0, "self");
+    const std::int64_t diagonal = c.integer(1, "diagonal", 0);
+    if (self.rank() < 2) c.fail("takes a triangle of " + text_of(self));
+    if (c.failed()) return;
+    const bool lower = c.operation.starts_with("aten.tril");
+    const auto columns = static_cast<std::size_t>(self.shape().back());
+    const auto rows = static_cast<std::size_t>(self.extent(self.rank() - 2));
+    in_class(self.category(), [&]<class T>(T) {
+        std::vector<T> x = self.values<T>();
+        for (std::size_t k = 0; k < x.size(); ++k) {
+            const auto over = static_cast<std::int64_t>(k % columns) - static_cast<std::int64_t>(k / columns % rows);
+            if (lower ? over > diagonal : over < diagonal) x[k] = T{};
+        }
+        c.give(made_of<T>(self.element(), self.shape(), x));
+    });
+}
 /// clamp(self, min, max), clamp_min(self, min) and clamp_max(self, max), with bounds that are numbers or left out.
 /// Integers become f32 if a bound is a float. The upper bound is applied last, and so it wins if the two contradict
 /// each other; what is not a number stays so.
@@ -170,6 +190,8 @@ inline constexpr operator_entry comparison_operators[] = {
     {"aten.bitwise_xor", "Tensor Scalar", bitwise_xor<>},
     {"aten.where", "self ScalarOther ScalarSelf", where<>},
     {"aten.masked_fill", "Scalar Tensor", masked_fill<>, operator_entry::trait::has_in_place_form},
+    {"aten.tril", "default", triangle<>, operator_entry::trait::has_in_place_form},
+    {"aten.triu", "default", triangle<>, operator_entry::trait::has_in_place_form},
     {"aten.clamp", "default", clamp<>},
     {"aten.clamp_min", "default", clamp<>, operator_entry::trait::has_in_place_form},
     {"aten.clamp_max", "default", clamp<>},

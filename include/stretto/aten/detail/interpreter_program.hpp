@@ -195,7 +195,7 @@ private:
         std::vector<operator_call*> members;
         for (const rank_id rank : ranks) calls.push_back(call_of(node, rank));
         for (operator_call& c : calls) members.push_back(&c);
-        run_collective(name, members);
+        run_collective(name, members, {options_.rings, options_.round});
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k)
             if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);

@@ -30,12 +30,13 @@ struct reduction {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Works along one dimension only: softmax, a running product, the largest entries. Every other dimension may be cut.
-/// All operands that are tensors have the rank of `x`.
+/// Works along one dimension only, or along neighbouring ones: softmax, a running product, the largest entries, the
+/// lower triangles of matrices. Every other dimension may be cut. All operands that are tensors have the rank of `x`.
 struct along_dimension {
     std::size_t x = 0;
     std::int64_t dim = -1;
-    bool linear = false;  ///< linear in `x` if all other operands are whole: a sum over chunks passes
+    std::int64_t count = 1;  ///< how many dimensions it works along, from `dim` on
+    bool linear = false;     ///< linear in `x` if all other operands are whole: a sum over chunks passes
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
@@ -102,7 +103,8 @@ inline chunk_verdict along_dimension::verdict(const chunk_call& c) const {
     }
     chunk_state rows;
     if (!detail::rows_side_by_side(c, c.shape(x).size(), rows, v, false)) return v;
-    if (rows.dim == wrapped(dim, c.shape(x).size())) return c.refuse_itself(detail::mixes_rows);
+    const std::int64_t first = wrapped(dim, c.shape(x).size());
+    if (first < 0 || (rows.dim >= first && rows.dim - first < count)) return c.refuse_itself(detail::mixes_rows);
     return c.give(rows);
 }
 

@@ -1,0 +1,57 @@
+// In which order a reduction adds what the ranks send. On a ring the data is cut into chunks, one for each rank; the
+// sum of a chunk begins at the rank behind its owner and goes round until it arrives there. So where an element lies
+// in the payload decides in which order its parts are added, and floats depend on that in their last bits: the same
+// gradient at another place of a bucket is another gradient. Several rings share the payload, and go round in opposite
+// directions by turns, as the rings of NCCL visit ranks in different orders where they cross nodes.
+//
+// It is a model. NCCL also rounds chunks to what its protocols move at once, and takes long payloads in several goes;
+// and it finds the orders of its rings in the topology of the machine.
+#ifndef STRETTO_ATEN_RING_CHUNK_HPP
+#define STRETTO_ATEN_RING_CHUNK_HPP
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stretto::aten {
+
+/// The chunk in which an element lies: all of its elements are added in the same order.
+struct ring_chunk {
+    std::size_t ring = 0;   ///< rings of odd number go round the other way
+    std::size_t owner = 0;  ///< the position in the group that adds its part last
+    friend constexpr bool operator==(const ring_chunk&, const ring_chunk&) = default;
+};
+
+/// Of element `at` of an all-reduce of `elements` elements: each ring takes a run of them, as long as that of the
+/// others rounded up, and each rank owns an equal part of a run, rounded up to whole elements. The element at byte
+/// offset o of a payload of B bytes on one ring of n ranks so belongs to chunk floor(o / (B / n)), but for the
+/// rounding. O(1). Precondition: 0 <= at < elements; ranks and rings are not 0.
+[[nodiscard]] constexpr ring_chunk chunk_of_all_reduce(std::int64_t at, std::int64_t elements, std::size_t ranks,
+                                                       std::size_t rings) noexcept {
+    const auto parts = static_cast<std::int64_t>(rings), owners = static_cast<std::int64_t>(ranks);
+    const std::int64_t run = (elements + parts - 1) / parts;
+    const std::int64_t ring = at / run, first = ring * run;
+    const std::int64_t length = elements - first < run ? elements - first : run;  // the last one may be shorter
+    const std::int64_t chunk = (length + owners - 1) / owners;
+    return {static_cast<std::size_t>(ring), static_cast<std::size_t>((at - first) / chunk)};
+}
+
+/// Of element `at` of what is reduced and scattered: its owner is who receives it, and each ring takes a run of every
+/// share, as above. On one ring the order therefore depends on the owner alone, and on several ones on the place in the
+/// share too. O(1). Precondition: as above, and `ranks` divides `elements`.
+[[nodiscard]] constexpr ring_chunk chunk_of_reduce_scatter(std::int64_t at, std::int64_t elements, std::size_t ranks,
+                                                           std::size_t rings) noexcept {
+    const auto parts = static_cast<std::int64_t>(rings);
+    const std::int64_t share = elements / static_cast<std::int64_t>(ranks);
+    const std::int64_t run = (share + parts - 1) / parts;
+    return {static_cast<std::size_t>(at % share / run), static_cast<std::size_t>(at / share)};
+}
+
+/// The position in the group whose part is added as the k-th one, from 0: the owner's is the last. O(1).
+/// Precondition: k < ranks, and the owner is one of them.
+[[nodiscard]] constexpr std::size_t position_in_sum(const ring_chunk& c, std::size_t k, std::size_t ranks) noexcept {
+    return c.ring % 2 == 0 ? (c.owner + 1 + k) % ranks : (c.owner + 2 * ranks - 1 - k) % ranks;
+}
+
+}  // namespace stretto::aten
+
+#endif
