@@ -214,6 +214,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/accepted_cuts.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp
     include/stretto/testing/detail/chunked_sample.hpp
+    include/stretto/testing/detail/flight_checker.hpp
     include/stretto/testing/detail/form_checker.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
