@@ -212,6 +212,11 @@ private:
         const chunk_verdict second = chunks_.combine_rule(vertex, region.tokens, operands, again);
         if (verdict.possible != second.possible || verdict.chain != second.chain)
             return report("repeatable", "combine_rule answers differently when asked again", v, region, in);
+        if (verdict.model_faulty)
+            return report("rule",
+                          "the model contradicts the program, which a plan would take for a refusal; is an operand "
+                          "counted wrongly?",
+                          v, region, in, std::string(verdict.reason));
         if (!verdict.possible) return ++summary_.refused, finding{};
         for (std::size_t k = 0; k < components; ++k) {
             if (results[k].what == chunk_state::kind::unset)

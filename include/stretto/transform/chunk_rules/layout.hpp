@@ -23,6 +23,7 @@ struct reshape {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 /// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes` has the meaning that it has in reshape.
@@ -32,6 +33,7 @@ struct expand {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 /// Exchanges two dimensions.
@@ -40,6 +42,7 @@ struct transpose {
     std::int64_t first = -2, second = -1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Dimension j of the result is dimension `dims[j]` of `x`.
@@ -48,6 +51,7 @@ struct permute {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// All dimensions, the last one first.
@@ -55,6 +59,7 @@ struct reverse_dimensions {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Puts a dimension of extent 1 where the result has `dim`.
@@ -63,6 +68,7 @@ struct unsqueeze {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Removes those of `dims` whose extent is 1. The cut one must not be named: a part may have one row where the value
@@ -72,6 +78,7 @@ struct squeeze {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Entry `index` along a dimension, which the result does not have.
@@ -81,6 +88,7 @@ struct select {
     std::int64_t index = -1;  ///< -1: the program computes it, or counts it from the end
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// All entries along a dimension, which the results do not have: a result for each entry.
@@ -89,6 +97,7 @@ struct unbind {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Pieces along a dimension: a result for each.
@@ -97,6 +106,7 @@ struct split {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Every `step`th entry of a dimension, from `first` to the one before `last`. Along the cut dimension only all of it.
@@ -111,6 +121,7 @@ struct slice {
     std::int64_t step = 1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// The entries of some dimensions, last one first. Rows of the chunk are in an order of their own then; reversing them
@@ -120,6 +131,7 @@ struct flip {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// The same elements under another last dimension, which is split, added or removed: pairs of reals taken for complex
@@ -128,6 +140,7 @@ struct regroup_last {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// `x`, `times[j]` times along dimension j of the result, which may have more dimensions, outermost. A number that the
@@ -137,6 +150,7 @@ struct repeat {
     dim_list times = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 namespace detail {
