@@ -28,6 +28,8 @@ struct graph_summary {
     std::size_t vertices = 0;
     std::size_t edges = 0;
     std::size_t values = 0;  ///< 0 unless the view is a dataflow_graph
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return vertices == 0 ? "the program has no operation" : ""; }
     friend bool operator==(const graph_summary&, const graph_summary&) = default;
 };
 
@@ -36,6 +38,10 @@ struct model_summary {
     std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
     std::size_t waits_on_nothing = 0;
     op_model_members members = {};  ///< the optional members that the model has; of all others the defaults are used
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return computes + views + starts + waits == 0 ? "the program has no operation but inputs and outputs" : "";
+    }
     friend bool operator==(const model_summary&, const model_summary&) = default;
 };
 
