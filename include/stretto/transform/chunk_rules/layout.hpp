@@ -2,6 +2,8 @@
 // them are linear, so that a sum over chunks passes, and none reads its elements, so that numbers of rows do. What they
 // must not do is to work along the cut dimension, where a part has other rows than the whole, or to read an extent from
 // a number of the chunk that is not the number of its rows.
+//
+// Longer than 300 lines: the kinds are many, and share one way of following a dimension.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 
