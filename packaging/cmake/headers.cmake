@@ -211,6 +211,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_pure_call_model.hpp
     include/stretto/testing/check_rewriter.hpp
     include/stretto/testing/check_tensor_model.hpp
+    include/stretto/testing/chunk_archetypes.hpp
     include/stretto/testing/chunk_relation.hpp
     include/stretto/testing/detail/accepted_cuts.hpp
     include/stretto/testing/detail/applied_cost_checker.hpp
