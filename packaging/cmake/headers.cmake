@@ -202,6 +202,7 @@ set(STRETTO_HEADERS
     include/stretto/stretto.hpp
     include/stretto/testing/archetypes.hpp
     include/stretto/testing/check_applied_chunks.hpp
+    include/stretto/testing/check_applied_costs.hpp
     include/stretto/testing/check_bucket_costs.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_form_writer.hpp
@@ -213,10 +214,13 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_pure_call_model.hpp
     include/stretto/testing/check_rewriter.hpp
     include/stretto/testing/check_tensor_model.hpp
+    include/stretto/testing/chunk_archetypes.hpp
     include/stretto/testing/chunk_relation.hpp
     include/stretto/testing/detail/accepted_cuts.hpp
+    include/stretto/testing/detail/applied_cost_checker.hpp
     include/stretto/testing/detail/chunk_model_checker.hpp
     include/stretto/testing/detail/chunked_sample.hpp
+    include/stretto/testing/detail/flight_checker.hpp
     include/stretto/testing/detail/form_checker.hpp
     include/stretto/testing/detail/graph_checker.hpp
     include/stretto/testing/detail/host_program.hpp
@@ -225,6 +229,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/detail/operand_samples.hpp
     include/stretto/testing/detail/part_cost_checker.hpp
     include/stretto/testing/detail/program_copy.hpp
+    include/stretto/testing/detail/random_plans.hpp
     include/stretto/testing/detail/rewriter_checker.hpp
     include/stretto/testing/detail/rewriter_trial.hpp
     include/stretto/testing/detail/row_clone_checker.hpp

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "capture/tiny_step.hpp"
+#include "stretto/aten/aten_dialect.hpp"
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_part_costs.hpp"
 #include "stretto/capture/capture_tokens.hpp"
@@ -41,4 +43,25 @@ TEST_CASE("what is searched on a captured step is what is written of it") {
     const auto written = make_task_graph(capture_view{&made->step}, capture_op_model{&made->step});
     REQUIRE(written);
     CHECK(list_schedule(*written, {unlimited_bytes})->makespan() == best->makespan);
+}
+
+TEST_CASE("no rule of the ATen dialect names an operand that a captured operation does not have") {
+    std::size_t rules = 0;
+    for (const char* folder : {"STRETTO_EXAMPLE_GRAPHS", "STRETTO_REFERENCE_GRAPHS"})
+        for (const std::string& path : support::captured_steps(folder)) {
+            const auto step = support::read_capture(path);
+            REQUIRE(step);
+            const auto tensors = support::read_tensors(*step);
+            REQUIRE(tensors);
+            const capture_view view{&*step};
+            const aten_dialect<capture_view, capture_tensor_model> dialect(capture_tensor_model{&*step, &*tensors});
+            for (const std::uint32_t v : view.vertices()) {
+                std::size_t operands = 0;
+                for ([[maybe_unused]] const std::uint32_t x : view.operands(v)) ++operands;
+                const auto names = dialect.rule(v).missing_operand(operands);
+                CHECK_MESSAGE(!names.is_missing(), path << ": " << dialect.name(v) << ": " << names.part());
+                ++rules;
+            }
+        }
+    CHECK(rules > 1000);
 }

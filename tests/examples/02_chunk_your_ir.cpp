@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "stretto/testing/run_conformance.hpp"
 
@@ -27,13 +29,16 @@ struct checked_ir {
 TEST_CASE("the adapters of the example satisfy everything") {
     const stretto::conformance c = stretto::run_conformance([] { return checked_ir(); });
     INFO(c.text());
-    CHECK_MESSAGE(c, c.first.message());
+    CHECK_FALSE_MESSAGE(c.failed(), c.first.message());
     CHECK(c.passed("view"));
     CHECK(c.passed("op model"));
     CHECK(c.passed("tensor model"));
     CHECK(c.passed("chunk shapes"));
-    CHECK(c.passed("rewriter"));
-    CHECK(c.passed("chunks applied"));
+    // The example computes nothing, so that no value was compared: verbs were checked by what the view says of them.
+    const std::vector<std::string> unproved = c.unproved();
+    REQUIRE(unproved.size() == 2);
+    CHECK(unproved[0].starts_with("rewriter: "));
+    CHECK(unproved[1].starts_with("chunks applied: "));
 }
 
 TEST_CASE("the example runs") { CHECK(example_main() == 0); }

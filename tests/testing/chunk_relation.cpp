@@ -69,6 +69,11 @@ TEST_CASE("addend: the parts sum") {
     CHECK(check(number(6), {number(2), number(4)}, {{kind::addend, -1, 2}}) == "");
     CHECK(check(number(6), {number(3), number(3)}, {{kind::addend, -1, 2}}) == "not an exact share");
     CHECK(check(number(6), {number(3), number(4)}, {{kind::addend}}) == "the parts do not sum to the whole");
+    CHECK(check(number(6), {number(2), number(4)}, {{kind::sliced, 0}}) ==
+          "a number has no rows that chunks could share out");
+    CHECK(check(number(6), {number(2), number(4)}, {{kind::permuted, 0}}) ==
+          "a number has no rows that chunks could share out");
+    CHECK(check(number(6), {number(2), number(9)}, {{kind::opaque, -1}}) == "");
 }
 
 TEST_CASE("permuted: each row once, and in a known order where it belongs") {

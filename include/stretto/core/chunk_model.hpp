@@ -69,6 +69,10 @@ struct chunk_verdict {
     /// For a refusal: it is the operation itself that cannot run per chunk, such as a cumulative sum along the rows.
     /// Otherwise other states of its operands may make it possible, and what left them in these may be the cause.
     bool inherent = false;
+
+    /// For a refusal: the model contradicts the program, as a rule does that names an operand which is not there. No
+    /// state of the operands would help. check_chunk_model reports it; a plan keeps the operation whole.
+    bool model_faulty = false;
 };
 
 /// The rows of one chunk among those of the region's tokens.

@@ -15,22 +15,29 @@
 #include "stretto/testing/check_graph.hpp"
 #include "stretto/testing/chunk_relation.hpp"
 #include "stretto/testing/detail/host_program.hpp"
+#include "stretto/testing/detail/random_plans.hpp"
 #include "stretto/testing/detail/sample_source.hpp"
 #include "stretto/testing/detail/slicing_checker.hpp"
 #include "stretto/testing/finding.hpp"
 #include "stretto/transform/apply_chunks.hpp"
-#include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/recording_rewriter.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 
 namespace stretto {
 
-/// What was tried and found right. If `compared` is 0, nothing was computed, and values may be wrong.
+/// What was tried and found right.
 struct applied_chunks_summary {
     std::size_t plans = 0;       ///< plans that chunk something
     std::size_t operations = 0;  ///< operations chunked, in all plans together
     std::size_t clones = 0, splits = 0, concats = 0, sums = 0, slices = 0;
     std::size_t compared = 0;  ///< values that outputs read, found equal when computed before and after
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return plans == 0 ? "no plan chunks anything"
+               : compared == 0
+                   ? "no output was computed before and after: there is no evaluate, or it computes no program whole"
+                   : "";
+    }
 };
 
 struct applied_chunks_options {
@@ -52,38 +59,16 @@ template <class Make>
     detail::sample_source pick(options.seed);
     for (std::size_t round = 0; round < options.most; ++round) {
         IR ir = make();
-        auto g = ir.view();
-        using G = decltype(g);
+        const auto g = ir.view();
+        using G = detail::view_of<IR>;
         using V = vertex_t<G>;
-        using X = value_t<G>;
         const auto model = ir.model();
-        std::vector<token_dimension<X>> places;
-        chunk_region<V> region;
-        for (V v : g.vertices()) {
-            if (model.kind(v) != op_kind::input && model.kind(v) != op_kind::output) region.candidates.push_back(v);
-            if (model.kind(v) != op_kind::input) continue;
-            for (X x : g.results(v))
-                if (ir.chunks().components_of(x) == 1)
-                    for (std::size_t d = 0; d < ir.chunks().rank(x, 0); ++d)
-                        if (ir.chunks().extent(x, 0, d) > 1) places.push_back({x, d});
-        }
-        if (places.empty()) break;
-        const token_dimension<X> tokens = places[pick.below(places.size())];
-        const std::int64_t rows = pick.divisor(ir.chunks().extent(tokens.value, 0, tokens.dim));
-        if (rows == 0) continue;
-        for (const chunk_interval& chunk : pick.chunks(rows)) region.sizes.push_back(chunk.count);
-        if (round % 3 == 2 && region.sizes.back() > 1) {
-            --region.sizes.back();
-            region.sizes.push_back(1);
-        }
-        auto plan = plan_chunks(g, model, ir.chunks(), std::span<const chunk_region<V>>(&region, 1),
-                                std::span<const token_dimension<X>>(&tokens, 1), {.skip_refused = true});
-        if (!plan || plan->empty()) continue;
-        if (round % 2 == 1) choose_slices(*plan, [](const auto&) { return true; });
+        const auto plan = detail::random_plan(ir, pick, round);
+        if (plan.empty()) continue;
         const auto failed = [&](const char* rule, const char* hint, std::string detail) {
             return unexpected(finding{.rule = rule, .hint = hint, .detail = std::move(detail)});
         };
-        if (const auto verified = verify_chunks(*plan, g, model, ir.chunks()); !verified)
+        if (const auto verified = verify_chunks(plan, g, model, ir.chunks()); !verified)
             return failed("plan", "verify_chunks finds something wrong with a plan of plan_chunks",
                           std::string(hint(verified.error()[0].broken)));
         const auto run = [&](auto& of, std::vector<host_value>& seen) {
@@ -111,9 +96,9 @@ template <class Make>
         if (finding f = run(ir, before); *f.rule) return unexpected(std::move(f));
 
         auto rewriter = ir.rewriter();
-        chunk_recording<G> recording(g, *plan);
+        chunk_recording<G> recording(g, plan);
         auto recorder = recording.rewriter(rewriter);
-        apply_chunks(*plan, g, recorder);
+        apply_chunks(plan, g, recorder);
         if constexpr (requires { ir.changed(); }) ir.changed();
         const auto applied = recording.verify(ir.view());
         if (!applied)
@@ -138,7 +123,7 @@ template <class Make>
             }
         }
         ++summary.plans;
-        const chunk_counts counts = plan->counts();
+        const chunk_counts counts = plan.counts();
         summary.operations += counts.chunked;
         summary.clones += counts.clones;
         summary.splits += counts.splits;

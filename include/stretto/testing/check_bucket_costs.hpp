@@ -21,6 +21,8 @@ namespace stretto {
 struct bucket_cost_summary {
     std::size_t starts = 0;
     nanoseconds dearest;  ///< the longest time of a collective of its own payload
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return starts == 0 ? "no operation starts a collective" : ""; }
     friend bool operator==(const bucket_cost_summary&, const bucket_cost_summary&) = default;
 };
 

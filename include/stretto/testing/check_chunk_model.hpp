@@ -17,7 +17,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/expected.hpp"
@@ -27,15 +29,28 @@
 
 namespace stretto {
 
+/// An operation of which no verdict was proved, so that what a plan does with it stands on the model's word alone.
+struct unaccepted_operation {
+    std::size_t vertex = 0;  ///< its position in vertices()
+    std::string
+        why;  ///< the model's reason, of a refusal for what the operation is if there is one; or why none was tried
+};
+
 /// What was tried. A model that refuses everything is never wrong, and useless: compare these counts with what yours
 /// should accept.
 struct chunk_model_summary {
-    std::size_t operations = 0;  ///< that read something; inputs and outputs do not count
-    std::size_t asked = 0;       ///< questions in which some operand is not whole
-    std::size_t accepted = 0;    ///< questions that were accepted, computed and compared
+    std::size_t operations = 0;   ///< that read something; inputs and outputs do not count
+    std::size_t asked = 0;        ///< questions in which some operand is not whole
+    std::size_t accepted = 0;     ///< questions that were accepted, computed and compared
+    std::size_t number_sums = 0;  ///< numbers whose parts were added again and found equal to the whole
     std::size_t refused = 0;
     std::size_t not_computed = 0;    ///< questions that were accepted, but there was nothing to compare
-    std::size_t never_accepted = 0;  ///< operations that were refused in every state that was tried
+    std::size_t never_accepted = 0;  ///< operations of which no verdict was accepted and compared
+    std::vector<unaccepted_operation> unaccepted = {};  ///< these, and those that could not be asked about
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return accepted == 0 ? "no verdict was accepted and compared with what is computed" : "";
+    }
 };
 
 struct chunk_model_options {

@@ -25,6 +25,10 @@ struct form_writer_summary {
     std::size_t searched = 0;  ///< searches whose result fits
     std::size_t merged = 0;    ///< programs in buckets
     std::size_t refused = 0;   ///< forms that the writer gave an error for
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return isolated + reduced + searched + merged == 0 ? "the step has no form but the one that was given" : "";
+    }
     friend bool operator==(const form_writer_summary&, const form_writer_summary&) = default;
 };
 

@@ -16,6 +16,7 @@
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
+#include "stretto/testing/detail/flight_checker.hpp"
 #include "stretto/testing/detail/graph_checker.hpp"
 #include "stretto/testing/detail/misspelt_members.hpp"
 #include "stretto/testing/finding.hpp"
@@ -27,6 +28,8 @@ struct graph_summary {
     std::size_t vertices = 0;
     std::size_t edges = 0;
     std::size_t values = 0;  ///< 0 unless the view is a dataflow_graph
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return vertices == 0 ? "the program has no operation" : ""; }
     friend bool operator==(const graph_summary&, const graph_summary&) = default;
 };
 
@@ -35,6 +38,10 @@ struct model_summary {
     std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
     std::size_t waits_on_nothing = 0;
     op_model_members members = {};  ///< the optional members that the model has; of all others the defaults are used
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return computes + views + starts + waits == 0 ? "the program has no operation but inputs and outputs" : "";
+    }
     friend bool operator==(const model_summary&, const model_summary&) = default;
 };
 
@@ -68,8 +75,9 @@ template <dependence_graph G>
 /// Checks a model against its graph: durations and sizes are not negative, groups are positions in a list, a wait waits
 /// for an earlier start or for nothing, aliases and effects name values that exist by then and that the operation
 /// reads, or whose storage it reads (first_unread_storage), no result aliases itself, and no member has a name that
-/// looks like a misspelt optional one. Asks of a vertex only what `op_model` documents for its kind. Precondition:
-/// check_graph is satisfied. O(V + E) questions.
+/// looks like a misspelt optional one. Replays the program as well: between a start and its first wait, no kernel and
+/// no other start reads or writes what the collective fills, through aliases too, or writes what it reads. Asks of a
+/// vertex only what `op_model` documents for its kind. Precondition: check_graph is satisfied. O(V + E) questions.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
@@ -159,6 +167,7 @@ template <dependence_graph G, op_model<G> M>
                    checker.definition(unread->value));
         return unexpected(std::move(f));
     }
+    if (f = detail::flight_checker<G, M>(g, model).check(); *f.rule) return unexpected(std::move(f));
     return summary;
 }
 

@@ -23,6 +23,8 @@ struct input_role_summary {
     std::size_t inputs = 0;      ///< values that inputs have
     std::size_t parameters = 0;  ///< of them
     std::size_t unknown = 0;     ///< those whose role is `other`
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return inputs == 0 ? "the program has no input" : ""; }
     friend bool operator==(const input_role_summary&, const input_role_summary&) = default;
 };
 

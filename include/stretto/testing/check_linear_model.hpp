@@ -22,6 +22,10 @@ struct linear_summary {
     std::size_t views = 0;   ///< vertices that only lay out anew
     std::size_t starts = 0;  ///< vertices that launch a collective
     std::size_t alike = 0;   ///< of the starts, those that are alike to one before them
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return sums + views + starts == 0 ? "nothing adds, lays out anew or communicates" : "";
+    }
     friend bool operator==(const linear_summary&, const linear_summary&) = default;
 };
 

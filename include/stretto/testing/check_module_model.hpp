@@ -21,6 +21,10 @@ struct module_summary {
     std::size_t paths = 0;     ///< vertices that say their module
     std::size_t forward = 0;   ///< vertices that say that they are forward
     std::size_t backward = 0;  ///< vertices that say that they are backward
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return paths + forward + backward == 0 ? "no operation says its module or direction" : "";
+    }
     friend bool operator==(const module_summary&, const module_summary&) = default;
 };
 

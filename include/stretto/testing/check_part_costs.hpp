@@ -25,6 +25,10 @@ struct part_cost_summary {
     std::size_t clones = 0;
     std::size_t joins = 0;   ///< concatenations, sums, and memory for slices
     std::size_t slices = 0;  ///< copies of a part to its place
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const {
+        return operations == 0 ? "the chunk model accepts no way of cutting any operation" : "";
+    }
     friend bool operator==(const part_cost_summary&, const part_cost_summary&) = default;
 };
 

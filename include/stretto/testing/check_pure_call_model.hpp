@@ -20,6 +20,8 @@ namespace stretto {
 struct pure_call_summary {
     std::size_t pure = 0;   ///< vertices that are pure
     std::size_t calls = 0;  ///< how many different calls they are
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return pure == 0 ? "no operation is pure" : ""; }
     friend bool operator==(const pure_call_summary&, const pure_call_summary&) = default;
 };
 

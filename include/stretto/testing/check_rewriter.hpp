@@ -34,6 +34,15 @@ struct rewriter_summary {
     std::size_t splits = 0, concats = 0, sums = 0, slice_writes = 0;
     std::size_t replaced_uses = 0, erased = 0, moved = 0;
     std::size_t computed = 0;  ///< results of verbs whose values were compared
+    /// Why nothing was proved; empty if something was. Clones of all rows and moves are proved by what the view says
+    /// of them; parts and what is made of them, by their values alone.
+    [[nodiscard]] const char* unproved() const {
+        if (clones + replaced_uses + erased + moved + row_clones + splits + concats + sums + slice_writes == 0)
+            return "the program has nothing on which a verb of the rewriter could be tried";
+        return row_clones + splits + concats + sums + slice_writes > 0 && computed == 0
+                   ? "values were cut, and none was compared: there is no evaluate, or it computes none of them"
+                   : "";
+    }
 };
 
 struct rewriter_options {

@@ -29,6 +29,8 @@ struct tensor_summary {
     std::size_t arguments = 0;   ///< positional and named; those within lists are not counted
     std::size_t tensors = 0;     ///< components of results
     std::size_t numbers = 0;     ///< results without components
+    /// Why nothing was proved; empty if something was.
+    [[nodiscard]] const char* unproved() const { return tensors + numbers == 0 ? "no operation has a result" : ""; }
     friend bool operator==(const tensor_summary&, const tensor_summary&) = default;
 };
 

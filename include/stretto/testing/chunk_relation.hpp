@@ -87,6 +87,8 @@ private:
     }
 
     std::string check_number(const host_value& whole, std::span<const host_value> parts, const chunk_state& s) const {
+        if (s.what == chunk_state::kind::sliced || s.what == chunk_state::kind::permuted)
+            return "a number has no rows that chunks could share out";
         double total = 0;
         for (std::size_t c = 0; c < parts.size(); ++c) {
             if (!parts[c].is_number()) return "a part is no number";

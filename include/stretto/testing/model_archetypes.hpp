@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "stretto/core/bucket_cost_model.hpp"
@@ -22,11 +21,6 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/testing/archetypes.hpp"
-#include "stretto/transform/chunk_rules/any_rule.hpp"
-#include "stretto/transform/chunk_rules/elementwise.hpp"
-#include "stretto/transform/chunk_rules/value_history.hpp"
-#include "stretto/transform/explain_chunks.hpp"
-#include "stretto/transform/token_symbols.hpp"
 
 namespace stretto::archetypes {
 
@@ -197,26 +191,6 @@ public:
     constexpr chunks operator()() const { return chunks(0); }
 };
 
-/// chunk_dialect, and no more: operation 4 combines its operands element by element, collectives hand on what they
-/// read, and nothing is known of the others.
-class dialect : detail::unassignable {
-public:
-    using detail::unassignable::unassignable;
-    chunk_rules::any_rule rule(vertex v) const {
-        switch (detail::graph[detail::position(v)].kind) {
-            case op_kind::start:
-            case op_kind::wait:
-                return chunk_rules::copy{};
-            case op_kind::compute:
-                if (detail::position(v) == 4) return chunk_rules::elementwise{};
-                return {};
-            default:
-                return {};
-        }
-    }
-    std::span<const tensor_type> components(value) const { return detail::four; }
-};
-
 /// size_model, and no more: every value is a tensor of four numbers of four bytes.
 class sizes : detail::unassignable {
 public:
@@ -224,22 +198,6 @@ public:
     constexpr number components_of(value) const { return number(1); }
     constexpr proxy<std::int64_t> size(value, std::size_t) const { return proxy<std::int64_t>(16); }
     constexpr std::int32_t extent(value, std::size_t, std::size_t) const { return 4; }
-};
-
-/// chunk_labels, and no more.
-class names : detail::unassignable {
-public:
-    using detail::unassignable::unassignable;
-    const char* name(vertex v) const {
-        static constexpr const char* all[] = {"x", "gather", "weights", "both", "product", "send", "received", "out"};
-        return v.where() == nullptr ? "nobody" : all[detail::position(v)];
-    }
-};
-
-/// extent_symbol, and no more.
-struct symbol {
-    text name;
-    number value;
 };
 
 static_assert(op_model<kinds, dataflow>);
@@ -250,8 +208,7 @@ static_assert(tensor_model<tensors, dataflow> && tensor_model<symbolic_tensors, 
 static_assert(chunk_model<chunks, dataflow> && part_cost_model<part_costs, dataflow>);
 static_assert(module_model<modules, graph> && !module_model<kinds, program>);
 static_assert(pure_call_model<pure_calls, graph> && !pure_call_model<kinds, program>);
-static_assert(chunk_model<decltype(chunk_maker(0)()), dataflow> && chunk_dialect<dialect, program>);
-static_assert(chunk_labels<names, graph> && value_shapes<chunks, dataflow> && extent_symbol<symbol>);
+static_assert(chunk_model<decltype(chunk_maker(0)()), dataflow>);
 static_assert(input_role_model<roles, dataflow> && !input_role_model<kinds, dataflow>);
 static_assert(bucket_cost_model<bucket_costs, graph> && !bucket_cost_model<kinds, graph>);
 

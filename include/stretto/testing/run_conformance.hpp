@@ -15,8 +15,8 @@
 //     rewriter()      see testing/check_rewriter.hpp
 //     changed()       called when a rewriter has worked
 //
-// A check whose members are missing is skipped, and says so. Instead of a callable, an IR may be given; then nothing is
-// checked that rewrites it.
+// A check whose members are missing is skipped, and says so. One that has nothing to compare proves nothing, and says
+// so too: it is not passed. Instead of a callable, an IR may be given; then nothing is checked that rewrites it.
 #ifndef STRETTO_TESTING_RUN_CONFORMANCE_HPP
 #define STRETTO_TESTING_RUN_CONFORMANCE_HPP
 
@@ -29,6 +29,7 @@
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/testing/check_applied_chunks.hpp"
+#include "stretto/testing/check_applied_costs.hpp"
 #include "stretto/testing/check_chunk_model.hpp"
 #include "stretto/testing/check_graph.hpp"
 #include "stretto/testing/check_part_costs.hpp"
@@ -42,21 +43,34 @@ namespace stretto {
 struct conformance_check {
     enum class outcome {
         passed,
-        skipped,
+        skipped,   ///< the IR lacks the members, and so does not claim what would be checked
+        unproved,  ///< the members are there, and the program gave nothing to check them by
         failed
     };
     std::string name;
     outcome what = outcome::passed;
-    std::string detail;  ///< what was counted, what is missing, or the finding
+    std::string detail;  ///< what was counted, what is missing, why nothing was proved, or the finding
 };
 
-/// What an IR was found to satisfy. It converts to true if nothing has failed, however much was skipped.
+/// What an IR was found to satisfy. It converts to true if no check has failed, and none was left unproved, however
+/// much was skipped.
 struct conformance {
     std::vector<conformance_check> checks;  ///< in the order in which they run; the first failure is the last
-    finding first;                          ///< what the failed check has found
+    finding first;  ///< what the failed check has found; otherwise the rule "unproved", with the first reason for it
+    /// Operations of which no verdict of the chunk model was proved: which parts of the IR went unchecked, and why.
+    std::vector<unaccepted_operation> unaccepted = {};
 
-    explicit operator bool() const {
-        return checks.empty() || checks.back().what != conformance_check::outcome::failed;
+    explicit operator bool() const { return !failed() && unproved().empty(); }
+    /// Whether a check has found something. An IR that has nothing to compute with may be content with less than true.
+    [[nodiscard]] bool failed() const {
+        return !checks.empty() && checks.back().what == conformance_check::outcome::failed;
+    }
+    /// The checks that had nothing to check, each with the reason: "name: reason".
+    [[nodiscard]] std::vector<std::string> unproved() const {
+        std::vector<std::string> all;
+        for (const conformance_check& c : checks)
+            if (c.what == conformance_check::outcome::unproved) all.push_back(c.name + ": " + c.detail);
+        return all;
     }
     /// Whether the check of that name ran and was passed.
     [[nodiscard]] bool passed(const char* name) const {
@@ -64,12 +78,14 @@ struct conformance {
             if (c.name == name) return c.what == conformance_check::outcome::passed;
         return false;
     }
-    /// One line per check.
+    /// One line per check, and then one for each unaccepted operation.
     [[nodiscard]] std::string text() const {
-        static constexpr const char* words[] = {"passed ", "skipped", "FAILED "};
+        static constexpr const char* words[] = {"passed  ", "skipped ", "UNPROVED", "FAILED  "};
         std::string all;
         for (const conformance_check& c : checks)
             all += std::string(words[static_cast<std::size_t>(c.what)]) + "  " + c.name + ": " + c.detail + "\n";
+        for (const unaccepted_operation& o : unaccepted)
+            all += "unaccepted  vertex " + std::to_string(o.vertex) + ": " + o.why + "\n";
         return all;
     }
 };
@@ -80,9 +96,17 @@ struct conformance_options {
     chunk_model_options chunk_model = {};
     rewriter_options rewriter = {};
     applied_chunks_options applied = {};
+    applied_costs_options applied_costs = {};
 };
 
 namespace detail {
+
+/// Why a check that counts tensors has proved nothing; empty if it has proved something.
+[[nodiscard]] inline const char* unproved_by(std::size_t tensors) { return tensors == 0 ? "there is no tensor" : ""; }
+template <class Summary>
+[[nodiscard]] const char* unproved_by(const Summary& summary) {
+    return summary.unproved();
+}
 
 /// Runs the checks one after the other until one fails.
 class conformance_run {
@@ -91,15 +115,20 @@ public:
 
     /// Notes that a check cannot run, unless one has failed before.
     void skip(const char* name, const char* why) {
-        if (result) result.checks.push_back({name, conformance_check::outcome::skipped, why});
+        if (!result.failed()) result.checks.push_back({name, conformance_check::outcome::skipped, why});
     }
     /// Runs `check()`, which returns an expected; `count(summary)` returns a text that says what was counted.
     template <class Check, class Count>
     void run(const char* name, Check check, Count count) {
-        if (!result) return;
+        if (result.failed()) return;
         auto made = check();
         if (made) {
-            result.checks.push_back({name, conformance_check::outcome::passed, count(*made)});
+            const char* unproved = unproved_by(*made);
+            if (*unproved) {
+                if (!*result.first.rule) result.first = {.rule = "unproved", .hint = unproved, .detail = name};
+                result.checks.push_back(
+                    {name, conformance_check::outcome::unproved, std::string(unproved) + " (" + count(*made) + ")"});
+            } else result.checks.push_back({name, conformance_check::outcome::passed, count(*made)});
             return;
         }
         result.first = std::move(made).error();
@@ -158,7 +187,8 @@ void conform_as_it_is(IR& ir, const conformance_options& options, conformance_ru
                 return check_chunk_model(ir.view(), ir.model(), ir.chunks(), evaluate_of<IR, V>{&ir},
                                          options.chunk_model);
             },
-            [](const chunk_model_summary& s) {
+            [&](const chunk_model_summary& s) {
+                checks.result.unaccepted = s.unaccepted;
                 return counted({{s.asked, "questions"},
                                 {s.accepted, "accepted and true"},
                                 {s.refused, "refused"},
@@ -217,13 +247,21 @@ void conform_rewritten(Make& make, const conformance_options& options, conforman
                                 {s.compared, "outputs compared"}});
             });
     else checks.skip("chunks applied", "chunks() and the verbs of a chunking_rewriter are not both there");
+    if constexpr (chunking && requires(IR& ir) { ir.part_costs(); })
+        checks.run(
+            "applied costs", [&] { return check_applied_costs(make, options.applied_costs); },
+            [](const applied_costs_summary& s) {
+                return counted({{s.plans, "plans"}, {s.clones, "clones"}, {s.of_unknown_rows, "of unknown rows"}});
+            });
+    else checks.skip("applied costs", "part_costs(), chunks() and the verbs of a chunking_rewriter are not all there");
 }
 
 }  // namespace detail
 
 /// Runs check_graph, check_op_model, check_tensor_model, check_chunk_shapes, check_chunk_model, check_part_costs,
-/// check_rewriter and check_applied_chunks in this order, as far as the IR has the members that they need, until one
-/// fails. The result is deterministic. Give it a program with few rows and many kinds of operations.
+/// check_rewriter, check_applied_chunks and check_applied_costs in this order, as far as the IR has the members that
+/// they need, until one fails. A check that the program gives nothing to check is unproved, and the others go on. The
+/// result is deterministic. Give it a program with few rows and many kinds of operations.
 template <class Make>
     requires requires(Make make) { make().view(); }
 [[nodiscard]] conformance run_conformance(Make make, const conformance_options& options = {}) {
@@ -243,6 +281,7 @@ template <class IR>
     detail::conform_as_it_is(ir, options, checks);
     checks.skip("rewriter", "an IR was given, not what makes one");
     checks.skip("chunks applied", "an IR was given, not what makes one");
+    checks.skip("applied costs", "an IR was given, not what makes one");
     return std::move(checks.result);
 }
 

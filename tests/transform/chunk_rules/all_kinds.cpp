@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 
 namespace {
@@ -16,6 +18,13 @@ template <class... Kinds>
 int remembered() {
     using namespace stretto::chunk_rules;
     return ((any_rule(Kinds{}).template as<Kinds>() != nullptr ? 1 : 0) + ...);
+}
+
+/// How many kinds name, as they stand, an operand that an operation with so many does not have.
+template <class... Kinds>
+int missing(std::size_t operands) {
+    using namespace stretto::chunk_rules;
+    return ((any_rule(Kinds{}).missing_operand(operands).is_missing() ? 1 : 0) + ...);
 }
 
 /// The kinds in the table of docs/algorithms/chunk-states.md and those that have no row of their own.
@@ -47,6 +56,7 @@ struct kinds {
     static constexpr bool fit = are_kinds<Kinds...>();
     static constexpr int count = sizeof...(Kinds);
     static int known() { return remembered<Kinds...>(); }
+    static int without(std::size_t operands) { return missing<Kinds...>(operands); }
 };
 
 }  // namespace
@@ -54,4 +64,11 @@ struct kinds {
 TEST_CASE("one include has every kind, and a rule holds each of them and knows it again") {
     static_assert(all<kinds>::fit);
     CHECK(all<kinds>::known() == all<kinds>::count);
+}
+
+TEST_CASE("the operands that a kind names as it stands are its first three") {
+    CHECK(all<kinds>::without(3) == 0);
+    CHECK(all<kinds>::without(2) == 7);   // from scatters, products of three, and the gradient of a loss
+    CHECK(all<kinds>::without(1) == 16);  // from two operands on
+    CHECK(all<kinds>::without(0) == 46);
 }

@@ -5,6 +5,7 @@
 
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/exchanges.hpp"
+#include "stretto/transform/chunk_rules/products.hpp"
 #include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "support/rule_test.hpp"
 
@@ -86,4 +87,34 @@ TEST_CASE("numbers of rows are not moved in place") {
     const arithmetic plus{.right = rule_number::constant(1)};
     CHECK(c.tensor({8}, sliced(0, 2)).makes({8}).gives(plus) == sliced(0, 2));
     CHECK_FALSE(c.tensor({8}, sliced(0, 2)).makes({8}).refuses(any_rule(plus).in_place()).empty());
+}
+
+namespace {
+
+/// A kind of an author's own, one that names operands and one that does not say.
+struct own_kind {
+    std::size_t first = 4;
+    chunk_verdict verdict(const chunk_call& c) const { return c.give({}); }
+    void name_operands(operand_names& to) const { to.add("first", first); }
+};
+template <class T>
+struct silent_kind {
+    chunk_verdict verdict(const chunk_call& c) const { return c.give({}); }
+};
+
+}  // namespace
+
+TEST_CASE("a rule knows what its kind is called, and which operands it names that are not there") {
+    CHECK(any_rule().kind_name() == "unknown");
+    CHECK(any_rule(matrix_product{}).kind_name() == "matrix_product");
+    CHECK(any_rule(own_kind{}).kind_name() == "own_kind");
+    CHECK(any_rule(silent_kind<std::vector<own_kind>>{}).kind_name().starts_with("silent_kind<"));
+    CHECK_FALSE(any_rule(silent_kind<int>{}).missing_operand(0).is_missing());
+    CHECK_FALSE(any_rule(own_kind{}).missing_operand(5).is_missing());
+    CHECK(any_rule(own_kind{}).missing_operand(4).missing() == 4);
+    CHECK(any_rule(matrix_product{}).missing_operand(1).part() == "right");
+    CHECK(any_rule(biased_product{}).missing_operand(2).missing() == 2);
+    // What is written in place is an operand too, unless it may be any of them.
+    CHECK(any_rule(elementwise{}).in_place(2).missing_operand(2).part() == "in_place");
+    CHECK_FALSE(any_rule(elementwise{}).in_place(any_rule::every_operand).missing_operand(1).is_missing());
 }

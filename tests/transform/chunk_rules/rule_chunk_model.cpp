@@ -83,6 +83,68 @@ TEST_CASE("what the rules say of a foreign program is true") {
     CHECK(checked->accepted > checked->asked / 6);
 }
 
+namespace {
+
+/// A dialect that counts the operands of one operation wrongly.
+struct miscounting_dialect : routed_dialect {
+    routed_op::does wrong = routed_op::does::output;  // none
+    chunk_rules::any_rule rule(routed_op* o) const {
+        using namespace stretto::chunk_rules;
+        using does = routed_op::does;
+        if (o->what != wrong) return routed_dialect::rule(o);
+        switch (o->what) {
+            case does::dense:
+                return matrix_product{.left = 1, .right = 2};
+            case does::ramp:
+                return any_rule(elementwise{}).in_place(1);
+            case does::fetch:
+                return look_up{.x = 0, .index = 7};
+            case does::swap_rows:
+                return exchange{.received = {rule_number::of_operand(1), rule_number::of_operand(9)}};
+            default:
+                return copy{.x = 4};
+        }
+    }
+};
+
+/// What check_chunk_model says, and where.
+std::string found(routed_op::does wrong) {
+    routed_layer layer;
+    const routed_view view{&layer.p};
+    row_orders orders;
+    const rule_chunk_model<routed_view, miscounting_dialect> model(view, {{}, wrong}, orders);
+    const auto checked = check_chunk_model(view, routed_model{}, model, routed_evaluate{});
+    if (checked) return "fine";
+    const std::string text = checked.error().detail;
+    return checked.error().rule + std::string(": ") + text.substr(text.rfind(": ") + 2);
+}
+
+}  // namespace
+
+TEST_CASE("a rule that names an operand which is not there is refused as a fault of the model, and found") {
+    using does = routed_op::does;
+    CHECK(found(does::output) == "fine");
+    CHECK(found(does::dense) == "rule: right of matrix_product is operand 2, and the operation has 2");
+    CHECK(found(does::ramp) == "rule: in_place of elementwise is operand 1, and the operation has 1");
+    CHECK(found(does::fetch) == "rule: index of look_up is operand 7, and the operation has 2");
+    CHECK(found(does::swap_rows) == "rule: received of exchange is operand 9, and the operation has 5");
+    CHECK(found(does::overall) == "rule: x of copy is operand 4, and the operation has 1");
+
+    routed_layer layer;
+    const routed_view view{&layer.p};
+    row_orders orders;
+    const rule_chunk_model<routed_view, miscounting_dialect> model(view, {{}, does::rank_rows}, orders);
+    std::array<chunk_state, 2> out;
+    const std::array<chunk_state, 1> in = {chunk_state{kind::sliced, 0}};
+    const chunk_verdict verdict = model.combine_rule(layer.first_sort, 8, in, out);
+    CHECK_FALSE(verdict.possible);
+    CHECK(verdict.inherent);
+    CHECK(verdict.model_faulty);
+    CHECK(verdict.reason ==
+          "has a rule that names an operand which is not there: x of copy is operand 4, and the operation has 1");
+    CHECK_FALSE(routed_chunks(view, routed_dialect{}, orders).combine_rule(layer.there, 8, in, out).model_faulty);
+}
+
 TEST_CASE("an operation that no rule knows is refused, and so are states that do not fit") {
     routed_layer layer;
     const routed_view view{&layer.p};

@@ -51,6 +51,8 @@ public:
     finding compute_whole() {
         finding f = program_.compute(pick_);
         accepted_.assign(program_.vertices.size(), false);
+        claimed_.assign(program_.vertices.size(), false);
+        refusals_.resize(program_.vertices.size());
         return f;
     }
 
@@ -71,18 +73,38 @@ public:
     finding walk_program() {
         for (std::size_t k = 0; k < options_.walks; ++k)
             if (finding f = walk_once(); *f.rule) return f;
-        for (std::size_t v = 0; v < program_.vertices.size(); ++v)
+        for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
             summary_.never_accepted += is_asked(v) && !accepted_[v];
+            if (reads(v) && !accepted_[v]) summary_.unaccepted.push_back({v, why_unaccepted(v)});
+        }
         return {};
     }
 
 private:
-    /// Whether the model is asked about v: it reads something, is no input or output, and the contents of its operands
-    /// and results are known.
-    [[nodiscard]] bool is_asked(std::size_t v) const {
+    /// What is kept of the refusals of one operation: the first, or the first that is about the operation itself.
+    struct refusal {
+        std::string reason;
+        bool inherent = false, any = false;
+    };
+
+    /// Whether v reads something, and is no input or output.
+    [[nodiscard]] bool reads(std::size_t v) const {
         const op_kind kind = model_.kind(program_.vertices[v]);
-        return kind != op_kind::input && kind != op_kind::output && !program_.operands[v].empty() &&
-               program_.is_complete(v);
+        return kind != op_kind::input && kind != op_kind::output && !program_.operands[v].empty();
+    }
+    /// Whether the model is asked about v: it reads something, and the contents of its operands and results are known.
+    [[nodiscard]] bool is_asked(std::size_t v) const { return reads(v) && program_.is_complete(v); }
+    [[nodiscard]] std::string why_unaccepted(std::size_t v) const {
+        if (!program_.is_complete(v)) return "it reads or makes a value of too many elements to be computed";
+        if (claimed_[v]) return "accepted, but evaluate does not compute it, whole and in parts";
+        if (!refusals_[v].any) return "it was never asked about: what it reads has no rows to cut";
+        return refusals_[v].reason.empty() ? "refused without a reason" : refusals_[v].reason;
+    }
+    void note_refusal(std::size_t v, const chunk_verdict& verdict) {
+        ++summary_.refused;
+        refusal& kept = refusals_[v];
+        if (!kept.any || (verdict.inherent && !kept.inherent))
+            kept = {std::string(verdict.reason), verdict.inherent, true};
     }
     [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
 
@@ -212,7 +234,13 @@ private:
         const chunk_verdict second = chunks_.combine_rule(vertex, region.tokens, operands, again);
         if (verdict.possible != second.possible || verdict.chain != second.chain)
             return report("repeatable", "combine_rule answers differently when asked again", v, region, in);
-        if (!verdict.possible) return ++summary_.refused, finding{};
+        if (verdict.model_faulty)
+            return report("rule",
+                          "the model contradicts the program, which a plan would take for a refusal; is an operand "
+                          "counted wrongly?",
+                          v, region, in, std::string(verdict.reason));
+        if (!verdict.possible) return note_refusal(v, verdict), finding{};
+        claimed_[v] = true;
         for (std::size_t k = 0; k < components; ++k) {
             if (results[k].what == chunk_state::kind::unset)
                 return report("unset", "combine_rule says yes, and does not say what a result is", v, region, in,
@@ -260,6 +288,7 @@ private:
                 return report(
                     "states", "the parts are not what the states of the results say", v, region, in,
                     "result " + std::to_string(k) + " is said to be " + state_text(out.states[first]) + ": " + wrong);
+            summary_.number_sums += x.is_number() && out.states[first].what == chunk_state::kind::addend;
             first += n;
         }
         ++summary_.accepted;
@@ -331,7 +360,8 @@ private:
     Options options_;
     sample_source pick_, alike_;
     host_program<G, C, Evaluate> program_;
-    std::vector<char> accepted_;
+    std::vector<char> accepted_, claimed_;  // by vertex: a verdict was proved; one was given
+    std::vector<refusal> refusals_;         // by vertex
     Summary summary_;
 };
 

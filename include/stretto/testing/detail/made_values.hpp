@@ -145,9 +145,11 @@ protected:
         const host_value* found = values.find(x);
         if (found == nullptr) return {};
         ++summary_.computed;
-        if (found->tensors.size() == 1 && found->tensors[0].shape == expected.tensors[0].shape &&
-            found->tensors[0].elements == expected.tensors[0].elements)
-            return {};
+        bool same = found->tensors.size() == expected.tensors.size();
+        for (std::size_t k = 0; same && k < expected.tensors.size(); ++k)
+            same = found->tensors[k].shape == expected.tensors[k].shape &&
+                   found->tensors[k].elements == expected.tensors[k].elements;
+        if (same && (!expected.is_number() || found->number == expected.number)) return {};
         return broken(t, at, verb, "value", "what the verb has made does not compute what it should");
     }
 };

@@ -193,27 +193,32 @@ private:
                 copy.push_back(x);
         if (finding f = t.look("clone", t.position(o.vertex)); *f.rule) return f;
         for (std::size_t k = 0; k < o.results.size(); ++k) {
-            if (shapes(t).components_of(o.results[k]) != 1) continue;
-            const shape whole = shape_of(t, o.results[k]);
+            // Numbers are summed as well, such as counts of which every chunk has its share; they have no tensors.
+            const std::size_t components = shapes(t).components_of(o.results[k]);
+            if (components > 1) continue;
+            const shape whole = components == 0 ? shape() : shape_of(t, o.results[k]);
             const std::vector<X> parts = {copies[0][k], copies[1][k], copies[2][k]};
-            host_value total{{{whole, std::vector<double>(static_cast<std::size_t>(elements_of(whole)), 0)}}, 0};
+            host_value total;
+            if (components == 1)
+                total.tensors = {{whole, std::vector<double>(static_cast<std::size_t>(elements_of(whole)), 0)}};
             account values;
             for (const X& part : parts) {
-                host_value own = total;
-                for (std::size_t i = 0; i < own.tensors[0].elements.size(); ++i)
-                    own.tensors[0].elements[i] = pick_.small();
+                host_value own = total;  // of the same shape
+                if (components == 0) total.number += own.number = pick_.small();
+                else
+                    for (std::size_t i = 0; i < own.tensors[0].elements.size(); ++i) {
+                        own.tensors[0].elements[i] = pick_.small();
+                        total.tensors[0].elements[i] += own.tensors[0].elements[i];
+                    }
                 values.known.emplace_back(part, own);
             }
-            for (const auto& [part, own] : values.known)
-                for (std::size_t i = 0; i < own.tensors[0].elements.size(); ++i)
-                    total.tensors[0].elements[i] += own.tensors[0].elements[i];
             t.rewriter.insert_before(o.vertex);
             const X sum = t.rewriter.sum(std::span<const X>(parts));
             ++summary_.sums;
             if (finding f = t.look("sum", t.position(o.vertex)); *f.rule) return f;
             if (finding f = check_join(t, o, "sum", parts, sum); *f.rule) return f;
-            if (shapes(t).components_of(sum) != 1 || shape_of(t, sum) != whole)
-                return broken(t, o, "sum", "extent", "a sum has the extents of its parts");
+            if (shapes(t).components_of(sum) != components || (components == 1 && shape_of(t, sum) != whole))
+                return broken(t, o, "sum", "extent", "a sum has the extents of its parts, and a sum of numbers is one");
             values.compute(t);
             if (finding f = check_value(t, o, "sum", values, sum, total); *f.rule) return f;
         }

@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <new>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -27,6 +28,10 @@ namespace stretto::chunk_rules {
 /// (`chunk_call::refuse`) and may leave results as they are. It must not depend on anything but the members and `c`, so
 /// that asking again gives the same answer. Moving a kind must not throw, because assignment destroys the old one
 /// first.
+///
+/// A kind may also have `name_operands(to)`: `to.add("part", part)` for each of its members that names an operand, or
+/// is a list of such. A rule that names an operand which is not there is then refused before it is asked, and
+/// check_chunk_model reports the member.
 ///
 /// A kind may also have `accumulates()`: whether the result is one operand, and added to it something that the others
 /// alone decide. Clones of an operation that does so in place may add their shares one after the other.
@@ -89,6 +94,16 @@ public:
         return kind_ == &functions_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
     }
 
+    /// What the kind is called: its type, without namespaces.
+    [[nodiscard]] std::string_view kind_name() const { return kind_->name; }
+    /// The first operand that the rule names, and that an operation with so many operands does not have. O(members).
+    [[nodiscard]] operand_names missing_operand(std::size_t operands) const {
+        operand_names names(operands);
+        kind_->name_operands(kept_, names);
+        if (writes_ != every_operand) names.add("in_place", writes_);
+        return names;
+    }
+
     /// The states of the results of a call, or why it cannot run per chunk: see chunk_model. O(operands of the call),
     /// plus the depth of the history of counts and zeros.
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
@@ -101,7 +116,25 @@ private:
         chunk_verdict (*judge)(const std::byte* kept, const chunk_call& c);
         bool (*accumulates)(const std::byte* kept);
         void (*manage)(std::byte* kept, const std::byte* copied, std::byte* moved);
+        void (*name_operands)(const std::byte* kept, operand_names& to);
+        std::string_view name;
     };
+
+    /// The name of a type as compilers spell it in `__PRETTY_FUNCTION__`, "... [with Kind = a::b::name; ...]" or "...
+    /// [Kind = a::b::name]": there is no RTTI.
+    template <class Kind>
+    static constexpr std::string_view name_of() {
+        const std::string_view all = __PRETTY_FUNCTION__, before = "Kind = ";
+        const std::string_view from = all.substr(all.find(before) + before.size());
+        const std::string_view name = from.substr(0, from.find_first_of(";]"));
+        const std::size_t scope = name.substr(0, name.find('<')).rfind("::");
+        return scope == std::string_view::npos ? name : name.substr(scope + 2);
+    }
+    template <class Kind>
+    static void name_operands([[maybe_unused]] const std::byte* kept, [[maybe_unused]] operand_names& to) {
+        if constexpr (requires(const Kind& k) { k.name_operands(to); })
+            std::launder(reinterpret_cast<const Kind*>(kept))->name_operands(to);
+    }
 
     template <class Kind>
     static chunk_verdict verdict_of(const std::byte* kept, const chunk_call& c) {
@@ -124,7 +157,8 @@ private:
     }
 
     template <class Kind>
-    static constexpr functions functions_of{&verdict_of<Kind>, &accumulates<Kind>, &manage<Kind>};
+    static constexpr functions functions_of{&verdict_of<Kind>, &accumulates<Kind>, &manage<Kind>, &name_operands<Kind>,
+                                            name_of<Kind>()};
 
     /// Whether the operation adds to a buffer what sums up over the chunks: an addend, or rows where indices say. The
     /// rule is asked as if the buffer were a sum itself, for then it must know that only its shares are added.

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/tensor_model.hpp"
@@ -122,6 +123,27 @@ struct chunk_call {
     [[nodiscard]] chunk_verdict refuse_itself(std::string_view sentence) const {
         chunk_verdict v = refuse(sentence);
         v.inherent = true;
+        return v;
+    }
+    /// Refused because the rule itself is wrong: `kind` names an operand that the operation does not have.
+    [[nodiscard]] chunk_verdict refuse_rule(std::string_view kind, const operand_names& names) const {
+        std::vector<char> text;
+        const auto add = [&](std::string_view more) { text.insert(text.end(), more.begin(), more.end()); };
+        const auto add_number = [&](std::size_t n) {
+            const std::size_t end = text.size();
+            do text.insert(text.begin() + static_cast<std::ptrdiff_t>(end), static_cast<char>('0' + n % 10));
+            while ((n /= 10) != 0);
+        };
+        add("has a rule that names an operand which is not there: ");
+        add(names.part());
+        add(" of ");
+        add(kind);
+        add(" is operand ");
+        add_number(names.missing());
+        add(", and the operation has ");
+        add_number(names.operands());
+        chunk_verdict v = refuse_itself({text.data(), text.size()});
+        v.model_faulty = true;
         return v;
     }
     /// Refused because operand k is whole where its rows would have to be the chunk's, as `rows` are. Where a plan can

@@ -29,6 +29,7 @@ struct copy {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Has the elements of operand `x` in another type. Sums over chunks pass unless fractions are dropped.
@@ -36,6 +37,7 @@ struct cast {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Arithmetic on two operands, or an operand and a constant. It is elementwise, and does two things more: sums over
@@ -58,6 +60,7 @@ struct arithmetic {
     bool has_constants = false;  ///< add, subtract and combine may have constant terms beside left and right
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("left", left).add("right", right); }
     /// The same judgement, except that numbers of rows are refused: whoever reads the buffer would see them change.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const;
 };
@@ -69,6 +72,7 @@ struct copy_into {
     std::size_t source = 1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("target", target).add("source", source); }
 };
 
 namespace detail {

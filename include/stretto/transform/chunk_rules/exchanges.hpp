@@ -31,6 +31,7 @@ struct exchange {
     std::int64_t group_number = 0;  ///< a number, or both
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("received", received).add("sent", sent); }
 };
 
 /// A gather, a reduction or a broadcast among ranks. It runs on whole values only: chunks are joined before it.

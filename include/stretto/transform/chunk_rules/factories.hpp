@@ -21,6 +21,7 @@ struct fill {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("sizes", sizes); }
 };
 
 /// The same as fill, on the device of operand `like`. Without a number of the chunk among the sizes, the result is cut
@@ -32,6 +33,7 @@ struct fill_beside {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("like", like).add("sizes", sizes); }
 };
 
 /// The same as fill, in the shape of operand `like`: rows that are all the same are in every order.
@@ -40,6 +42,7 @@ struct fill_like {
     std::size_t like = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("like", like); }
 };
 
 /// 0, 1, 2, ... up to, and without, a number that counts rows: the numbers of these rows. If they are in the order of
@@ -50,6 +53,7 @@ struct iota {
     bool from_0_by_1 = true;       ///< false: it starts or steps otherwise, which is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("end", end); }
 };
 
 inline chunk_verdict fill::verdict(const chunk_call& c) const {

@@ -18,6 +18,7 @@ struct concat {
     std::size_t first = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("first", first); }
 };
 
 /// All operands, side by side along a new dimension `dim` of the result.

@@ -2,6 +2,8 @@
 // them are linear, so that a sum over chunks passes, and none reads its elements, so that numbers of rows do. What they
 // must not do is to work along the cut dimension, where a part has other rows than the whole, or to read an extent from
 // a number of the chunk that is not the number of its rows.
+//
+// Longer than 300 lines: the kinds are many, and share one way of following a dimension.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 
@@ -23,6 +25,7 @@ struct reshape {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 /// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes` has the meaning that it has in reshape.
@@ -32,6 +35,7 @@ struct expand {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 /// Exchanges two dimensions.
@@ -40,6 +44,7 @@ struct transpose {
     std::int64_t first = -2, second = -1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Dimension j of the result is dimension `dims[j]` of `x`.
@@ -48,6 +53,7 @@ struct permute {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// All dimensions, the last one first.
@@ -55,6 +61,7 @@ struct reverse_dimensions {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Puts a dimension of extent 1 where the result has `dim`.
@@ -63,6 +70,7 @@ struct unsqueeze {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Removes those of `dims` whose extent is 1. The cut one must not be named: a part may have one row where the value
@@ -72,6 +80,7 @@ struct squeeze {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Entry `index` along a dimension, which the result does not have.
@@ -81,6 +90,7 @@ struct select {
     std::int64_t index = -1;  ///< -1: the program computes it, or counts it from the end
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// All entries along a dimension, which the results do not have: a result for each entry.
@@ -89,6 +99,7 @@ struct unbind {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Pieces along a dimension: a result for each.
@@ -97,6 +108,7 @@ struct split {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Every `step`th entry of a dimension, from `first` to the one before `last`. Along the cut dimension only all of it.
@@ -111,6 +123,7 @@ struct slice {
     std::int64_t step = 1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// The entries of some dimensions, last one first. Rows of the chunk are in an order of their own then; reversing them
@@ -120,6 +133,7 @@ struct flip {
     dim_list dims = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// The same elements under another last dimension, which is split, added or removed: pairs of reals taken for complex
@@ -128,6 +142,7 @@ struct regroup_last {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// `x`, `times[j]` times along dimension j of the result, which may have more dimensions, outermost. A number that the
@@ -137,6 +152,7 @@ struct repeat {
     dim_list times = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 namespace detail {

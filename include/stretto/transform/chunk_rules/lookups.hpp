@@ -22,6 +22,7 @@ struct look_up {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
 /// Elements of `x` where indices say: `indices[d]` is the operand that indexes dimension d, or no_operand. Several
@@ -31,6 +32,7 @@ struct look_up_elements {
     std::vector<std::size_t> indices = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("indices", indices); }
 };
 
 /// Each element of the result comes from the same place of `x`, but along `dim` from where `index`, of the rank of `x`,
@@ -40,6 +42,7 @@ struct gather {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
 /// The number of each kind, repeated as often as `counts` say there are rows of it. The rows are those that an exchange
@@ -50,6 +53,7 @@ struct repeat_by_counts {
     std::size_t counts = 0, total = no_operand;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("counts", counts).add("total", total); }
 };
 
 namespace detail {

@@ -28,6 +28,7 @@ struct class_loss {
     loss_of how = loss_of::mean;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("target", target); }
 };
 
 /// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` the number by
@@ -38,6 +39,9 @@ struct class_loss_gradient {
     loss_of how = loss_of::mean;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const {
+        to.add("gradient", gradient).add("x", x).add("target", target).add("total", total);
+    }
 };
 
 inline chunk_verdict class_loss::verdict(const chunk_call& c) const {

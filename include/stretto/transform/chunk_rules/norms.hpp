@@ -19,6 +19,7 @@ struct normalization {
     std::size_t dims = 1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 inline chunk_verdict normalization::verdict(const chunk_call& c) const {

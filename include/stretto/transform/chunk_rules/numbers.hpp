@@ -22,6 +22,7 @@ struct read_extent {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// How many elements `x` has, as a number: a sum over chunks if `x` is cut.
@@ -29,6 +30,7 @@ struct read_size {
     std::size_t x = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// The only element of the first operand, as a number. It must be a sum over chunks, and so is the number.
@@ -54,6 +56,7 @@ struct number_arithmetic {
     std::vector<rule_number> terms = {rule_number::of_operand(0), rule_number::of_operand(1)};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("terms", terms); }
 };
 
 /// Compares a number with another. A number of the chunk may be compared with zero only: that a count is not negative

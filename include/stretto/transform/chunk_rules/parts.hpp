@@ -20,6 +20,7 @@ struct put_slice {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("source", source); }
 };
 
 /// The gradient of a slice or of a select: zeros, with `gradient` in the place along `dim` where it was taken from; a
@@ -33,6 +34,7 @@ struct slice_gradient {
     std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("gradient", gradient).add("sizes", sizes); }
 };
 
 inline chunk_verdict put_slice::verdict(const chunk_call& c) const {

@@ -26,6 +26,7 @@ struct matrix_product {
     dim_list left_batch = {}, right_batch = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("left", left).add("right", right); }
 };
 
 /// A matrix product, and operand `bias` added to it, which is broadcast. If the product is a sum over chunks, the bias
@@ -35,6 +36,9 @@ struct biased_product {
     matrix_product product = {.left = 1, .right = 2};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const {
+        to.add("bias", bias).add("left", product.left).add("right", product.right);
+    }
 };
 
 /// `left` [rows, k] in groups of rows whose ends are `ends`, times a matrix for each group, `right` [groups, k, n]; or,
@@ -45,6 +49,7 @@ struct grouped_product {
     std::size_t left = 0, right = 1, ends = 2;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("left", left).add("right", right).add("ends", ends); }
 };
 
 namespace detail {

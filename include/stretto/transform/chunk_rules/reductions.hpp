@@ -28,6 +28,7 @@ struct reduction {
     bool keeps_dims = false;  ///< extents of 1 stay where `dims` were
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Works along one dimension only, or along neighbouring ones: softmax, a running product, the largest entries, the
@@ -39,6 +40,7 @@ struct along_dimension {
     bool linear = false;     ///< linear in `x` if all other operands are whole: a sum over chunks passes
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Running sums along a dimension, treated like a linear along_dimension. In addition, counts of groups become the ends
@@ -48,6 +50,7 @@ struct running_sum {
     std::int64_t dim = -1;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 /// Counts how many elements of its only operand fall into each bin. The result has integers, whatever its type.

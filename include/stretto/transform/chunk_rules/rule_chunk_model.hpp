@@ -183,6 +183,8 @@ public:
         const chunk_rules::any_rule rule = dialect_.rule(v);
         const laid_out_call<G, D> q(view_, dialect_, *orders_, numbers_, v, tokens, operands, results);
         if (rule.as<chunk_rules::unknown>() != nullptr) return chunk_rules::unknown{}.verdict(q.call());
+        if (const chunk_rules::operand_names names = rule.missing_operand(q.call().operands.size()); names.is_missing())
+            return q.call().refuse_rule(rule.kind_name(), names);
         if (!q.is_sound()) return q.call().refuse("has operands that its arguments and shapes do not describe");
         chunk_verdict verdict = rule.verdict(q.call());
         verdict.converts = verdict.possible && q.converts_addend();

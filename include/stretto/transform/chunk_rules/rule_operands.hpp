@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
+#include <string_view>
 
 #include "stretto/core/config.hpp"
 
@@ -25,6 +26,35 @@ struct rule_number {
     [[nodiscard]] static constexpr rule_number of_operand(std::size_t k) { return {k, 0, false}; }
     [[nodiscard]] static constexpr rule_number constant(std::int64_t n) { return {no_operand, n, true}; }
     friend bool operator==(const rule_number&, const rule_number&) = default;
+};
+
+/// Collects the operands that a rule names, part by part, and keeps the first that the operation does not have.
+/// `no_operand` and constants name none.
+class operand_names {
+public:
+    /// For an operation that has this many operands.
+    explicit constexpr operand_names(std::size_t operands) : operands_(operands) {}
+
+    constexpr operand_names& add(std::string_view part, std::size_t operand) {
+        if (!is_missing() && operand != no_operand && operand >= operands_) part_ = part, missing_ = operand;
+        return *this;
+    }
+    constexpr operand_names& add(std::string_view part, const rule_number& n) { return add(part, n.operand); }
+    template <class List>
+        requires requires(const List& list) { list.begin() != list.end(); }
+    constexpr operand_names& add(std::string_view part, const List& list) {
+        for (const auto& each : list) add(part, each);
+        return *this;
+    }
+
+    [[nodiscard]] constexpr bool is_missing() const { return missing_ != no_operand; }
+    [[nodiscard]] constexpr std::size_t missing() const { return missing_; }  ///< no_operand if all are there
+    [[nodiscard]] constexpr std::string_view part() const { return part_; }   ///< the part of the rule that names it
+    [[nodiscard]] constexpr std::size_t operands() const { return operands_; }
+
+private:
+    std::size_t operands_, missing_ = no_operand;
+    std::string_view part_;
 };
 
 /// A short list of dimensions; negative ones count from the last. It may contain a dimension that the tensor does not

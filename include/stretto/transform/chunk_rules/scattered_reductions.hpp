@@ -24,6 +24,7 @@ struct combine_rows {
     bool with_base = true;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("index", index).add("source", source); }
     [[nodiscard]] bool accumulates() const { return how == reduction::by::sum && with_base; }
 };
 
@@ -36,6 +37,7 @@ struct combine_elements {
     bool with_base = true;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("index", index).add("source", source); }
     [[nodiscard]] bool accumulates() const { return how == reduction::by::sum && with_base; }
 };
 

@@ -22,6 +22,7 @@ struct put_rows {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("index", index).add("source", source); }
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
@@ -34,6 +35,7 @@ struct put_elements {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("indices", indices).add("values", values); }
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
@@ -45,6 +47,7 @@ struct scatter {
     bool adds = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("index", index).add("source", source); }
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
@@ -53,6 +56,7 @@ struct add_expanded_rows {
     std::size_t base = 0, index = 1, source = 2;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("base", base).add("index", index).add("source", source); }
     [[nodiscard]] bool accumulates() const { return true; }
 };
 
@@ -63,6 +67,7 @@ struct look_up_gradient {
     bool scales_by_count = false;  ///< divides by how often a row was looked up
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("gradient", gradient).add("index", index); }
 };
 
 inline chunk_verdict put_elements::verdict(const chunk_call& c) const {

@@ -23,6 +23,7 @@ struct sort {
     bool stable = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 inline chunk_verdict sort::verdict(const chunk_call& c) const {

@@ -19,6 +19,7 @@ struct transfer {
     std::vector<std::size_t> sizes = {};  ///< for each extent the operand that gives it; empty if none is an operand
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 inline chunk_verdict transfer::verdict(const chunk_call& c) const {
