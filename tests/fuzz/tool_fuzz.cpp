@@ -108,8 +108,10 @@ std::string any_of(const char* const (&all)[N], dice& d) {
 /// A process group as the step names it.
 std::string any_group(const json_tree& step, dice& d) {
     const json_tree* groups = step.find("groups");
-    if (groups == nullptr || groups->keys.empty()) return "0";
-    return groups->keys[d.below(groups->keys.size())];
+    if (groups == nullptr || groups->items.empty()) return "0";
+    const json_tree* name = groups->items[d.below(groups->items.size())].find("name");
+    if (name == nullptr || name->text.size() < 3 || name->text.find('\\') != std::string::npos) return "0";
+    return name->text.substr(1, name->text.size() - 2);
 }
 
 /// All options that change what the tool does, most of them rarely, so that they meet one another in many ways. What
@@ -138,11 +140,10 @@ std::vector<std::string> any_arguments(const json_tree& step, const std::string&
             add("--chunk", std::to_string(2 + d.below(3)));
     }
     if (!all.empty()) add("--recombine", any_of({"concat", "slices", "slices", "auto"}, d));
-    add("--memory-limit", any_of({"unlimited", "unlimited", "unlimited", "1.00x", "1.10x", "2x", "0.95x", "0x", "1000x",
-                                  "40GiB", "0.5MiB", "100GB", "3TB", "17179869184", "0"},
-                                 d));
+    if (d.one_in(6)) add("--memory-limit", any_of({"0.95x", "0x", "0.5MiB", "0", "40GiB", "17179869184"}, d));
+    else add("--memory-limit", any_of({"unlimited", "1.00x", "1.10x", "2x", "1000x", "100GB", "3TB"}, d));
     if (d.one_in(3)) add("--reduce-once", any_of({"never", "auto"}, d));
-    if (d.one_in(2)) {
+    if (d.one_in(3)) {
         const std::string size = any_of({"25MiB", "1KiB", "1", "64GB", "unlimited"}, d);
         const std::string module = any_bucket_module(step, d);
         switch (d.below(6)) {
@@ -163,7 +164,7 @@ std::vector<std::string> any_arguments(const json_tree& step, const std::string&
         }
     }
     if (d.one_in(3)) add("--payload-order", any_of({"execution", "execution", "registration"}, d));
-    if (d.one_in(3)) add("--isolate", d.one_in(3) ? any_group(step, d) : any_of({"ep", "none", "no such group"}, d));
+    if (d.one_in(3)) add("--isolate", d.one_in(3) ? any_group(step, d) : any_of({"ep", "none"}, d));
     if (d.one_in(3))
         add("--contention", any_of({"1", "1.25", "5/4", "2", "1:1.5", "1:2", "5/4:3/2", "1.5:1.5", "1:16"}, d));
     if (d.one_in(4)) add("--effort", std::to_string(1 + d.below(d.one_in(4) ? 6 : 3)));
