@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/unread_storage.hpp"
 #include "stretto/capture/capture_tokens.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "support/chunk_step.hpp"
 #include "support/plan_complaints.hpp"
 #include "support/read_step.hpp"
@@ -181,6 +183,8 @@ TEST_CASE("a view behind a region lives in what it reads, whatever it names as i
     CHECK(lives_in("d", at("c")));
     CHECK(!lives_in("d", whole_a));
     CHECK(lives_in("v", c.inputs(at("v"))[0]));
+    CHECK(!lives_in("v", at("x")));
+    CHECK(!first_unread_storage(capture_view{&c}, capture_op_model{&c}));
     CHECK(support::complaints_about(step, c) == "");
 }
 

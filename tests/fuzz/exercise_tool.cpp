@@ -92,6 +92,8 @@ std::string fault_of_plan(const std::string& step, const planner::comparison& c,
     if (!text) return text.error();
     auto plan = read(*text, plan_file);
     if (!plan) return "a plan that the tool does not read: " + plan.error().message();
+    if (const auto fault = planner::fault_of_storages(*plan, std::string(plan_file)))
+        return "a plan that the tool would not plan again: " + fault->message;
     const auto checked = planner::check(*read(step, step_file), std::string(step_file), *std::move(plan),
                                         std::string(plan_file), c.memory_limit, c.under);
     if (!checked) return "a plan that the tool cannot check: " + checked.error().message;

@@ -175,7 +175,7 @@ public:
             };
             keep_there(n.inputs, layout_.positions(n.inputs));
             keep_there(n.aliases, layout_.storages(id, n.aliases));
-            keep_there(n.writes, layout_.written(id, n.writes));
+            keep_there(n.writes, layout_.storages(id, n.writes));
             builder.append(n);
         }
         return std::move(builder).build();

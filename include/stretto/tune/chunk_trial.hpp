@@ -172,7 +172,7 @@ public:
             if (o.launch != none) o.launch = layout_.position(o.launch);
             layout_.for_each_position(from.operands[k], [&](id x) { rows.add(there.operands, x); });
             rows.close(there.operands);
-            layout_.for_each_written(v, from.effects[k], [&](id x) { rows.add(there.effects, x); });
+            layout_.for_each_storage(v, from.effects[k], [&](id x) { rows.add(there.effects, x); });
             rows.close(there.effects);
             if (is_new && made_from_[k].role != task_role::clone) there.controls.close_row();
             else push_controls(there, layout_.original(v));

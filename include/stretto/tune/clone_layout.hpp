@@ -134,29 +134,18 @@ public:
         for (std::uint32_t x : values)
             if (const std::uint32_t there = value_position(x); there != none) f(there);
     }
-    /// The same for values whose storage vertex `id` writes. A vertex of the step that reaches the storage of x through
-    /// an operand whose storage has moved writes that of the operand, unless x is still there.
-    template <class F>
-    void for_each_written(std::uint32_t id, std::span<const std::uint32_t> values, F f) const {
-        for (std::uint32_t x : values) {
-            const std::uint32_t through = storage_position(id, x);
-            const std::uint32_t there = through == none || stays(x) ? value_position(x) : through;
-            if (there != none) f(there);
-        }
-    }
-    /// The same for values whose storage vertex `id` shares. A view of the step that lies behind a region lives in what
-    /// it reads there, which is no longer where x is, nor what x became. It keeps x as well, if x is still there:
-    /// whoever has said that the two share a storage relies on x for as long as the view lives.
+    /// The same for values whose storage vertex `id` shares or writes. A vertex of the step that reaches the storage of
+    /// x through an operand shares that of what it reads now, wherever that is: behind a region the operand may have
+    /// been put together anew, although x is still there, or has become something else.
     template <class F>
     void for_each_storage(std::uint32_t id, std::span<const std::uint32_t> values, F f) const {
         for (std::uint32_t x : values) {
             const std::uint32_t through = storage_position(id, x);
-            if (through != none) f(through);
-            if (const std::uint32_t own = value_position(x); own != none && (through == none || stays(x))) f(own);
+            const std::uint32_t there = through == none ? value_position(x) : through;
+            if (there != none) f(there);
         }
     }
-    /// What for_each_position, for_each_storage and for_each_written find, each once. Valid until the next call.
-    /// O(values squared).
+    /// What for_each_position and for_each_storage find, each once. Valid until the next call. O(values squared).
     [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
         there_.clear();
         for_each_position(values, [&](std::uint32_t x) { note(x); });
@@ -165,11 +154,6 @@ public:
     [[nodiscard]] std::span<const std::uint32_t> storages(std::uint32_t id, std::span<const std::uint32_t> values) {
         there_.clear();
         for_each_storage(id, values, [&](std::uint32_t x) { note(x); });
-        return there_;
-    }
-    [[nodiscard]] std::span<const std::uint32_t> written(std::uint32_t id, std::span<const std::uint32_t> values) {
-        there_.clear();
-        for_each_written(id, values, [&](std::uint32_t x) { note(x); });
         return there_;
     }
     /// The positions, in the new program, of what comes first if v comes first through a dependence that no value
@@ -254,8 +238,6 @@ private:
         const std::size_t by = operand_in(id, x);
         return by == SIZE_MAX || !(gone || moved_[operands[by]]) ? none : value_position(operands[by]);
     }
-    /// Whether x is as it was, where it was.
-    [[nodiscard]] bool stays(std::uint32_t x) const { return x >= step_->values() || !moved_[x]; }
     /// The operand of v that is x, or else the first one that shares the storage of x; SIZE_MAX if there is none.
     [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {
         const std::span<const std::uint32_t> operands = step_->operands[v];
