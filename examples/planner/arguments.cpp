@@ -36,7 +36,8 @@ Example: the mixture-of-experts blocks in 4 chunks, the backward of layer 3 in o
     $ stretto-plan moe.json.gz --chunk 'layers.*.moe=4,layers.3:backward=1+3' --memory-limit 1.10x
 
 A MODULE is the beginning of a module path; * stands for one component, 0-26 for a number from 0 to 26, and nothing
-before :forward or :backward for all modules. Of several settings that name an operation the last one counts. Rows are
+before :forward or :backward for all modules. A \ takes the meaning from the letter behind it: layers.\* is a module
+called *, layers.0\-26 one called 0-26, and \, \= \: \\ and a blank behind a \ are letters of a name. Of several settings that name an operation the last one counts. Rows are
 those of the symbolic extent that most of the step's shapes have, a batch or a number of tokens; without one that tokens
 are exchanged along, of the tokens that its all-to-alls exchange.
 

@@ -15,6 +15,7 @@
 #include "stretto/capture/group_names.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "stretto/transform/bucket_policies.hpp"
+#include "stretto/transform/module_pattern.hpp"
 
 namespace planner {
 namespace {
@@ -38,13 +39,14 @@ expected<std::vector<stretto::module_bucket>, std::string> modules_named(const s
         for (const std::string& path : modules.paths()) {
             const std::string_view module = stretto::matched_module(path, pattern);
             any = any || !module.empty();
-            if (!module.empty() && known.insert(module).second) all.push_back({std::string(module)});
+            if (!module.empty() && known.insert(module).second) all.push_back({stretto::exact_pattern(module)});
         }
         if (!any)
             return unexpected(
                 "--bucket " + stretto::printable(pattern) +
                 ": no operation of the step is in such a module; modules are named as the step does, such as " +
-                stretto::printable(modules.paths().size() > 1 ? modules.paths()[1] : "none at all"));
+                stretto::printable(modules.paths().size() > 1 ? stretto::exact_pattern(modules.paths()[1])
+                                                              : "none at all"));
     }
     return all;
 }
@@ -59,7 +61,7 @@ expected<bucketing, std::string> parse_buckets(const std::string& text) {
         return b;
     }
     b.choose = false;
-    const std::size_t equals = text.find('=');
+    const std::size_t equals = stretto::find_unescaped(text, '=');
     b.most = parse_size(equals == std::string::npos ? text : text.substr(equals + 1));
     const std::string named = "--bucket " + text + ": ";
     if (b.most.count <= 0)
@@ -67,10 +69,12 @@ expected<bucketing, std::string> parse_buckets(const std::string& text) {
                                        ? "is no size of buckets; write auto, none, 25MiB, or MODULE=25MiB"
                                        : "has no size of buckets behind the =; write 25MiB or unlimited"));
     for (std::size_t i = 0; equals != std::string::npos && i <= equals;) {
-        const std::size_t end = std::min(text.find(',', i), equals);
+        const std::size_t end = std::min(stretto::find_unescaped(text, ',', i), equals);
         b.modules.push_back(text.substr(i, end - i));
-        if (b.modules.back().empty() || b.modules.back().find_first_of(" \t:") != std::string::npos)
-            return unexpected(named + "names no module; write layers.3 or layers.* before the =");
+        if (!stretto::is_module_pattern(b.modules.back()))
+            return unexpected(named +
+                              "names no module; write layers.3 or layers.* before the =, and \\ before any of , = : "
+                              "\\ or a blank in a name");
         i = end + 1;
     }
     return b;

@@ -14,7 +14,9 @@
 #include "stretto/capture/reduce_capture.hpp"
 #include "stretto/schedule/explain_errors.hpp"
 #include "stretto/schedule/memory.hpp"
+#include "stretto/transform/chunk_settings_text.hpp"
 #include "stretto/transform/isolate_groups.hpp"
+#include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/module_ranges.hpp"
 #include "stretto/tune/choose_tokens.hpp"
 #include "stretto/tune/search_buckets.hpp"
@@ -132,10 +134,11 @@ expected<stretto::step_form<std::uint32_t>, failure> named_form(const chunkable_
                                         *std::move(settings), step.rows(), options);
     if (form) return *std::move(form);
     const auto& paths = step.modules.paths();
-    return about_arguments(file, "--chunk " + wanted.settings[form.error()].text +
-                                     ": no operation of the step is in such a module; modules are named as the step "
-                                     "does, such as " +
-                                     stretto::printable(paths.size() > 1 ? paths[1] : "none at all"));
+    return about_arguments(file,
+                           "--chunk " + wanted.settings[form.error()].text +
+                               ": no operation of the step is in such a module; modules are named as the step "
+                               "does, such as " +
+                               stretto::printable(paths.size() > 1 ? stretto::exact_pattern(paths[1]) : "none at all"));
 }
 
 }  // namespace
@@ -170,7 +173,7 @@ expected<scheduled_program<written_step>, failure> step_forms::carry_out(const c
     written.of = *std::move(made);
     for (const stretto::module_chunks& s : found.form.settings)
         written.chunks.most = std::max(written.chunks.most, s.sizes.size());
-    written.chunks.note = spelled(stretto::in_ranges(found.form.settings));
+    written.chunks.note = stretto::print_chunk_settings(stretto::in_ranges(found.form.settings));
     written.chunks.slices = chunked->plan.counts().empties != 0;
     const task_graph& tasks = written.of->graph;
     auto plan = scheduled(std::move(written), stretto::list_schedule(tasks, within));

@@ -278,6 +278,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/sorting.hpp
     include/stretto/transform/chunk_rules/transfer.hpp
     include/stretto/transform/chunk_rules/value_history.hpp
+    include/stretto/transform/chunk_settings_text.hpp
     include/stretto/transform/chunk_sizes.hpp
     include/stretto/transform/describe_buckets.hpp
     include/stretto/transform/describe_chunks.hpp
@@ -309,6 +310,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/explain_groups.hpp
     include/stretto/transform/extent_expression.hpp
     include/stretto/transform/isolate_groups.hpp
+    include/stretto/transform/module_pattern.hpp
     include/stretto/transform/module_ranges.hpp
     include/stretto/transform/module_regions.hpp
     include/stretto/transform/plan_buckets.hpp

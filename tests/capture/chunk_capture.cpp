@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <initializer_list>
@@ -10,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/analysis/unread_storage.hpp"
 #include "stretto/capture/capture_tokens.hpp"
+#include "stretto/capture/capture_view.hpp"
 #include "support/chunk_step.hpp"
 #include "support/plan_complaints.hpp"
 #include "support/read_step.hpp"
@@ -139,6 +142,50 @@ TEST_CASE("a write that names who allocates it, not the view of it that it goes 
     REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
     CHECK(made->step.find("write_chunk1"));
     CHECK(support::complaints_about(step, made->step) == "");
+}
+
+TEST_CASE("a view behind a region lives in what it reads, whatever it names as its storage") {
+    // a is made in chunks, and so is its view b; c and d are views of b behind the region that name a. v, a view of x
+    // through y, names x, which stays.
+    const small_step small =
+        two_inputs()
+            .add("a", "aten.neg.default", "compute", {"x"}, {-4, 3})
+            .add("b", "aten.slice.Tensor", "view", {"a"}, {-4, 2}, R"(["%0",1,0,2])", R"(,"alias":[2])")
+            .add("y", "aten.slice.Tensor", "view", {"x"}, {-4, 2}, R"(["%0",1,0,2])", R"(,"alias":[0])")
+            .add("z", "aten.neg.default", "compute", {"y"}, {-4, 2})
+            .add("c", "aten.slice.Tensor", "view", {"b"}, {-4, 1}, R"(["%0",1,0,1])", R"(,"alias":[2])")
+            .add("d", "aten.slice.Tensor", "view", {"c"}, {-4, 1}, R"(["%0",1,0,1])", R"(,"alias":[2])")
+            .add("v", "aten.slice.Tensor", "view", {"y"}, {-4, 1}, R"(["%0",1,0,1])", R"(,"alias":[0])")
+            .add("e", "aten.neg.default", "compute", {"a"}, {-4, 3})
+            .add("out", "output", "output", {"z", "d", "v", "e"}, {});
+    const capture step = small.made();
+    const auto tensors = support::read_tensors(step);
+    REQUIRE(tensors);
+    const regions all{{{small.at("a"), small.at("b"), small.at("y"), small.at("z")}, {1, 3}}};
+    const auto made = support::chunk_step(step, *tensors, all, token_list{{0, 0}});
+    REQUIRE_MESSAGE(made, (made ? "" : made.error().message()));
+    const capture& c = made->step;
+    const auto at = [&](const char* name) {
+        const auto v = c.find(name);
+        REQUIRE_MESSAGE(v, name);
+        return *v;
+    };
+    const auto lives_in = [&](const char* name, std::uint32_t other) {
+        const auto shared = c.aliases(at(name));
+        return std::find(shared.begin(), shared.end(), other) != shared.end();
+    };
+    REQUIRE(!c.find("a"));
+    REQUIRE(!c.find("b"));
+    const std::uint32_t whole_b = c.inputs(at("c"))[0], whole_a = c.inputs(at("e"))[0];
+    REQUIRE(whole_a != whole_b);
+    CHECK(lives_in("c", whole_b));
+    CHECK(!lives_in("c", whole_a));
+    CHECK(lives_in("d", at("c")));
+    CHECK(!lives_in("d", whole_a));
+    CHECK(lives_in("v", c.inputs(at("v"))[0]));
+    CHECK(!lives_in("v", at("x")));
+    CHECK(!first_unread_storage(capture_view{&c}, capture_op_model{&c}));
+    CHECK(support::complaints_about(step, c) == "");
 }
 
 TEST_CASE("what a collective brings is not cut before it has arrived, even if only its shape is read") {

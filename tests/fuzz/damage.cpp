@@ -296,8 +296,10 @@ std::string damage_node(json_tree& nodes, dice& d) {
             return at + key;
         }
         case 12: {
-            static const std::array<const char*, 8> paths = {"\"\"",      "\".\"",          "\"layers\"",   "\"0\"",
-                                                             "\"..0..\"", "\"layers.1.2\"", "\"layers.*\"", "\"a.0\""};
+            static const std::array<const char*, 14> paths = {
+                "\"\"",           "\".\"",        "\"layers\"",    "\"0\"",           "\"..0..\"",
+                "\"layers.1.2\"", "\"layers.*\"", "\"a.0\"",       "\"*\"",           "\"layers.0-1\"",
+                "\"a:backward\"", "\"a=2,b\"",    "\"a b.c\\\\\"", "\"line\\nbreak\""};
             node.set("fqn", json_tree::of(d.one_in(2) ? paths[d.below(paths.size())]
                                                       : from_elsewhere(nodes, "fqn", d).c_str()));
             return at + "fqn";

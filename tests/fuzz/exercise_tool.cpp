@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -14,6 +15,7 @@
 #include "picture.hpp"
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_writer.hpp"
+#include "stretto/capture/gzip.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "text_report.hpp"
 
@@ -59,15 +61,29 @@ expected<std::string, std::string> plan_text(const planner::comparison& c) {
 }
 
 /// What is wrong with what the tool writes about a step, if anything is.
-std::string fault_of_reports(const planner::comparison& c) {
-    if (planner::to_table(c, {}).empty()) return "an empty table";
-    if (!is_json(planner::to_json(c, {}))) return "figures that are no JSON";
-    if (planner::to_html(c, 10).find("</script>") == std::string::npos) return "a page without an end";
+std::string fault_of_reports(const planner::comparison& c, std::size_t explain) {
+    for (bool colour : {false, true})
+        if (planner::to_table(c, {explain, colour}).empty()) return "an empty table";
+    if (!is_json(planner::to_json(c, {explain, false}))) return "figures that are no JSON";
+    if (planner::to_html(c, explain).find("</script>") == std::string::npos) return "a page without an end";
     if (!planner::to_svg(c).ends_with("</svg>\n")) return "a picture without an end";
     stretto::chrome_trace trace;
     for (const auto& [title, side] : {std::pair{"before", &c.before}, std::pair{"after", &c.after}})
         trace.add(title, side->of->graph, side->order, side->times, side->memory, *side->of);
     return is_json(std::move(trace).json()) ? "" : "a trace that is no JSON";
+}
+
+/// What is wrong with a plan that has been written to a file, if anything is: it is what is in memory.
+std::string fault_of_file(const planner::comparison& c, const std::string& file) {
+    if (file.empty()) return "";
+    if (const auto written = stretto::write_plan(c.after.of->capture, c.after.order, file); !written)
+        return "a plan that is not written: " + written.error().message();
+    const auto text = stretto::read_text(file);
+    if (!text) return "a file that the tool has written and does not read: " + text.error().message();
+    const auto plan = stretto::parse_capture(*text, file);
+    if (!plan) return "a file that the tool has written and does not read: " + plan.error().message();
+    const auto meant = plan_text(c);
+    return meant && *meant == stretto::to_json(*plan) ? "" : "a file with another plan";
 }
 
 /// Reads back the plan that was made of a step, and checks it.
@@ -76,10 +92,15 @@ std::string fault_of_plan(const std::string& step, const planner::comparison& c,
     if (!text) return text.error();
     auto plan = read(*text, plan_file);
     if (!plan) return "a plan that the tool does not read: " + plan.error().message();
+    if (const auto fault = planner::fault_of_storages(*plan, std::string(plan_file)))
+        return "a plan that the tool would not plan again: " + fault->message;
     const auto checked = planner::check(*read(step, step_file), std::string(step_file), *std::move(plan),
-                                        std::string(plan_file), c.memory_limit);
+                                        std::string(plan_file), c.memory_limit, c.under);
     if (!checked) return "a plan that the tool cannot check: " + checked.error().message;
-    if (sound && !checked->violations->empty()) return "a plan that breaks a rule";
+    if (checked->after.times.makespan != c.after.times.makespan)
+        return "a plan that takes another time when it is read";
+    if (sound && !checked->violations->empty())
+        return "a plan that breaks a rule: " + planner::to_json(*checked, {0, false});
     return "";
 }
 
@@ -100,20 +121,22 @@ tool_result exercise_tool(const std::string& step, const std::string& plan, cons
     if (!read_step) return refused(read_step.error().message());
     if (plan.empty()) {
         r.is_read = true;
-        const auto made = planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks);
+        const auto made =
+            planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks, args->wishes);
         if (!made) return refused(made.error().message);
         r.in_chunks = made->chunks > 1;
-        r.broken = fault_of_reports(*made);
+        r.broken = fault_of_reports(*made, args->explain);
         if (r.broken.empty()) r.broken = fault_of_plan(step, *made, sound);
+        if (r.broken.empty()) r.broken = fault_of_file(*made, args->jobs[0].plan);
         return r;
     }
     auto read_plan = read(plan, plan_file);
     if (!read_plan) return refused(read_plan.error().message());
     r.is_read = true;
     const auto checked = planner::check(*std::move(read_step), std::string(step_file), *std::move(read_plan),
-                                        std::string(plan_file), args->limit);
+                                        std::string(plan_file), args->limit, args->wishes.under.from);
     if (!checked) return refused(checked.error().message);
-    r.broken = fault_of_reports(*checked);
+    r.broken = fault_of_reports(*checked, args->explain);
     return r;
 }
 
@@ -121,7 +144,8 @@ std::string plan_of(const std::string& step, const std::vector<std::string>& arg
     const auto args = parsed(arguments);
     auto read_step = read(step, step_file);
     if (!args || !read_step) return "";
-    const auto made = planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks);
+    const auto made =
+        planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks, args->wishes);
     if (!made) return "";
     const auto text = plan_text(*made);
     return text ? *text : "";

@@ -25,6 +25,7 @@
 #include "fuzz/exercise_tool.hpp"
 #include "fuzz/json_tree.hpp"
 #include "stretto/capture/gzip.hpp"
+#include "stretto/transform/module_pattern.hpp"
 
 // A case that wants more memory than that is a defect, not a reason to disturb the machine.
 extern "C" const char* __asan_default_options();
@@ -67,56 +68,119 @@ json_tree read_tree(const std::string& file) {
     return *std::move(tree);
 }
 
-/// A module of the step as --chunk names it, often all that are alike.
-std::string any_module(const json_tree& step, dice& d) {
+/// A module of the step, often all that are alike. Empty: there is none that can be named.
+std::string any_module_pattern(const json_tree& step, dice& d) {
     const json_tree* nodes = step.find("nodes");
     std::string module;
     for (int tries = 0; tries < 20 && module.empty() && nodes != nullptr; ++tries)
         if (const json_tree* path = nodes->items[d.below(nodes->items.size())].find("fqn"))
-            if (path->text.size() > 2 && path->text.find_first_of("\\,= ") == std::string::npos)
+            if (path->text.size() > 2 && path->text.find('\\') == std::string::npos)
                 module = path->text.substr(1, path->text.size() - 2);
-    if (module.empty()) return ":forward=2";
     if (d.one_in(2)) module.resize(std::min(module.size(), module.find('.', module.find('.') + 1)));
-    if (d.one_in(2))
-        for (char& c : module)
-            if (c >= '0' && c <= '9') c = '*';
+    module = stretto::exact_pattern(module);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto number = std::find_if(module.begin(), module.end(), is_digit);
+    if (number == module.end() || d.one_in(2)) return module;
+    const auto end = std::find_if_not(number, module.end(), is_digit);
+    return std::string(module.begin(), number) + (d.one_in(2) ? "*" : "0-26") + std::string(end, module.end());
+}
+
+/// So many chunks for a module as --chunk takes them.
+std::string any_module(const json_tree& step, dice& d) {
+    const std::string module = any_module_pattern(step, d);
+    if (module.empty()) return ":forward=2";
     static const char* ways[] = {"=2", "=3", ":forward=2", ":backward=3", "=1+3", "=4"};
     return module + ways[d.below(std::size(ways))];
 }
 
-std::vector<std::string> any_arguments(const json_tree& step, dice& d) {
+/// A module as --bucket names it.
+std::string any_bucket_module(const json_tree& step, dice& d) {
+    const std::string module = any_module_pattern(step, d);
+    return module.empty() ? "layers.*" : module;
+}
+
+/// One of some texts.
+template <std::size_t N>
+std::string any_of(const char* const (&all)[N], dice& d) {
+    return all[d.below(N)];
+}
+
+/// A process group as the step names it.
+std::string any_group(const json_tree& step, dice& d) {
+    const json_tree* groups = step.find("groups");
+    if (groups == nullptr || groups->items.empty()) return "0";
+    const json_tree* name = groups->items[d.below(groups->items.size())].find("name");
+    if (name == nullptr || name->text.size() < 3 || name->text.find('\\') != std::string::npos) return "0";
+    return name->text.substr(1, name->text.size() - 2);
+}
+
+/// All options that change what the tool does, most of them rarely, so that they meet one another in many ways. What
+/// one of them takes is drawn from every form that --help names.
+std::vector<std::string> any_arguments(const json_tree& step, const std::string& out, dice& d) {
     std::vector<std::string> all;
-    switch (d.below(8)) {
+    const auto add = [&](const char* option, std::string value) { all.insert(all.end(), {option, std::move(value)}); };
+    switch (d.below(9)) {
         case 0:
             break;
         case 1:
-            all = {"--chunk", any_module(step, d) + "," + any_module(step, d)};
+            add("--chunk", any_module(step, d) + "," + any_module(step, d));
             break;
         case 2:
-            all = {"--chunk", any_module(step, d)};
+            add("--chunk", any_module(step, d));
             break;
-        case 3:
+        case 3:  // the last one counts
+            add("--chunk", std::to_string(2 + d.below(3)));
+            add("--chunk", any_module(step, d));
+            break;
         case 4:
-            all = {"--chunk", "auto"};
+        case 5:
+            add("--chunk", "auto");
             break;
         default:
-            all = {"--chunk", std::to_string(2 + d.below(3))};
+            add("--chunk", std::to_string(2 + d.below(3)));
     }
-    if (!all.empty()) {
-        static const char* ways[] = {"concat", "slices", "slices", "auto"};
-        all.insert(all.end(), {"--recombine", ways[d.below(std::size(ways))]});
+    if (!all.empty()) add("--recombine", any_of({"concat", "slices", "slices", "auto"}, d));
+    if (d.one_in(6)) add("--memory-limit", any_of({"0.95x", "0x", "0.5MiB", "0", "40GiB", "17179869184"}, d));
+    else add("--memory-limit", any_of({"unlimited", "1.00x", "1.10x", "2x", "1000x", "100GB", "3TB"}, d));
+    if (d.one_in(3)) add("--reduce-once", any_of({"never", "auto"}, d));
+    if (d.one_in(3)) {
+        const std::string size = any_of({"25MiB", "1KiB", "1", "64GB", "unlimited"}, d);
+        const std::string module = any_bucket_module(step, d);
+        switch (d.below(6)) {
+            case 0:
+                add("--bucket", "none");
+                break;
+            case 1:
+                add("--bucket", size);
+                break;
+            case 2:
+                add("--bucket", module + "=" + size);
+                break;
+            case 3:
+                add("--bucket", module + "," + any_bucket_module(step, d) + "=" + size);
+                break;
+            default:
+                add("--bucket", "auto");
+        }
     }
-    static const char* limits[] = {"unlimited", "unlimited", "unlimited", "1.00x", "1.10x", "2x", "40GiB"};
-    all.insert(all.end(), {"--memory-limit", limits[d.below(std::size(limits))]});
+    if (d.one_in(3)) add("--payload-order", any_of({"execution", "execution", "registration"}, d));
+    if (d.one_in(3)) add("--isolate", d.one_in(3) ? any_group(step, d) : any_of({"ep", "none"}, d));
+    if (d.one_in(3))
+        add("--contention", any_of({"1", "1.25", "5/4", "2", "1:1.5", "1:2", "5/4:3/2", "1.5:1.5", "1:16"}, d));
+    if (d.one_in(4)) add("--effort", std::to_string(1 + d.below(d.one_in(4) ? 6 : 3)));
+    if (d.one_in(5)) all.emplace_back("--pareto");
+    if (d.one_in(3)) all.emplace_back("--json");
+    if (d.one_in(3)) add("-o", out + any_of({"/written.plan.json", "/written.plan.json.gz"}, d));
+    if (d.one_in(3)) add("--explain", any_of({"0", "1", "3", "1000000"}, d));
     return all;
 }
 
-fuzz_case make_case(const std::vector<json_tree>& steps, std::uint64_t seed) {
+fuzz_case make_case(const std::vector<json_tree>& steps, const std::string& out, std::uint64_t seed) {
     dice d(seed);
     for (int k = 0; k < 4; ++k) d.next();
     fuzz_case c;
     json_tree step = some_of(steps[d.below(steps.size())], d);
-    c.arguments = any_arguments(step, d);
+    c.arguments = any_arguments(step, out, d);
     json_tree plan;
     const bool check = d.one_in(5);
     if (check) {
@@ -244,7 +308,7 @@ int fuzz(const fuzz_options& o) {
         const bool fine = survives(words, [&] {
             for (; shared->at < end && !time_is_up(); ++shared->at) {
                 limit_time(o.seconds_per_case);
-                const fuzz_case c = make_case(steps, shared->at);
+                const fuzz_case c = make_case(steps, o.out, shared->at);
                 write_case(current, c);
                 const bool sound = c.blows.empty();
                 const support::tool_result r = support::exercise_tool(c.step, c.plan, c.arguments, sound);

@@ -102,3 +102,37 @@ TEST_CASE("who shared storage with what is gone shares that of what it reads") {
     CHECK(list(layout.storages(3, gone)) == ids{2});  // the second result of the clone
     CHECK(layout.storages(4, std::array<std::uint32_t, 1>{1}).empty());
 }
+
+TEST_CASE("a view behind what has been cloned lives where its operand is now") {
+    // 0: x, 1: a view of x, 2: a view of that, which names x, 3: a view of 2, which names x, 4: reads both
+    step_table step;
+    const std::vector<ids> reads = {{}, {0}, {1}, {2}, {2, 3}}, shares = {{}, {0}, {0}, {0}, {}};
+    for (std::uint32_t v = 0; v < reads.size(); ++v) {
+        step_table::operation o;
+        o.kind = v == 0 ? op_kind::input : op_kind::view;
+        step.operations.push_back(o);
+        step.producer.push_back(v);
+        step.first_result.push_back(v + 1);
+        step.allocation.push_back({v == 0 ? 64 : 0});
+        for (std::uint32_t x : reads[v]) step.operands.push(x);
+        for (std::uint32_t x : shares[v]) step.aliases.push(x);
+        step.operands.close_row();
+        step.aliases.close_row();
+        step.controls.close_row();
+        step.effects.close_row();
+    }
+    step.close();
+    clone_layout layout(step);
+    layout.insert_before(1);
+    layout.add_clone(1);
+    layout.add_clone(1);
+    layout.insert_before(2);
+    const std::uint32_t whole = layout.add_like(1);
+    layout.replace_uses(1, layout.first_result(whole));
+    layout.erase(1);
+    CHECK(list(layout.close()) == ids{0, 5, 6, 7, 2, 3, 4});
+    const std::array<std::uint32_t, 1> x = {0};
+    CHECK(list(layout.storages(2, x)) == ids{3});      // the whole, although x is still there
+    CHECK(list(layout.storages(3, x)) == ids{4});      // through the view that has moved with it
+    CHECK(list(layout.storages(whole, x)) == ids{0});  // new vertices name what they have
+}

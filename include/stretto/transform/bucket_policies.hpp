@@ -14,6 +14,7 @@
 #include "stretto/core/expected.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/transform/bucket_plan.hpp"
+#include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/step_modules.hpp"
 
 namespace stretto {

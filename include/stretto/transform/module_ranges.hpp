@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "stretto/core/module_model.hpp"
+#include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/module_regions.hpp"
-#include "stretto/transform/step_modules.hpp"
 
 namespace stretto {
 
@@ -28,8 +28,8 @@ struct numbered_pattern {
         for (std::size_t i = 0; i < pattern.size();) {
             const std::size_t end = std::min(pattern.find('.', i), pattern.size());
             const std::string_view component = pattern.substr(i, end - i);
-            const std::int64_t n = number_in(component);
-            if (n >= 0 && std::to_string(n) == component) return {pattern.substr(0, i), pattern.substr(end), n};
+            const std::int64_t n = plain_number_in(component);
+            if (n >= 0) return {pattern.substr(0, i), pattern.substr(end), n};
             i = end + 1;
         }
         return {pattern, {}, -1};

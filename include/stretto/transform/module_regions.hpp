@@ -14,6 +14,7 @@
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/vertex_map.hpp"
 #include "stretto/transform/chunk_plan.hpp"
+#include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/step_modules.hpp"
 
 namespace stretto {
@@ -27,7 +28,7 @@ struct module_region {
 };
 
 /// The regions that a pattern names: one for each module and each direction in which it has operations. The pattern is
-/// "layers.3", "layers.0-26", or "layers.*", where * stands for one component. However often a module runs, and
+/// "layers.3", "layers.0-26", or "layers.*", as module_pattern.hpp describes it. However often a module runs, and
 /// whatever it contains, it is one region. Regions come in the order of the first operations of their modules, but
 /// backward comes right after the forward of its module. `direction` may choose forward or backward alone. Operations
 /// of unknown direction are in no region. It takes O(V) time; each path is matched once, and compared with the modules
@@ -66,7 +67,7 @@ template <class G>
 
 /// The chunks in which the operations that a pattern names are to run.
 struct module_chunks {
-    std::string pattern;  ///< empty: all operations, with a module or without
+    std::string pattern;  ///< as in module_pattern.hpp; empty: all operations, with a module or without
     pass_direction direction = pass_direction::both;
     std::vector<std::int64_t> sizes;  ///< rows per chunk; a single entry means whole
 };

@@ -21,48 +21,6 @@
 
 namespace stretto {
 
-namespace detail {
-
-/// The number that a text is, up to nine digits; -1 if it is none.
-[[nodiscard]] constexpr std::int64_t number_in(std::string_view text) noexcept {
-    if (text.empty() || text.size() > 9) return -1;
-    std::int64_t n = 0;
-    for (char c : text) {
-        if (c < '0' || c > '9') return -1;
-        n = n * 10 + (c - '0');
-    }
-    return n;
-}
-
-/// Whether a component of a pattern names a component of a path: *, the same text, or "0-26" for numbers from 0 to 26.
-[[nodiscard]] constexpr bool names_component(std::string_view wanted, std::string_view own) noexcept {
-    if (wanted == "*" || wanted == own) return true;
-    const std::size_t between = wanted.find('-');
-    if (between == std::string_view::npos) return false;
-    const std::int64_t first = number_in(wanted.substr(0, between)), last = number_in(wanted.substr(between + 1));
-    const std::int64_t n = number_in(own);
-    return first >= 0 && first <= n && n <= last;
-}
-
-}  // namespace detail
-
-/// What a module path and a pattern for its beginning have in common: for "layers.3.moe.router" and "layers.*", where *
-/// is one component, it is "layers.3", and so it is for "layers.0-26". It is empty if the path begins otherwise. An
-/// empty component matches nothing. The result is a part of `path`. O(length).
-[[nodiscard]] constexpr std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
-    std::size_t i = 0, j = 0;
-    while (true) {
-        const std::size_t end = std::min(path.find('.', i), path.size());
-        const std::size_t pattern_end = std::min(pattern.find('.', j), pattern.size());
-        const std::string_view wanted = pattern.substr(j, pattern_end - j), own = path.substr(i, end - i);
-        if (own.empty() || wanted.empty() || !detail::names_component(wanted, own)) return {};
-        if (pattern_end == pattern.size()) return path.substr(0, end);
-        if (end == path.size()) return {};
-        i = end + 1;
-        j = pattern_end + 1;
-    }
-}
-
 /// The smallest module that contains both: "layers.3" for "layers.3.ffn" and "layers.3.moe". It is empty if there is
 /// none. The result is a part of `a`. O(length).
 [[nodiscard]] constexpr std::string_view common_module(std::string_view a, std::string_view b) noexcept {

@@ -20,6 +20,7 @@
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/module_pattern.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/step_modules.hpp"
 
@@ -33,12 +34,19 @@ struct chunk_unit {
     std::uint32_t part = 0;  ///< units of one part have one number, from 0 in program order
 };
 
+/// A module path that operations of a unit have: the module of the unit, or one inside of it.
+struct chunk_unit_path {
+    std::string path;
+    std::uint32_t unit = 0;
+};
+
 /// The units of a program, in program order of their first operations.
 struct chunk_units {
     static constexpr std::uint32_t none = UINT32_MAX;
 
     std::vector<std::uint32_t> unit_of;  ///< of a vertex, by its position in program order; none for inputs and outputs
     std::vector<chunk_unit> units;
+    std::vector<chunk_unit_path> paths;  ///< by which settings name what the units have, each path of a unit once
     std::uint32_t parts = 0;
 
     [[nodiscard]] std::size_t size() const noexcept { return units.size(); }
@@ -82,11 +90,12 @@ struct module_order {
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
 };
 
-/// "layers.*.moe" for "layers.3.moe"; what is not repeated names itself.
-[[nodiscard]] inline std::string pattern_of_module(const std::string& module) {
+/// "layers.*.moe" for "layers.3.moe"; the exact pattern of what is not repeated.
+template <class = void>
+[[nodiscard]] std::string pattern_of_module(std::string_view module) {
     const std::string_view part = part_of_model(module);
-    if (!is_repeated_module(part)) return module;
-    return std::string(part.substr(0, part.rfind('.'))) + ".*" + module.substr(part.size());
+    if (!is_repeated_module(part)) return exact_pattern(module);
+    return exact_pattern(part.substr(0, part.rfind('.'))) + ".*" + exact_pattern(module.substr(part.size()));
 }
 
 }  // namespace detail
@@ -106,6 +115,7 @@ template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
     chunk_units all;
     std::map<std::pair<std::string, pass_direction>, std::uint32_t> known;
     std::map<std::string, std::uint32_t> parts;
+    std::set<std::pair<std::string, std::uint32_t>> paths;
     for (vertex_t<G> v : g.vertices()) {
         all.unit_of.push_back(chunk_units::none);
         if (ops.kind(v) == op_kind::input || ops.kind(v) == op_kind::output) continue;
@@ -117,6 +127,8 @@ template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
         const auto [at, is_new] =
             known.emplace(std::pair(u.module, u.direction), static_cast<std::uint32_t>(all.units.size()));
         all.unit_of.back() = at->second;
+        if (const auto [known_path, is_new_path] = paths.emplace(std::string(path), at->second); is_new_path)
+            all.paths.push_back({known_path->first, at->second});
         if (!is_new) continue;
         u.part = parts.emplace(std::string(part), static_cast<std::uint32_t>(parts.size())).first->second;
         all.units.push_back(std::move(u));
@@ -129,26 +141,44 @@ namespace detail {
 
 /// Writes a choice of chunks for units as settings, in few lines that people can read: a later setting overrides an
 /// earlier one, so that what is frequent is said first and for many, and exceptions follow.
+///
+/// Modules come in an order in which a module is behind those that contain it, and the setting of one module names
+/// nothing that lies in an earlier one alone. A setting for many modules may: it is left out if it took an earlier
+/// unit its number, and each of the modules then says its own.
 class unit_settings {
 public:
-    unit_settings(std::span<const chunk_unit> units, std::span<const std::size_t> chunks, std::int64_t rows)
-        : units_(units), chunks_(chunks), rows_(rows), most_(*std::max_element(chunks.begin(), chunks.end())) {
-        for (std::uint32_t u = 0; u < units.size(); ++u) {
-            const auto [at, is_new] = number_.emplace(units[u].module, static_cast<std::uint32_t>(modules_.size()));
-            if (is_new) modules_.push_back(units[u].module);
+    unit_settings(const chunk_units& all, std::span<const std::size_t> chunks, std::int64_t rows)
+        : units_(all.units),
+          chunks_(chunks),
+          rows_(rows),
+          most_(*std::max_element(chunks.begin(), chunks.end())),
+          paths_of_(all.size()) {
+        for (std::uint32_t u = 0; u < units_.size(); ++u) {
+            const auto [at, is_new] = number_.emplace(units_[u].module, static_cast<std::uint32_t>(modules_.size()));
+            if (is_new) modules_.push_back(units_[u].module);
             module_of_.push_back(at->second);
+        }
+        for (const chunk_unit_path& p : all.paths) {
+            paths_of_[p.unit].push_back(path_.size());
+            path_.push_back({p.path, p.unit, 1});
         }
     }
 
     [[nodiscard]] std::vector<module_chunks> write() {
         const auto every = units_that([](std::size_t) { return true; });
         std::size_t rest = most_frequent(every);
+        std::vector<std::size_t> nameless;  // can be set with everything alone, or everything in one direction
         for (std::size_t u : every)
-            if (units_[u].module.empty()) rest = chunks_[u];  // cannot be set but with everything
+            if (units_[u].module.empty()) nameless.push_back(u);
+        for (std::size_t u : nameless) rest = chunks_[u];
+        for (std::size_t u : nameless)
+            if (units_[u].direction == pass_direction::both) rest = chunks_[u];
         add("", pass_direction::both, rest);
+        for (std::size_t u : nameless)
+            if (differs(u)) add("", units_[u].direction, chunks_[u]);
 
         // Modules that are alike but for a number: one setting of all, if most need it, in front of those that differ.
-        std::vector<std::size_t> order(modules_.size());
+        std::vector<std::size_t> order(modules_.size()), place_of(modules_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const auto place = [&](std::size_t m) {
             const std::string& module = modules_[m];
@@ -156,14 +186,20 @@ public:
             return std::tuple(is_repeated_module(part_of_model(module)), inside, pattern_of_module(module), m);
         };
         std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return place(a) < place(b); });
+        for (std::size_t k = 0; k < order.size(); ++k) place_of[order[k]] = k;
         std::set<std::string> met;
         for (std::size_t m : order) {
+            if (modules_[m].empty()) continue;
             const std::string pattern = pattern_of_module(modules_[m]);
-            if (pattern != modules_[m] && met.insert(pattern).second) {
+            if (is_repeated_module(part_of_model(modules_[m])) && met.insert(pattern).second) {
                 const auto alike =
                     units_that([&](std::size_t u) { return pattern_of_module(units_[u].module) == pattern; });
                 const std::size_t k = most_frequent(alike);
-                if (std::any_of(alike.begin(), alike.end(), [&](std::size_t u) { return given(u) != k; }))
+                const bool earlier_ones_stay = std::none_of(path_.begin(), path_.end(), [&](const settled_path& p) {
+                    return place_of[module_of_[p.unit]] < place_of[m] && k != p.chunks && names(pattern, p);
+                });
+                if (earlier_ones_stay &&
+                    std::any_of(alike.begin(), alike.end(), [&](std::size_t u) { return !paths_have(u, k); }))
                     add(pattern, pass_direction::both, k);
             }
             write_module(m);
@@ -172,24 +208,42 @@ public:
     }
 
 private:
+    /// A path, and how many chunks the settings so far give it.
+    struct settled_path {
+        std::string_view path;
+        std::uint32_t unit;
+        std::size_t chunks;
+    };
+
     /// Adds what a module needs if the settings so far give one of its units another number.
     void write_module(std::size_t m) {
         const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
-        const auto differs = [&](std::size_t u) { return chunks_[u] != given(u); };
-        if (std::none_of(own.begin(), own.end(), differs)) return;
+        if (std::none_of(own.begin(), own.end(), [&](std::size_t u) { return differs(u); })) return;
+        const std::string pattern = exact_pattern(modules_[m]);
         const auto as_the_first = [&](std::size_t u) { return chunks_[u] == chunks_[own[0]]; };
         if (std::all_of(own.begin(), own.end(), as_the_first)) {
-            add(modules_[m], pass_direction::both, chunks_[own[0]]);
+            add(pattern, pass_direction::both, chunks_[own[0]]);
             return;
         }
         for (bool known : {false, true})  // a unit of unknown direction can only be set with both others
             for (std::size_t u : own)
                 if (known == (units_[u].direction != pass_direction::both) && differs(u))
-                    add(modules_[m], units_[u].direction, chunks_[u]);
+                    add(pattern, units_[u].direction, chunks_[u]);
     }
-    void add(const std::string& module, pass_direction way, std::size_t k) {
-        all_.push_back({module, way, equal_chunks(rows_, k)});
+    void add(const std::string& pattern, pass_direction way, std::size_t k) {
+        all_.push_back({pattern, way, equal_chunks(rows_, k)});
+        for (settled_path& p : path_)
+            if (names(pattern, p) && (way == pass_direction::both || way == units_[p.unit].direction)) p.chunks = k;
     }
+    [[nodiscard]] static bool names(std::string_view pattern, const settled_path& p) {
+        return pattern.empty() || !matched_module(p.path, pattern).empty();
+    }
+    /// Whether the settings so far give all that a unit has so many chunks.
+    [[nodiscard]] bool paths_have(std::size_t u, std::size_t k) const {
+        return std::all_of(paths_of_[u].begin(), paths_of_[u].end(),
+                           [&](std::size_t p) { return path_[p].chunks == k; });
+    }
+    [[nodiscard]] bool differs(std::size_t u) const { return !paths_have(u, chunks_[u]); }
     /// The units for which is(u) is true.
     template <class Is>
     [[nodiscard]] std::vector<std::size_t> units_that(Is is) const {
@@ -204,16 +258,6 @@ private:
         for (std::size_t u : units) ++times[chunks_[u]];
         return static_cast<std::size_t>(std::max_element(times.begin(), times.end()) - times.begin());
     }
-    /// The number of chunks that the settings so far give a unit.
-    [[nodiscard]] std::size_t given(std::size_t u) const {
-        std::size_t k = 1;
-        for (const module_chunks& s : all_) {
-            const bool named = s.pattern.empty() || !matched_module(units_[u].module, s.pattern).empty();
-            if (named && (s.direction == pass_direction::both || s.direction == units_[u].direction))
-                k = s.sizes.size();
-        }
-        return k;
-    }
 
     std::span<const chunk_unit> units_;
     std::span<const std::size_t> chunks_;
@@ -222,19 +266,22 @@ private:
     std::map<std::string, std::uint32_t> number_;
     std::vector<std::string> modules_;  // in the order of the units
     std::vector<std::size_t> module_of_;
+    std::vector<settled_path> path_;
+    std::vector<std::vector<std::size_t>> paths_of_;  // by unit, positions of path_
     std::vector<module_chunks> all_;
 };
 
 }  // namespace detail
 
 /// A choice of chunks as settings for regions_in_chunks, in which the last one that names an operation counts: the most
-/// frequent number for everything, then what differs, inner modules behind outer ones. `chunks` has the number of
-/// chunks of each unit, from 1, and `rows` is how many rows they share. The result is empty if there are no units.
-/// O(units squared, times settings).
+/// frequent number for everything, then what differs, inner modules behind outer ones. They give every operation the
+/// chunks of its unit if the units are those of units_by_module and the same modules are asked. `chunks` has the number
+/// of chunks of each unit, from 1, and `rows` is how many rows they share. The result is empty if there are no units.
+/// O(units squared, and settings times paths).
 [[nodiscard]] inline std::vector<module_chunks> settings_of(const chunk_units& units,
                                                             std::span<const std::size_t> chunks, std::int64_t rows) {
     if (units.units.empty()) return {};
-    return detail::unit_settings(units.units, chunks, rows).write();
+    return detail::unit_settings(units, chunks, rows).write();
 }
 
 }  // namespace stretto

@@ -118,6 +118,7 @@ public:
             first_value_[id] = next_value;
             next_value += results(id);
         }
+        find_moved();
         return order_;
     }
     /// How many results a vertex has.
@@ -133,15 +134,14 @@ public:
         for (std::uint32_t x : values)
             if (const std::uint32_t there = value_position(x); there != none) f(there);
     }
-    /// The same for values whose storage vertex `id` shares or writes. If a vertex of the step shared the storage of
-    /// something that is gone, such as a start whose wait it has read, it shares that of what it reads now.
+    /// The same for values whose storage vertex `id` shares or writes. A vertex of the step that reaches the storage of
+    /// x through an operand shares that of what it reads now, wherever that is: behind a region the operand may have
+    /// been put together anew, although x is still there, or has become something else.
     template <class F>
     void for_each_storage(std::uint32_t id, std::span<const std::uint32_t> values, F f) const {
         for (std::uint32_t x : values) {
-            std::uint32_t there = value_position(x);
-            if (there == none && !is_new(id))
-                if (const std::size_t by = operand_in(id, x); by != SIZE_MAX)
-                    there = value_position(step_->operands[id][by]);
+            const std::uint32_t through = storage_position(id, x);
+            const std::uint32_t there = through == none ? value_position(x) : through;
             if (there != none) f(there);
         }
     }
@@ -213,6 +213,31 @@ private:
             now < step_->values() ? step_->producer[now] : made_values_[now - step_->values()].vertex;
         return first_value_[owner] + (now - first_result(owner));
     }
+    /// Marks the values of the step whose storage is another one in the new program: those of erased vertices, and what
+    /// is left that shares a storage through one of them. O(values and operands), and for what reads a marked value
+    /// O(values that share storage with its operands).
+    void find_moved() {
+        moved_.assign(step_->values(), false);
+        for (std::uint32_t v = 0; v < step_->size(); ++v)
+            for (std::uint32_t x : id_range(step_->first_result[v], step_->first_result[v + 1])) {
+                const std::span<const std::uint32_t> shared = step_->aliases[x];
+                moved_[x] = is_erased(v) || std::any_of(shared.begin(), shared.end(), [&](std::uint32_t y) {
+                                return storage_position(v, y) != none;
+                            });
+            }
+    }
+    /// The number of the operand through which a vertex of the step shares the storage of x, if that has moved, or if x
+    /// is gone, such as a start whose wait the vertex has read; none otherwise, and for a new vertex, whose lists name
+    /// what it has in its chunk.
+    [[nodiscard]] std::uint32_t storage_position(std::uint32_t id, std::uint32_t x) const {
+        if (is_new(id)) return none;
+        const std::span<const std::uint32_t> operands = step_->operands[id];
+        const bool gone = value_position(x) == none;
+        if (!gone && std::none_of(operands.begin(), operands.end(), [&](std::uint32_t o) { return moved_[o] != 0; }))
+            return none;
+        const std::size_t by = operand_in(id, x);
+        return by == SIZE_MAX || !(gone || moved_[operands[by]]) ? none : value_position(operands[by]);
+    }
     /// The operand of v that is x, or else the first one that shares the storage of x; SIZE_MAX if there is none.
     [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {
         const std::span<const std::uint32_t> operands = step_->operands[v];
@@ -242,6 +267,7 @@ private:
     std::uint32_t ready_for_ = none;
     std::vector<std::uint32_t> ready_;
     std::vector<std::uint32_t> order_, position_, first_value_, there_;
+    std::vector<char> moved_;  // by value of the step
 };
 
 }  // namespace stretto

@@ -63,7 +63,7 @@ struct aten_arguments {
         return all;
     }
 
-    /// For each extent that is spelled the operand that gives it; empty if all are constants.
+    /// Names the operand that gives each extent that is spelled; empty if all are constants.
     [[nodiscard]] std::vector<std::size_t> sizes(std::size_t position, std::string_view name_of) const {
         const std::span<const tensor_argument> items = argument(position, name_of).items;
         std::vector<std::size_t> all;

@@ -31,6 +31,8 @@ struct probe {
     bool in_place = false;
 };
 
+/// All that a backend must be able to do. In place, what arrives lies where the own part has been sent from; measured
+/// shares are known when a kernel before the collective has written them, not when the program is bound.
 inline constexpr probe probes[] = {
     {"all_gather", collective_kind::all_gather},
     {"reduce_scatter", collective_kind::reduce_scatter},
@@ -48,6 +50,9 @@ class probe_run {
 public:
     static constexpr std::size_t share = 5;  // numbers for each member, where shares are equal
 
+    /// Writes the program: a kernel fills what is sent, the collective sends it, a kernel that nothing orders with it
+    /// makes ones, and the last adds a one to each number that has arrived. A wait too few therefore shows as a number
+    /// that is not there yet.
     probe_run(const probe& what, std::size_t members, std::size_t place, group_id group)
         : what_(what), members_(members), place_(place), group_(group) {
         for (std::size_t k = 0; k < members; ++k) {
@@ -86,6 +91,7 @@ public:
         }
     }
 
+    /// The op model of the program. Only starts are asked for their group and payload.
     struct model {
         const probe_run* r;
         [[nodiscard]] op_kind kind(std::uint32_t v) const { return r->p_.operations[v].kind; }
@@ -100,9 +106,11 @@ public:
             return r->p_.operations[v].writes;
         }
     };
+    /// The tasks of the program. The probe must not move as long as they are used.
     [[nodiscard]] auto graph() const { return make_task_graph(probe_view{&p_}, model{this}); }
 
     // The source.
+    /// A kernel with the addresses of what it reads and makes, which stay the same in every replay.
     struct work {
         const probe_run* r;
         task_id t;
@@ -124,8 +132,12 @@ public:
         }
         return c;
     }
+    /// Numbers have 32 bits, and a row is a number.
     [[nodiscard]] bytes row_bytes(task_id) const { return {4}; }
+    /// The one input of the program, which no kernel looks at: it makes the first kernels depend on something.
     [[nodiscard]] std::byte* address(value_id) { return input_.data(); }
+    /// Where a value begins in the storage that it lives in: in place, the own part of a gather and of a scattered
+    /// reduction lies behind those of the members before.
     [[nodiscard]] bytes offset(value_id x) const {
         const op_kind by = p_.operations[p_.results[x].by].kind;
         const auto own = static_cast<std::int64_t>(place_ * share * 4);
@@ -135,6 +147,7 @@ public:
         return {arrives && what_.kind == collective_kind::reduce_scatter ? own : 0};
     }
 
+    /// Makes all numbers others than in the replays before, so that what a replay has left over is not taken for right.
     void set_replay(std::size_t replay) { replay_ = replay; }
     [[nodiscard]] value_id result() const { return p_.operations[last_].makes[0]; }
 
@@ -177,6 +190,7 @@ public:
         }
         return at;
     }
+    /// How many numbers the collective brings to this member.
     [[nodiscard]] std::size_t size_of_made() const {
         if (what_.kind == collective_kind::all_gather || what_.kind == collective_kind::all_reduce)
             return members_ * share;
@@ -198,9 +212,11 @@ private:
     [[nodiscard]] std::size_t rows(std::size_t from, std::size_t to) const {
         return what_.how == probe::shares::equal ? share : 1 + (from + 2 * to) % 4;
     }
+    /// Number i of what a member sends in this replay. It tells apart member, place and replay, and sums wrap around.
     [[nodiscard]] std::uint32_t number(std::size_t member, std::size_t i) const {
         return static_cast<std::uint32_t>(1'000'003 * replay_ + 10'007 * member + 7 * i + 1);
     }
+    /// What the kernels do. The last one adds what the kernel beside the collective has made, which is one.
     void run(task_id t, std::span<std::byte* const> in, std::span<std::byte* const> out) const {
         const auto put = [](std::byte* to, std::size_t at, std::uint32_t x) { std::memcpy(to + at * 4, &x, 4); };
         if (t == fill_) {
@@ -240,6 +256,8 @@ private:
 
 namespace stretto {
 
+// Every member runs the same probes in the same order. Binding asks whether a reduction is supported, so that nothing
+// of a probe has been launched when it is refused.
 template <backend B>
 expected<backend_summary, backend_finding> check_backend(B& rank, group_id group) {
     const auto broken = [](const char* rule, const char* hint, std::size_t replay = 0) {
@@ -267,6 +285,7 @@ expected<backend_summary, backend_finding> check_backend(B& rank, group_id group
             continue;
         }
         if (!bound) return unexpected(broken(what.rule, "a small program cannot be bound; is there no memory?"));
+        // More than once: every replay uses the same events and queues again.
         for (std::size_t replay = 0; replay < 3; ++replay) {
             probe.set_replay(replay);
             if (auto failure = bound->replay()) {

@@ -33,12 +33,15 @@ public:
         thread_.join();
     }
 
+    // The verbs of a queue. They return at once, whatever the channel does meanwhile: false if the run was given up, so
+    // that the lane stops too. Only one thread may put.
     bool wait(event_type& e) { return put({verb::form::wait, e.recorded, &e, nullptr, no_task}); }
     bool record(event_type& e) {
         e.task.store(last_, std::memory_order_relaxed);
         ++e.recorded;
         return put({verb::form::record, 0, &e, nullptr, no_task});
     }
+    /// Precondition: the operation stays where it is until the replay is finished.
     bool launch(const collective_operation& o) {
         last_ = o.task;
         return put({verb::form::launch, 0, nullptr, &o, o.task});
@@ -48,6 +51,7 @@ public:
         if (verbs > ring_.size()) ring_.resize(verbs);
         if (timed_) times_.reserve(verbs);
     }
+    /// Whether the operation is one that members can perform: what is reduced must be numbers that they can add.
     [[nodiscard]] bool can(const collective_operation& o) const {
         return (o.kind != transfer_kind::reduce_scatter && o.kind != transfer_kind::all_reduce) ||
                can_fold(o.element, o.reduction);
@@ -70,6 +74,7 @@ public:
     void forget_times() { times_.clear(); }
 
 private:
+    /// A wait has a target, because the event may be put again before the channel has come to it.
     struct verb {
         enum class form : std::uint8_t {
             wait,
@@ -82,6 +87,7 @@ private:
         task_id task = no_task;
     };
 
+    /// The write to the ring is seen by the channel's thread because it comes before the count that the thread awaits.
     bool put(verb v) {
         // After a failure nobody does verbs any more, so the ring would not become empty again.
         if (run_.failed()) return false;
@@ -91,6 +97,7 @@ private:
         return !run_.failed();
     }
 
+    /// What the channel's thread does until its word is closed, which both the end and a failure do.
     void work() {
         std::uint32_t taken = 0;
         host_station idle;  // waiting for work is no reason to give up
@@ -101,6 +108,7 @@ private:
             done_.advance();
         }
     }
+    /// Does a verb, and returns whether to go on. What the station says is for a watchdog alone.
     bool perform(const verb& v) {
         switch (v.what) {
             case verb::form::wait:

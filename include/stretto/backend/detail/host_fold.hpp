@@ -19,6 +19,8 @@ namespace stretto::detail {
     return reduction != reduction_kind::none && reduction != reduction_kind::unknown;
 }
 
+/// Puts f(element at `into`, element at `from`) in the place of the former, element by element. The two ranges are the
+/// same or apart. `size` is in bytes, and a multiple of that of T. O(size).
 template <class T, class F>
 void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f) {
     for (std::size_t at = 0; at < size; at += sizeof(T)) {
@@ -44,6 +46,8 @@ struct fold_number<std::int64_t> {
     using type = std::uint64_t;
 };
 
+/// fold_into for one type of elements. Of equal maxima and minima the one at `into` stays, so that the order of ranks
+/// decides, as it does everywhere else.
 template <class T>
 void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, std::size_t size) {
     using number = typename fold_number<T>::type;

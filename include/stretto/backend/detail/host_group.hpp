@@ -25,12 +25,16 @@
 
 namespace stretto::detail {
 
+/// The name of a transfer as failures spell it.
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
                                           "all_to_all", "broadcast",      "barrier"};
     return names[static_cast<std::size_t>(kind)];
 }
 
+/// Members come to every operation, each with its own thread, and an operation begins when all have come. It ends for
+/// a member when all have what it sends, so that it may be overwritten. Bytes go from the memory of a sender straight
+/// into that of a receiver. Nothing is allocated after construction, unless the run is given up.
 class host_group {
 public:
     host_group(host_run& run, const process_group& g, host_link link)
@@ -91,6 +95,8 @@ public:
     }
 
 private:
+    /// What a member shows to the others, in cache lines of its own. The others read it between
+    /// two meetings only, but for the count, which a watchdog may read at any time.
     struct alignas(64) member {
         const collective_operation* operation = nullptr;
         std::vector<std::size_t> send_sizes, receive_sizes;  // of an all-to-all, in bytes
@@ -166,6 +172,7 @@ private:
                     text += " of id " + std::to_string(x.logical_id) + ", chunk " + std::to_string(x.chunk);
                 return text + " of " + std::to_string(size) + " bytes";
             };
+            // It is a defect of the program on one of the ranks, and nobody can say on which: both are named.
             run_failure why;
             why.why = run_failure::reason::mismatch;
             why.rank = ranks_[place];
@@ -238,6 +245,7 @@ private:
         const std::size_t count = o.send_bytes / element;
         return {count * place / size() * element, count * (place + 1) / size() * element};
     }
+    /// The second half of an all-reduce: fetches what the others have reduced, into the same places.
     void gather_shares(const collective_operation& o, std::size_t place) const {
         for (std::size_t k = 0; k < size(); ++k) {
             const auto [from, to] = share_of(o, k);

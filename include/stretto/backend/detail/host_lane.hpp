@@ -40,22 +40,29 @@ public:
 
     host_lane(host_run& run, rank_id rank, bool timed) : run_(run), rank_(rank), timed_(timed) {}
 
+    /// Returns when the event has been reached as often as it has been put into queues, or false if the run was given
+    /// up. The station says meanwhile what is waited for, so that a watchdog can name it.
     bool wait(event_type& e) {
         if (timed_ && blocked_since_ == 0) blocked_since_ = host_now();
         station_.event.store(&e, std::memory_order_relaxed);
         return e.done.await(e.recorded, station_);
     }
+    /// Reaches the event at once: everything that was put before has run. The task stands beside it so that whoever
+    /// waits in vain for an event can be told which task is missing.
     bool record(event_type& e) {
         e.task.store(station_.task.load(std::memory_order_relaxed), std::memory_order_relaxed);
         ++e.recorded;
         e.done.advance();
         return true;
     }
+    /// Goes by a task without work. Only the station notices.
     bool pass(task_id t) {
         station_.task.store(t, std::memory_order_relaxed);
         if (timed_ && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
+    /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
+    /// forever. Returns whether to go on.
     template <class Kernel>
     bool launch(task_id t, Kernel& kernel) {
         station_.task.store(t, std::memory_order_relaxed);

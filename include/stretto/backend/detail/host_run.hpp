@@ -16,6 +16,7 @@
 
 namespace stretto::detail {
 
+/// One run of all ranks in a process. Every function may be called by every thread at any time.
 class host_run {
 public:
     /// Gives the run up. Only the first failure counts. All words that have been entered are closed.

@@ -11,6 +11,7 @@
 
 namespace stretto::detail {
 
+/// Now, in nanoseconds from some moment on that all threads of the process share. It never goes back.
 [[nodiscard]] inline std::int64_t host_now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -46,10 +47,12 @@ public:
         }
         return (bits & closed) == 0;
     }
+    /// Adds one to the count. Whatever this thread has done before is seen by those who have waited for it.
     void advance() {
         bits_.fetch_add(2, std::memory_order_acq_rel);
         bits_.notify_all();
     }
+    /// Turns away all who wait, now and later. It is not undone: a run that has been given up is over.
     void close() {
         bits_.fetch_or(closed, std::memory_order_acq_rel);
         bits_.notify_all();
@@ -58,6 +61,7 @@ public:
 
 private:
     static constexpr std::uint32_t closed = 1;
+    /// Whether there is nothing to wait for: the distance to the target, modulo 2^31, is not negative.
     [[nodiscard]] static bool settled(std::uint32_t bits, std::uint32_t target) {
         return (bits & closed) != 0 || (((bits >> 1) - target) & 0x7fffffffu) < 0x40000000u;
     }

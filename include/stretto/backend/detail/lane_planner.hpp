@@ -67,6 +67,10 @@ public:
         needed_.resize(lanes_);
     }
 
+    /// Appends the instruction of the next task, with waits for what it needs from other lanes: the tasks before it,
+    /// the collective that it waits for, and whoever has used its storages, or their bytes, before. To be called for
+    /// every task once, in an order that is legal. O(lanes^2 + lanes * (predecessors and accesses)), and what claiming
+    /// bytes takes.
     void issue(task_id t) {
         std::fill(needed_.begin(), needed_.end(), 0);
         for (const task_id p : g_.predecessors[t])
@@ -102,14 +106,17 @@ public:
         });
     }
 
+    /// The program of what has been issued. To be called once, at the end.
     lane_program take() { return std::move(made_); }
 
 private:
     using clocks = std::vector<std::uint32_t>;
 
+    /// Row `row` of a table of clocks: a number for every lane. Valid until the table grows.
     [[nodiscard]] std::span<std::uint32_t> clock(clocks& all, std::size_t row) const {
         return {all.data() + row * lanes_, lanes_};
     }
+    /// Makes a clock the least that is not before either: what both know to be complete.
     static void join(std::span<std::uint32_t> into, std::span<const std::uint32_t> other) {
         for (std::size_t k = 0; k < into.size(); ++k) into[k] = std::max(into[k], other[k]);
     }

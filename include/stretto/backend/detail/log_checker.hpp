@@ -13,12 +13,18 @@
 
 namespace stretto::detail {
 
+/// Checks one log of one rank. Entries on a lane come one behind the other, a wait comes behind the record that it
+/// names, and nothing else is ordered, whenever it was logged: the log shows one run, and a race may have gone well in
+/// it.
 template <class = void>
 class log_checker {
 public:
     log_checker(const task_graph& g, const arena_plan& arena, const run_log& log)
         : g_(g), arena_(arena), log_(log), words_((log.size() + 63) / 64) {}
 
+    /// All findings, by entry. Redundant waits are looked for in logs without other findings alone: where an
+    /// order is missing anyway every wait would look needed. To be called once. O(entries^2 accesses^2), and as long as
+    /// close() and a look at all requirements for every wait: it is for small programs.
     std::vector<log_finding> run() {
         if (!find_launches()) return std::move(found_);
         find_accesses();
@@ -76,6 +82,8 @@ private:
         return found_.empty();
     }
 
+    /// Lists the bytes that each entry reads and writes. Those outside of the arena have no address that the log knows;
+    /// a storage there is one byte in a space of its own, which conflicts with itself and with nothing else.
     void find_accesses() {
         accesses_.resize(log_.size());
         for (task_id t = 0; t < g_.size(); ++t)
@@ -113,6 +121,7 @@ private:
                     required_.push_back({first, launched_[t], why::unordered});
         }
     }
+    /// Whether two entries touch one byte, and one of them writes it.
     [[nodiscard]] bool conflict(std::uint32_t a, std::uint32_t b) const {
         for (const access& x : accesses_[a])
             for (const access& y : accesses_[b])
@@ -132,9 +141,11 @@ private:
             }
         return before;
     }
+    /// Whether `entry` is complete before entry `at` begins, as close() has found it.
     [[nodiscard]] bool has(const std::vector<std::uint64_t>& before, std::uint32_t at, std::uint32_t entry) const {
         return (before[at * words_ + entry / 64] >> entry % 64 & 1) != 0;
     }
+    /// The finding stands at the later entry, where somebody who reads the log from its beginning meets both.
     void report(const requirement& r) {
         found_.push_back({r.why, std::max(r.first, r.second), log_[r.second].which, log_[r.first].which});
     }
@@ -173,6 +184,8 @@ private:
                 }
     }
 
+    /// A wait is redundant if everything that must be ordered is so without it. Each is left out by itself: of two that
+    /// do the same work both are reported, and one of them may be removed.
     void find_redundant_waits() {
         for (std::uint32_t at = 0; at < log_.size(); ++at) {
             if (log_[at].what != log_entry::form::wait) continue;

@@ -14,11 +14,13 @@ namespace stretto::detail {
 
 /// A graph whose operations are listed with what they read, each a result of an earlier one.
 struct probe_program {
+    /// A value: who makes it, what it allocates, and the values whose storage it shares.
     struct result {
         std::uint32_t by;
         bytes size;
         std::vector<std::uint32_t> aliases;
     };
+    /// What it reads and makes are values, by number; so is what it writes in place.
     struct operation {
         op_kind kind;
         std::vector<std::uint32_t> reads, makes;
@@ -26,8 +28,13 @@ struct probe_program {
     };
     std::vector<operation> operations;
     std::vector<result> results;
+    // Of operations, those whose values they read and those that read theirs, and of values their readers: once per
+    // use, as a view may say them.
     std::vector<std::vector<std::uint32_t>> before, after, readers;
 
+    /// Appends an operation with a result for each of `sizes`, all of which share the storage of `aliases`, and returns
+    /// its number. Program order is the order of calls, so that what is read must have been made. What is written in
+    /// place is set afterwards. O(values that it reads and makes).
     std::uint32_t add(op_kind kind, std::vector<std::uint32_t> reads, const std::vector<bytes>& sizes,
                       std::vector<std::uint32_t> aliases = {}) {
         const auto v = static_cast<std::uint32_t>(operations.size());
@@ -48,6 +55,8 @@ struct probe_program {
     }
 };
 
+/// The program as the library reads any IR. It is small and read once, so lists are made when they are asked for. The
+/// program must outlive it, and not grow meanwhile.
 struct probe_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;

@@ -132,9 +132,12 @@ public:
                 plan.field(v, "sums") ? read_sum(v) : read_bucket(v);
         for (new_id v = 0; v < plan.size(); ++v)
             if (role[v] == plan_role::unexplained) explain(v);
+        find_moved();
     }
 
     [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
+    /// Whether the storage of u is not where it was: u is chunked, or a view through something that is.
+    [[nodiscard]] bool is_moved(old_id u) const { return moved_[u] != 0; }
     /// Whether u is part of a sum of collectives that the plan makes of one, and vanishes with it.
     [[nodiscard]] bool summed(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result != u; }
     /// Whether u is the result of such a sum: it stays, by its name.
@@ -178,6 +181,13 @@ public:
     plan_findings& found;
 
 private:
+    void find_moved() {
+        moved_.assign(step.size(), false);
+        for (old_id u = 0; u < step.size(); ++u)
+            moved_[u] = chunked(u) || (has_clones && std::ranges::any_of(step.inputs(u), [&](old_id y) {
+                                           return moved_[y] != 0 && share_storage(u, y);
+                                       }));
+    }
     /// Finds survivors by their names, and clones by the origin that they state.
     void match_names() {
         for (new_id v = 0; v < plan.size(); ++v) {
@@ -336,6 +346,8 @@ private:
                       "a plan adds packs, starts, waits, unpacks and views of buckets, clones, and what splits and "
                       "recombines their parts");
     }
+
+    std::vector<char> moved_;  // by old node
 };
 
 }  // namespace stretto::detail

@@ -212,6 +212,7 @@ private:
     }
 
     /// Results must live at least where they lived before, because every rule about order and memory relies on that.
+    /// What is a view of something that is chunked lives in the recombination that it reads.
     void check_storages(old_id u, new_id v) {
         for (old_id s : m_.step_storages[u]) {
             if (s == u || m_.absorbed_by[s] != nobody) continue;
@@ -226,7 +227,10 @@ private:
             const auto of_chunks = [&](new_id x) {
                 return m_.role[x] == plan_role::recombination || m_.role[x] == plan_role::clone;
             };
-            if (!kept && (m_.chunked(s) || m_.role[v] == plan_role::clone)) kept = any(of_chunks);
+            const auto moves_it = [&](old_id y) { return m_.is_moved(y) && contains(m_.step_storages[y], s); };
+            if (!kept &&
+                (m_.chunked(s) || m_.role[v] == plan_role::clone || std::ranges::any_of(m_.step.inputs(u), moves_it)))
+                kept = any(of_chunks);
             if (!kept)
                 add(plan_rule::storage_lost, m_.plan.name(v), m_.step.name(s),
                     "does not share the storage of " + m_.quoted(m_.step, s), "alias names the same nodes");

@@ -1,4 +1,6 @@
-// How check_form_writer asks.
+// How check_form_writer asks. Nobody but its writer knows what a form looks like, so the tasks of programs are all that
+// is compared: what a verb may change of them, that the same question has the same answer, and that a schedule keeps
+// what the search has promised.
 #ifndef STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_FORM_CHECKER_HPP
 
@@ -24,6 +26,7 @@
 
 namespace stretto::detail {
 
+/// Whether two tables have the same rows, in the same order. O(rows and items).
 template <class = void>
 [[nodiscard]] bool same_lists(const index_lists& a, const index_lists& b) {
     if (a.rows() != b.rows()) return false;
@@ -40,22 +43,28 @@ template <class = void>
            same_lists(a.writes, b.writes) && same_lists(a.storages, b.storages) &&
            same_lists(a.predecessors, b.predecessors);
 }
+/// The same, groups included: two programs that no schedule tells apart.
 template <class = void>
 [[nodiscard]] bool same_tasks(const task_graph& a, const task_graph& b) {
     return same_but_groups(a, b) && a.group == b.group;
 }
 
+/// How many collectives a program launches.
 template <class = void>
 [[nodiscard]] std::size_t starts_of(const task_graph& g) {
     return static_cast<std::size_t>(std::count(g.kind.begin(), g.kind.end(), op_kind::start));
 }
 
+/// The checks of one writer. `Summary` counts what was asked, so that a check that met nothing does not look like one
+/// that found nothing.
 template <form_writer W, class Summary>
 class form_checker {
 public:
     using program = typename W::program;
     using error = typename W::error;
 
+    /// The limit is made an amount once, by the peak of the step: the forms of a step share its limit, whatever peaks
+    /// of their own they have.
     form_checker(W& writer, const program& step, schedule_options within) : writer_(writer), within_(within) {
         const bytes peak = peak_of_input(writer_.tasks(step));
         limit_ = within.memory_limit.limit(peak);
@@ -82,6 +91,7 @@ public:
     [[nodiscard]] const Summary& summary() const noexcept { return summary_; }
 
 private:
+    /// A program as it was when it was written, for unchanged().
     struct snapshot {
         program of;
         task_graph tasks;
@@ -127,6 +137,7 @@ private:
         return into ? known(*into, form) : finding();
     }
 
+    /// Whoever merges nothing must say so, or a caller would pay for a copy of the program and take it for a form.
     [[nodiscard]] finding fewer(const program& from, const program& to, const char* form) const {
         if (starts_of(writer_.tasks(to)) < starts_of(writer_.tasks(from))) return {};
         return {.rule = "fewer collectives",
@@ -136,6 +147,7 @@ private:
                 .detail = form};
     }
 
+    /// Tries chunks on a program, and the sum of its collectives once, and chunks on that.
     [[nodiscard]] finding unisolated(const program& p, const std::string& form) {
         finding f = in_chunks(p, form);
         std::optional<program> once;
@@ -148,6 +160,9 @@ private:
         return *f.rule ? f : unchanged();
     }
 
+    /// Searches for chunks twice, has them written once, and puts what was written into buckets. The search plans by
+    /// the costs of parts, and the schedule is one of what was really written: where the two models of cost disagree,
+    /// the promise breaks, which no test of either model would show.
     [[nodiscard]] finding in_chunks(const program& p, const std::string& form) {
         auto found = writer_.search(p, within_, {});
         const auto again = writer_.search(p, within_, {});
@@ -209,6 +224,7 @@ private:
                 .detail = form + ", in buckets"};
     }
 
+    /// Programs are values: forms are written from one another in any order, and compared at the end.
     [[nodiscard]] finding unchanged() const {
         for (const snapshot& s : written_)
             if (!same_tasks(s.tasks, writer_.tasks(s.of)))

@@ -34,6 +34,7 @@ public:
         if (i >= position_.size() || position_[i] == finding::none) return finding::none;
         return vertices_[position_[i]] == v ? position_[i] : finding::none;
     }
+    // What read() has read: vertices in their order, and by position the positions of successors.
     const std::vector<V>& vertices() const { return vertices_; }
     const index_lists& successors() const { return successors_; }
 
@@ -242,12 +243,15 @@ private:
         for (std::remove_cvref_t<decltype(wanted)> x : range) n += x == wanted;
         return n;
     }
+    /// Whether a list that was read again says what it said before, in the same order.
     static bool same(const std::vector<std::size_t>& a, std::span<const std::uint32_t> b) {
         if (a.size() != b.size()) return false;
         for (std::size_t i = 0; i < a.size(); ++i)
             if (a[i] != b[i]) return false;
         return true;
     }
+    /// Reads a list of neighbours for every vertex into rows of positions. Each must be listed, because positions are
+    /// used as indices from then on.
     template <class Neighbours>
     finding read_rows(index_lists& rows, Neighbours neighbours) {
         for (std::size_t v = 0; v < vertices_.size(); ++v) {

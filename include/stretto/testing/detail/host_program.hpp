@@ -48,6 +48,7 @@ public:
     std::vector<char> is_known;    // by value: it is small enough, and its contents are there
     std::vector<char> is_made_up;  // by vertex: its results were not computed
 
+    /// Numbers everything, and computes nothing yet. The models and `evaluate` must outlive it. O(V + X + uses).
     host_program(const G& g, const C& chunks, Evaluate& evaluate, std::int64_t most_elements)
         : g_(g), chunks_(chunks), evaluate_(evaluate), most_elements_(most_elements) {
         number_.assign(g.index_bound(), none);
@@ -133,6 +134,7 @@ public:
     [[nodiscard]] const X& handle(std::uint32_t x) const { return handles_[x]; }
 
 private:
+    /// The extents of a component, as the chunk model says them.
     [[nodiscard]] std::vector<std::int64_t> shape(std::uint32_t x, std::size_t component) const {
         std::vector<std::int64_t> all(chunks_.rank(handles_[x], component));
         for (std::size_t d = 0; d < all.size(); ++d) all[d] = chunks_.extent(handles_[x], component, d);
@@ -150,6 +152,8 @@ private:
         }
         return true;
     }
+    /// A value of the shape that the chunk model says, with small integers as elements: they are exact in every order
+    /// of addition, so that the checks which compare sums need no tolerance.
     [[nodiscard]] host_value make_up(std::uint32_t x, sample_source& pick) const {
         host_value made;
         made.number = static_cast<double>(pick.below(5));
@@ -163,6 +167,8 @@ private:
         }
         return made;
     }
+    /// Whether what `evaluate` has given for result k of v has the shape that the chunk model says. All that follows
+    /// compares parts with wholes, and would put the blame on a rule where a shape is wrong.
     [[nodiscard]] finding check_shape(std::uint32_t x, std::size_t v, std::size_t k) const {
         finding f{.rule = "shape", .hint = "", .vertex = v, .detail = "result " + std::to_string(k)};
         const host_value& own = values[x];

@@ -9,6 +9,7 @@
 
 namespace stretto::detail {
 
+// Each defines has_NAME<M, T>: whether M has a member NAME, of whatever signature.
 STRETTO_MEMBER_NAME(alias);
 STRETTO_MEMBER_NAME(alias_of);
 STRETTO_MEMBER_NAME(aliases_of);

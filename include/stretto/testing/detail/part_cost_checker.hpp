@@ -24,6 +24,7 @@
 
 namespace stretto::detail {
 
+/// The checks of one model of costs. `Summary` counts what was asked.
 template <class G, class M, class C, class P, class Summary>
 class part_cost_checker {
 public:
@@ -59,6 +60,7 @@ private:
         friend bool operator==(const answer&, const answer&) = default;
     };
 
+    /// A finding about the operation that is asked about.
     [[nodiscard]] finding broken(const char* rule, const char* hint, std::string detail = {}) const {
         return {.rule = rule, .hint = hint, .vertex = here_, .detail = std::move(detail)};
     }
@@ -131,6 +133,7 @@ private:
 
     /// The costs of putting the parts of x together, and of the memory into which slices are written.
     finding check_joins(X x) {
+        // Both are asked before either is asked again: a model that remembers its last question is found out.
         const std::array<join_cost, 2> said = {costs_.of_concat(x), costs_.of_sum(x)},
                                        again = {costs_.of_concat(x), costs_.of_sum(x)};
         for (std::size_t k = 0; k < said.size(); ++k) {

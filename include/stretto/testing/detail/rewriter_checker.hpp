@@ -97,6 +97,7 @@ private:
         for (std::size_t k = t.position(original.vertex) + 1; k < t.now.size(); ++k) {
             const operation reader = t.now[k];
             if (reader.kind == op_kind::output || reader.kind == op_kind::input) continue;
+            // A wait that reads the copy of its start waits for that copy: the op model must say so of the clone.
             std::vector<X> operands = reader.operands;
             for (std::size_t i = 0; i < original.results.size(); ++i)
                 std::replace(operands.begin(), operands.end(), original.results[i], copy.results[i]);
@@ -223,6 +224,7 @@ private:
         return t.look("move_before", expected, finding::none, false);
     }
 
+    /// Of the part that was made last. Parts refer to states, and outlive the function that makes them.
     std::vector<chunk_state> states_;
 };
 

@@ -68,10 +68,12 @@ private:
                 values.known.emplace_back(x, program.values[k]);
         std::vector<host_value> wholes;
         for (const X& x : o.results) {
+            // Contents that were made up have nothing to do with the operands, so there is nothing to compare with.
             const std::uint32_t k = program.number(t.ir.view(), x);
             wholes.push_back(program.is_known[k] && !program.is_made_up[program.producer[k]] ? program.values[k]
                                                                                              : host_value{});
         }
+        // An operand that is read twice is cut once, as apply_chunks does it. What stays whole is both parts of itself.
         std::vector<std::vector<X>> parts(o.operands.size());
         for (std::size_t k = 0; k < o.operands.size(); ++k) {
             std::size_t same = 0;
@@ -102,6 +104,7 @@ private:
                               "many results as the original");
             values.compute(t);  // a clone is an operation like any other, with extents of its own
         }
+        // States are listed by component, and a value without components has one state all the same.
         std::size_t first = 0;
         for (std::size_t k = 0; k < o.results.size(); ++k) {
             const std::size_t n = shapes(t).components_of(o.results[k]);

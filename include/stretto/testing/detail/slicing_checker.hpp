@@ -63,8 +63,11 @@ public:
     }
 
 private:
+    // A trial is one fresh program. It is looked at after every verb, so that a finding names the first verb that did
+    // something wrong, and not one that met what was left behind.
     using shape = std::vector<std::int64_t>;
 
+    /// The extents of a value of one tensor, as the chunk model says them now: of what a verb has made as well.
     [[nodiscard]] static shape shape_of(trial& t, const X& x) {
         shape all;
         for (std::size_t d = 0; d < shapes(t).rank(x, 0); ++d) all.push_back(shapes(t).extent(x, 0, d));
@@ -80,6 +83,7 @@ private:
                std::find(t.now[at].operands.begin(), t.now[at].operands.end(), x) == t.now[at].operands.end())
             ++at;
         if (at == t.now.size()) return {};
+        // Contents are numbered, so that a part from a wrong place, or along a wrong dimension, has wrong elements.
         const operation reader = t.now[at];
         const shape whole = shape_of(t, x);
         const std::int64_t extent = whole[dim];
@@ -155,6 +159,8 @@ private:
         host_value zeros = contents;
         zeros.tensors[0].elements.assign(contents.tensors[0].elements.size(), 0);
         values.known.emplace_back(memory, zeros);
+        // Memory that is new may hold anything; zeros stand for that, as every element is written once before it is
+        // read.
         bool is_named = true;  // whether each write gives the memory a new name, which can be computed
         for (std::size_t k = 0; k < parts.size(); ++k) {
             t.rewriter.insert_before(reader.vertex);
@@ -197,6 +203,7 @@ private:
             const std::size_t components = shapes(t).components_of(o.results[k]);
             if (components > 1) continue;
             const shape whole = components == 0 ? shape() : shape_of(t, o.results[k]);
+            // Three parts: with two nobody sees whether those behind the second are added.
             const std::vector<X> parts = {copies[0][k], copies[1][k], copies[2][k]};
             host_value total;
             if (components == 1)

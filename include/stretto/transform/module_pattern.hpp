@@ -1,0 +1,179 @@
+// Modules of a model in words: "layers.*.moe" or "layers.0-26", as settings of chunks and buckets name them, with an
+// escape by which every module has a name of its own, whatever letters are in it.
+//
+// A pattern is components with dots between them. A component is `*`, which stands for any one; `0-26`, for a number
+// from 0 to 26 without zeros before it; or a text that stands for itself, in which `\` takes the meaning from the
+// letter behind it: `\*` is a module called *, `0\-26` one called 0-26. `\xHH` is the letter of that number. Letters
+// that mean something where patterns stand, `,` `=` `:` and blanks, are written with `\` as well.
+#ifndef STRETTO_TRANSFORM_MODULE_PATTERN_HPP
+#define STRETTO_TRANSFORM_MODULE_PATTERN_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "stretto/core/language.hpp"
+
+namespace stretto {
+
+namespace detail {
+
+/// The number that a text is, up to nine digits; -1 if it is none.
+[[nodiscard]] constexpr std::int64_t number_in(std::string_view text) noexcept {
+    if (text.empty() || text.size() > 9) return -1;
+    std::int64_t n = 0;
+    for (char c : text) {
+        if (c < '0' || c > '9') return -1;
+        n = n * 10 + (c - '0');
+    }
+    return n;
+}
+
+/// The same for a number as one counts, without zeros before it, so that every number has one text.
+[[nodiscard]] constexpr std::int64_t plain_number_in(std::string_view text) noexcept {
+    return text.size() > 1 && text[0] == '0' ? -1 : number_in(text);
+}
+
+/// The numbers from `first` to `last` that a component of a pattern stands for; first is -1 if it is no range.
+struct number_range {
+    std::int64_t first = -1, last = -1;
+
+    [[nodiscard]] static constexpr number_range of(std::string_view component) noexcept {
+        const std::size_t between = component.find('-');
+        if (between == std::string_view::npos) return {};
+        const number_range r{number_in(component.substr(0, between)), number_in(component.substr(between + 1))};
+        return r.first < 0 || r.last < 0 ? number_range() : r;
+    }
+};
+
+/// The value of a hexadecimal digit; -1 if it is none.
+[[nodiscard]] constexpr int hex_digit(char c) noexcept {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+/// Whether `\` may stand before it: the printable letters of ASCII that are neither a letter of the alphabet nor a
+/// digit, which keep what they may mean one day, nor a dot, which is in no component.
+[[nodiscard]] constexpr bool is_escapable(char c) noexcept {
+    const bool named = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return c >= ' ' && c <= '~' && !named && c != '.';
+}
+
+/// Takes the first letter, as it is meant, from a component that is not empty; false if an escape is not one.
+[[nodiscard]] constexpr bool take_letter(std::string_view& component, char& letter) noexcept {
+    letter = component[0];
+    component.remove_prefix(1);
+    if (letter != '\\') return true;
+    if (component.empty()) return false;
+    letter = component[0];
+    if (letter == 'x' && component.size() >= 3) {
+        const int high = hex_digit(component[1]), low = hex_digit(component[2]);
+        if (high < 0 || low < 0) return false;
+        letter = static_cast<char>(high * 16 + low);
+        component.remove_prefix(3);
+        return true;
+    }
+    component.remove_prefix(1);
+    return is_escapable(letter);
+}
+
+/// Whether a component of a pattern names a component of a path.
+[[nodiscard]] constexpr bool names_component(std::string_view wanted, std::string_view own) noexcept {
+    if (wanted == "*") return !own.empty();
+    if (const number_range range = number_range::of(wanted); range.first >= 0) {
+        const std::int64_t n = plain_number_in(own);
+        return range.first <= n && n <= range.last;
+    }
+    char letter = 0;
+    for (; !wanted.empty() && !own.empty(); own.remove_prefix(1))
+        if (!take_letter(wanted, letter) || letter != own[0]) return false;
+    return wanted.empty() && own.empty();
+}
+
+/// Whether a letter of a module may not stand in a pattern as it is, whatever is around it.
+[[nodiscard]] constexpr bool needs_escape(char c) noexcept {
+    return c == '\\' || c == ',' || c == '=' || c == ':' || c == '\x7f' || static_cast<unsigned char>(c) <= ' ';
+}
+
+}  // namespace detail
+
+/// What a module path and a pattern for its beginning have in common: for "layers.3.moe.router" and "layers.*", where *
+/// is one component, it is "layers.3", and so it is for "layers.0-26". It is empty if the path begins otherwise, and if
+/// an escape of the pattern is none. An empty component matches an empty one alone, and an empty pattern nothing. The
+/// result is a part of `path`. O(length).
+[[nodiscard]] constexpr std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
+    std::size_t i = 0, j = 0;
+    while (true) {
+        const std::size_t end = std::min(path.find('.', i), path.size());
+        const std::size_t pattern_end = std::min(pattern.find('.', j), pattern.size());
+        if (!detail::names_component(pattern.substr(j, pattern_end - j), path.substr(i, end - i))) return {};
+        if (pattern_end == pattern.size()) return path.substr(0, end);
+        if (end == path.size()) return {};
+        i = end + 1;
+        j = pattern_end + 1;
+    }
+}
+
+/// Whether a text is a pattern that can stand in the text of settings: not empty, every escape is one, and no letter
+/// that needs an escape is without. O(length).
+[[nodiscard]] constexpr bool is_module_pattern(std::string_view text) noexcept {
+    if (text.empty()) return false;
+    for (std::size_t i = 0; i <= text.size();) {
+        const std::size_t end = std::min(text.find('.', i), text.size());
+        std::string_view component = text.substr(i, end - i);
+        while (!component.empty()) {
+            char letter = component[0];
+            if (letter != '\\' && detail::needs_escape(letter)) return false;
+            if (!detail::take_letter(component, letter)) return false;
+        }
+        i = end + 1;
+    }
+    return true;
+}
+
+/// The pattern that names one module and what lies in it, and nothing else: the module itself if nothing in it needs an
+/// escape. matched_module(path, exact_pattern(module)) is `module` for a path that begins with its components, and
+/// empty for any other. The pattern of a module without a name is empty. O(length).
+template <class = void>
+[[nodiscard]] std::string exact_pattern(std::string_view module) {
+    constexpr char digits[] = "0123456789abcdef";
+    std::string pattern;
+    for (std::size_t i = 0; i <= module.size();) {
+        const std::size_t end = std::min(module.find('.', i), module.size());
+        const std::string_view component = module.substr(i, end - i);
+        const bool is_range = detail::number_range::of(component).first >= 0;
+        for (char c : component) {
+            const bool special = (c == '*' && component.size() == 1) || (c == '-' && is_range);
+            const auto code = static_cast<unsigned char>(c);
+            if (code < ' ' || code == 0x7f) {
+                pattern += "\\x";
+                pattern += digits[code / 16];
+                pattern += digits[code % 16];
+                continue;
+            }
+            if (special || detail::needs_escape(c)) pattern += '\\';
+            pattern += c;
+        }
+        if (end != module.size()) pattern += '.';
+        i = end + 1;
+    }
+    return pattern;
+}
+
+/// Where a letter first stands in a text of patterns, from a position on, without being part of an escape; npos if it
+/// does not. O(length).
+[[nodiscard]] constexpr std::size_t find_unescaped(std::string_view text, char letter, std::size_t from = 0) noexcept {
+    for (std::size_t i = from; i < text.size(); ++i) {
+        if (text[i] == letter) return i;
+        if (text[i] == '\\') ++i;
+    }
+    return std::string_view::npos;
+}
+
+}  // namespace stretto
+
+#endif
