@@ -102,6 +102,7 @@ set(STRETTO_HEADERS
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
     include/stretto/core/bucket_cost_model.hpp
+    include/stretto/core/bucket_form_model.hpp
     include/stretto/core/checked_index.hpp
     include/stretto/core/chunk_model.hpp
     include/stretto/core/collective_call.hpp
@@ -200,6 +201,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/archetypes.hpp
     include/stretto/testing/check_applied_chunks.hpp
     include/stretto/testing/check_bucket_costs.hpp
+    include/stretto/testing/check_bucket_forms.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_form_writer.hpp
     include/stretto/testing/check_graph.hpp
@@ -236,6 +238,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/apply_buckets.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/apply_reductions.hpp
+    include/stretto/transform/apply_splits.hpp
     include/stretto/transform/bucket_plan.hpp
     include/stretto/transform/bucket_plan_text.hpp
     include/stretto/transform/bucket_policies.hpp
@@ -274,6 +277,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/describe_buckets.hpp
     include/stretto/transform/describe_chunks.hpp
     include/stretto/transform/describe_reductions.hpp
+    include/stretto/transform/describe_splits.hpp
     include/stretto/transform/detail/applied_origins.hpp
     include/stretto/transform/detail/bucket_candidates.hpp
     include/stretto/transform/detail/bucket_sweep.hpp
@@ -311,6 +315,9 @@ set(STRETTO_HEADERS
     include/stretto/transform/reduction_plan.hpp
     include/stretto/transform/reduction_rules.hpp
     include/stretto/transform/reorder.hpp
+    include/stretto/transform/split_buckets.hpp
+    include/stretto/transform/split_plan.hpp
+    include/stretto/transform/split_rules.hpp
     include/stretto/transform/step_modules.hpp
     include/stretto/transform/token_exchanges.hpp
     include/stretto/transform/token_symbols.hpp
@@ -319,6 +326,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/verify_chunks.hpp
     include/stretto/transform/verify_reductions.hpp
     include/stretto/transform/verify_rules.hpp
+    include/stretto/transform/verify_splits.hpp
     include/stretto/tune/best_form.hpp
     include/stretto/tune/choose_tokens.hpp
     include/stretto/tune/chunk_source.hpp
