@@ -18,6 +18,7 @@ struct job {
     std::string step;
     std::string plan, trace, html, svg;
     std::string check;  ///< a plan to verify, instead of planning
+    std::string apart;  ///< the step without its buckets, which is planned instead
 };
 
 struct arguments {

@@ -43,6 +43,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/unread_storage.hpp
     include/stretto/analysis/value_numbers.hpp
     include/stretto/aten/argument_spelling.hpp
+    include/stretto/aten/aten_bucket_forms.hpp
     include/stretto/aten/aten_calls.hpp
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/aten/aten_dialect.hpp
@@ -79,6 +80,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_sorting.hpp
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
+    include/stretto/aten/detail/program_reader.hpp
     include/stretto/aten/detail/tensor_storage.hpp
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
@@ -365,6 +367,7 @@ set(STRETTO_HEADERS
 set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/bucket_capture.hpp
     include/stretto/capture/capture.hpp
+    include/stretto/capture/capture_bucket_forms.hpp
     include/stretto/capture/capture_bucketer.hpp
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_calls.hpp
@@ -375,6 +378,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
     include/stretto/capture/capture_reducer.hpp
+    include/stretto/capture/capture_splitter.hpp
     include/stretto/capture/capture_tensors.hpp
     include/stretto/capture/capture_tokens.hpp
     include/stretto/capture/capture_view.hpp
@@ -407,6 +411,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/gzip.hpp
     include/stretto/capture/isolate_capture.hpp
     include/stretto/capture/reduce_capture.hpp
+    include/stretto/capture/split_capture.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.

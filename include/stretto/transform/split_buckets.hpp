@@ -168,12 +168,15 @@ private:
     /// A pack keeps what parts were when it copied them. A member reads its part at the launch, and until the wait.
     bool parts_last(const bucket_form<V, X>& form) {
         const std::uint32_t wait = f_.position_of(form.wait);
-        std::uint32_t first = start_;
-        for (const V& v : form.packs) first = std::min(first, f_.position_of(v));
-        for (const bucket_slice<X>& part : form.parts)
-            for (std::uint32_t s : f_.storages[f_.values.number(part.value)])
+        for (const bucket_slice<X>& part : form.parts) {
+            const std::uint32_t x = f_.values.number(part.value);
+            std::uint32_t first = start_;  // who looks at it
+            for (std::uint32_t q : f_.consumers[x])
+                if (vanishes(q)) first = std::min(first, q);
+            for (std::uint32_t s : f_.storages[x])
                 for (std::uint32_t q : uses_.writers(s))
                     if (q > first && q < wait && !vanishes(q)) return refuse(split_obstacle::overwritten, start_, q);
+        }
         return true;
     }
 

@@ -150,16 +150,19 @@ private:
     }
 
     void check_memory(const bucket_split<V, X>& b) {
-        std::uint32_t first = at(b.start);
-        for (V v : b.packs) first = std::min(first, at(v));
-        for (std::uint32_t p = first + 1; p < at(b.wait); ++p)
-            for (std::uint32_t y : f_.writes[p])
-                for (const X& part : b.parts) {
-                    const auto mine = f_.storages[f_.values.number(part)];
-                    const bool meets = std::ranges::any_of(
-                        f_.storages[y], [&](std::uint32_t s) { return std::ranges::count(mine, s) != 0; });
-                    if (meets && owner_[p] != number_) add(rule::overwritten, b.start, f_.vertex[p]);
-                }
+        for (const X& part : b.parts) {
+            const std::uint32_t x = f_.values.number(part);
+            const auto mine = f_.storages[x];
+            bool packed = false;
+            for (std::uint32_t p = 0; p < at(b.wait); ++p) {
+                const bool meets = std::ranges::any_of(f_.writes[p], [&](std::uint32_t y) {
+                    return std::ranges::any_of(f_.storages[y],
+                                               [&](std::uint32_t s) { return std::ranges::count(mine, s) != 0; });
+                });
+                if (packed && meets && owner_[p] != number_) add(rule::overwritten, b.start, f_.vertex[p]);
+                packed = packed || (owner_[p] == number_ && std::ranges::count(f_.operands[p], x) != 0);
+            }
+        }
     }
 
     const split_plan<V, X>& plan_;
@@ -175,8 +178,8 @@ private:
 
 /// What the plan does, or, as the error, everything that is wrong with it: at least one violation. Handles are looked
 /// at first, and what follows only if all are right. Any plan may be given whose handles the view can be asked about.
-/// Precondition: `g` lists its vertices in a topological order. The models are trusted. Deterministic. O(buckets (V +
-/// E)) and the members of each.
+/// Precondition: `g` lists its vertices in a topological order. The models are trusted. Deterministic. O(members (V +
+/// E)).
 template <dependence_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_splits, std::vector<split_violation<vertex_t<G>>>> verify_splits(
