@@ -93,12 +93,12 @@ std::map<std::tuple<collective_kind, group_id, std::int64_t>, std::vector<std::i
 
 TEST_CASE("two gathers come out of a bucket under their names, and the casts that its pack had absorbed") {
     const capture step = support::sample_step().build();
-    const auto gathers = [&](std::uint32_t v) {
+    const auto only_gathers = [&](std::uint32_t v) {
         const bool gathers = step.collective(v) == collective_kind::all_gather;
         return bucket_choice{.label = gathers ? 0 : bucket_choice::apart, .place = v, .cast = true};
     };
     for (const bucket_mode mode : {bucket_mode::pack, bucket_mode::coalesced}) {
-        const in_buckets buckets = merged(step, gathers, {.mode = mode});
+        const in_buckets buckets = merged(step, only_gathers, {.mode = mode});
         REQUIRE(buckets.plan.buckets.size() == 1);
         const apart_capture found = apart(buckets.step);
         CHECK(found.buckets == 1);

@@ -58,7 +58,8 @@ public:
         if (k == 0) open(start, own);
         const capture_tensor sent = type_of(b.parts[k]);
         const std::string element(tensors_->element_name(start, own ? k : 0));
-        if (sent.dtype != element) part = cast(start, k, part, sent, element);
+        const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
+        if (sent.dtype != element) part = cast(own ? "" : part_name(start, k) + "_cast", home, part, sent, element);
 
         const collective_kind kind = step_->collective(start);
         const std::int64_t ranks = ranks_of(b);
@@ -69,7 +70,7 @@ public:
             if (gathers) made.shape[0] *= ranks;
             if (scatters) made.shape[0] /= ranks;
         }
-        capture_node& n = make(own ? members_[k] : part_name(start, k), step_->op(start), op_kind::start, start);
+        capture_node& n = make(own ? members_[k] : part_name(start, k), step_->op(start), op_kind::start, home);
         if (n.op == "_c10d_functional.all_gather_into_tensor_out.default")
             n.op = "_c10d_functional.all_gather_into_tensor.default";
         n.inputs = {part};
@@ -156,10 +157,9 @@ private:
         next_cast_ = 0;
     }
     /// What a pack has converted is converted by itself.
-    node_id cast(node_id start, std::size_t k, node_id part, const capture_tensor& from, const std::string& element) {
-        const bool named = next_cast_ < absorbed_.size();
-        std::string name = named ? absorbed_[next_cast_++] : part_name(start, k) + "_cast";
-        capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, start);
+    node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
+        if (name.empty()) name = next_cast_ < absorbed_.size() ? absorbed_[next_cast_++] : "cast";
+        capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, home);
         n.inputs = {part};
         capture_tensor to = from;
         to.dtype = element;
