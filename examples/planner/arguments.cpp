@@ -93,7 +93,7 @@ void check_files(const std::vector<job>& jobs) {
         for (const std::string& file : {j.step, j.check, j.overlay, j.durations})
             if (!file.empty() && file != "-") read.insert(canonical(file));
     for (const job& j : jobs)
-        for (const std::string& file : {j.plan, j.trace, j.html, j.svg}) {
+        for (const std::string& file : {j.plan, j.trace, j.html, j.svg, j.apart}) {
             if (file.empty()) continue;
             if (file == "-") throw usage_error{"standard output is for the report; give a file a name"};
             if (read.contains(canonical(file))) throw usage_error{file + ": would overwrite a file that is read"};
@@ -199,7 +199,7 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
     std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", buckets = "auto",
-                payload = "registration", plan, trace, html, svg, check, overlay, durations;
+                payload = "registration", plan, trace, html, svg, check, overlay, durations, apart;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -240,6 +240,10 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                    "eager run to the last bit (registration), or as the program launches them (execution)")
         ->capture_default_str()
         ->type_name("registration|execution");
+    app.add_option("--apart", apart,
+                   "Take the buckets of the step apart, those of PyTorch and of plans of stretto-plan, write the step "
+                   "without them, and plan that: what -o writes is a plan of this file, and so is what --check reads")
+        ->type_name("FILE");
     app.add_option("--isolate", all.wishes.isolate,
                    "All-to-alls that share a communicator with other collectives get one of their own, with the same "
                    "ranks, where that makes the step faster (ep); only those of one group (GROUP); or none")
@@ -337,7 +341,8 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
                                 file_for(svg, name, "--svg", ".svg", several),
                                 file_for(check, name, "--check", ".plan.json.gz", several),
                                 file_for(overlay, name, "--overlay", ".run.json", several),
-                                file_for(durations, name, "--durations", ".run.json", several)});
+                                file_for(durations, name, "--durations", ".run.json", several),
+                                file_for(apart, name, "--apart", ".apart.json.gz", several)});
         }
         check_files(all.jobs);
     } catch (const CLI::CallForHelp&) {

@@ -20,6 +20,7 @@ struct job {
     std::string check;      ///< a plan to verify, instead of planning
     std::string overlay;    ///< a run of the plan, to show beside it
     std::string durations;  ///< a run of the step, by whose times to plan
+    std::string apart;      ///< the step without its buckets, which is planned instead
 };
 
 struct arguments {

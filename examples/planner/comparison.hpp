@@ -23,6 +23,7 @@
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
+#include "taking_apart.hpp"
 
 namespace planner {
 
@@ -97,6 +98,7 @@ struct comparison {
     bool slices = false;                           ///< chunks are put together slice by slice, where that may be
     std::optional<sums_of_collectives> sums = {};  ///< if there are any, and it was allowed to reduce them once
     std::vector<shown_bucket> buckets = {};        ///< collectives that travel together in the plan
+    std::optional<buckets_apart> apart = {};       ///< if the step came in buckets that were to go
     std::vector<isolated_group> isolated = {};     ///< groups of which all-to-alls were moved away
     deadlock_verdict deadlock = {};                ///< of the plan
     /// Those that keep most whole first. If chunks were wanted and none are faster: what would stay whole in two.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "stretto/capture/capture_writer.hpp"
 #include "stretto/capture/gzip.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
+#include "taking_apart.hpp"
 #include "text_report.hpp"
 
 namespace {
@@ -52,10 +54,21 @@ expected<comparison, failure> result_of(const planner::job& j, stretto::memory_b
         if (!retimed) return unexpected(retimed.error());
         *step = *std::move(retimed);
     }
-    if (j.check.empty()) return planner::plan_step(*std::move(step), j.step, limit, chunks, wishes);
+    std::optional<planner::buckets_apart> apart;
+    if (!j.apart.empty()) {
+        auto made = planner::take_step_apart(*std::move(step), j.step, wishes.under.from);
+        if (!made) return unexpected(std::move(made).error());
+        step = std::move(made->step);
+        apart = std::move(made->what);
+    }
+    const auto noted = [&](expected<comparison, failure> c) {
+        if (c) c->apart = std::move(apart);
+        return c;
+    };
+    if (j.check.empty()) return noted(planner::plan_step(*std::move(step), j.step, limit, chunks, wishes));
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
-    return planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit, wishes.under.from);
+    return noted(planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit, wishes.under.from));
 }
 
 /// The same with the run that belongs to it.
@@ -84,6 +97,7 @@ std::string write_files(const planner::job& j, const comparison& c, const planne
     const auto note = [&](const expected<std::uint64_t, stretto::diagnostic>& written) {
         if (!written && fault.empty()) fault = written.error().message();
     };
+    if (!j.apart.empty()) note(stretto::write_capture(c.before.of->capture, j.apart));
     if (!j.plan.empty()) note(stretto::write_plan(c.after.of->capture, c.after.order, j.plan));
     if (!j.trace.empty()) note(stretto::write_text(j.trace, trace_of(c)));
     if (!j.html.empty()) note(stretto::write_text(j.html, planner::to_html(c, options.explain)));

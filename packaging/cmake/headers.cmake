@@ -43,6 +43,7 @@ set(STRETTO_HEADERS
     include/stretto/analysis/unread_storage.hpp
     include/stretto/analysis/value_numbers.hpp
     include/stretto/aten/argument_spelling.hpp
+    include/stretto/aten/aten_bucket_forms.hpp
     include/stretto/aten/aten_calls.hpp
     include/stretto/aten/aten_chunk_model.hpp
     include/stretto/aten/aten_dialect.hpp
@@ -79,6 +80,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_sorting.hpp
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
+    include/stretto/aten/detail/program_reader.hpp
     include/stretto/aten/detail/tensor_storage.hpp
     include/stretto/aten/interpretation.hpp
     include/stretto/aten/interpreter.hpp
@@ -103,6 +105,7 @@ set(STRETTO_HEADERS
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
     include/stretto/core/bucket_cost_model.hpp
+    include/stretto/core/bucket_form_model.hpp
     include/stretto/core/checked_index.hpp
     include/stretto/core/chunk_model.hpp
     include/stretto/core/collective_call.hpp
@@ -204,6 +207,7 @@ set(STRETTO_HEADERS
     include/stretto/testing/check_applied_chunks.hpp
     include/stretto/testing/check_applied_costs.hpp
     include/stretto/testing/check_bucket_costs.hpp
+    include/stretto/testing/check_bucket_forms.hpp
     include/stretto/testing/check_chunk_model.hpp
     include/stretto/testing/check_form_writer.hpp
     include/stretto/testing/check_graph.hpp
@@ -244,6 +248,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/apply_buckets.hpp
     include/stretto/transform/apply_chunks.hpp
     include/stretto/transform/apply_reductions.hpp
+    include/stretto/transform/apply_splits.hpp
     include/stretto/transform/bucket_plan.hpp
     include/stretto/transform/bucket_plan_text.hpp
     include/stretto/transform/bucket_policies.hpp
@@ -283,6 +288,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/describe_buckets.hpp
     include/stretto/transform/describe_chunks.hpp
     include/stretto/transform/describe_reductions.hpp
+    include/stretto/transform/describe_splits.hpp
     include/stretto/transform/detail/applied_origins.hpp
     include/stretto/transform/detail/bucket_candidates.hpp
     include/stretto/transform/detail/bucket_sweep.hpp
@@ -321,6 +327,9 @@ set(STRETTO_HEADERS
     include/stretto/transform/reduction_plan.hpp
     include/stretto/transform/reduction_rules.hpp
     include/stretto/transform/reorder.hpp
+    include/stretto/transform/split_buckets.hpp
+    include/stretto/transform/split_plan.hpp
+    include/stretto/transform/split_rules.hpp
     include/stretto/transform/step_modules.hpp
     include/stretto/transform/token_exchanges.hpp
     include/stretto/transform/token_symbols.hpp
@@ -329,6 +338,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/verify_chunks.hpp
     include/stretto/transform/verify_reductions.hpp
     include/stretto/transform/verify_rules.hpp
+    include/stretto/transform/verify_splits.hpp
     include/stretto/tune/best_form.hpp
     include/stretto/tune/choose_tokens.hpp
     include/stretto/tune/chunk_source.hpp
@@ -368,6 +378,7 @@ set(STRETTO_HEADERS
 set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/bucket_capture.hpp
     include/stretto/capture/capture.hpp
+    include/stretto/capture/capture_bucket_forms.hpp
     include/stretto/capture/capture_bucketer.hpp
     include/stretto/capture/capture_builder.hpp
     include/stretto/capture/capture_calls.hpp
@@ -379,6 +390,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/capture_part_costs.hpp
     include/stretto/capture/capture_reader.hpp
     include/stretto/capture/capture_reducer.hpp
+    include/stretto/capture/capture_splitter.hpp
     include/stretto/capture/capture_tensors.hpp
     include/stretto/capture/capture_tokens.hpp
     include/stretto/capture/capture_view.hpp
@@ -413,6 +425,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/reduce_capture.hpp
     include/stretto/capture/retimed_capture.hpp
     include/stretto/capture/run_reader.hpp
+    include/stretto/capture/split_capture.hpp
 )
 
 # stretto::boost_graph: Boost graphs as views and views as Boost graphs; needs the headers of Boost.Graph.

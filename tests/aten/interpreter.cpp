@@ -158,6 +158,25 @@ TEST_CASE("collectives move rows between the ranks of a group") {
     CHECK(after("all_to_all_single", "%0 [1, 1] [1, 1] g", on(2), 2) == rows{{0, 10}, {1, 11}});
 }
 
+TEST_CASE("a gather into a given tensor fills it, whoever looks at it") {
+    const auto gathered = [](std::vector<std::int64_t> shape) {
+        tensor_program p;
+        const auto x = p.input("x", {floats({2}, {1, 2}), floats({2}, {3, 4})});
+        const std::size_t n = static_cast<std::size_t>(shape[0]);
+        const auto out = p.input("out", floats(std::move(shape), std::vector<double>(n, 0)), 2);
+        const auto start =
+            p.start("start", "_c10d_functional.all_gather_into_tensor_out.default", {x, out}, "%0 2 g out=%1");
+        const auto wait = p.wait("wait", start);
+        p.output({wait, p.add("same", "aten.alias.default", {out})});
+        return p;
+    };
+    const auto done = gathered({4}).run(on(2));
+    REQUIRE_MESSAGE(done, done.error().message());
+    for (std::size_t k = 0; k < 2; ++k)
+        for (std::size_t rank = 0; rank < 2; ++rank) CHECK(output(*done, k, rank) == std::vector<double>{1, 2, 3, 4});
+    CHECK(why(gathered({3}), on(2)).find("gathers") != std::string::npos);
+}
+
 TEST_CASE("split sizes may be computed by the program, and must agree") {
     // Rank r sends r + 1 rows to rank 0 and 1 to rank 1.
     tensor_program p;

@@ -1,9 +1,10 @@
 // Writes a captured step in buckets: the rewriter with which apply_buckets makes a new capture, by the conventions of
 // stretto-graph. Needs simdjson.
 //
-// A bucket is a pack, one start that lists its `members`, one wait and an unpack; the old waits keep their names and
-// become views of the unpack, so readers do not change. The start costs what the table says for the sum of payloads,
-// the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and says so.
+// A bucket is a pack, one start that lists its `members` and their `waits`, one wait and an unpack; the old waits keep
+// their names and become views of the unpack, so readers do not change. The start costs what the table says for the sum
+// of payloads, the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and
+// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 
@@ -88,6 +89,7 @@ public:
         }
         capture_node& n = make(std::string(step_->name(members[0])) + "_pack", "stretto.pack", op_kind::compute);
         n.inputs = once(parts);
+        packed_.assign(parts.begin(), parts.end());
         n.allocation = payload;
         n.duration = capture_bucket_costs{step_}.of_moving(payload + payload + moved);
         n.outputs = texts_.emplace_back(R"([{"shape":[)" + std::to_string(payload.count) + R"(],"dtype":"u8"}])");
@@ -115,14 +117,32 @@ public:
         for (std::string_view key : {"args", "kwargs"})
             if (const auto text = step_->field(members[0], key)) n.fields.push_back({key, *text});
         n.fields.push_back({"members", texts_.emplace_back(names + "]")});
-        if (payload.size() == members.size()) n.fields.push_back({"coalesced", "true"});
+        const bool coalesced = payload.size() == members.size();
+        if (coalesced) {
+            n.fields.push_back({"coalesced", "true"});
+            packed_.assign(payload.begin(), payload.end());
+        }
+        if (const std::vector<node_id> sent = once(packed_); sent.size() != packed_.size()) {
+            std::string parts = "[";  // which input is which member's, where several send the same
+            for (node_id x : packed_) {
+                if (parts.size() > 1) parts += ',';
+                parts += std::to_string(std::find(sent.begin(), sent.end(), x) - sent.begin());
+            }
+            n.fields.push_back({"parts", texts_.emplace_back(parts + "]")});
+        }
         start_ = last();
         for (node_id m : members) stands_for_[m] = start_;
         return start_;
     }
 
     node_id wait(std::span<const node_id> waits, node_id launched) {
-        const capture_node& start = made_[launched - step_->size()];
+        std::string names = "[";  // of the nodes that give the results, which nothing else tells apart later
+        for (node_id w : waits) {
+            if (names.size() > 1) names += ',';
+            detail::append_quoted(names, step_->name(w));
+        }
+        capture_node& start = made_[launched - step_->size()];
+        start.fields.push_back({"waits", texts_.emplace_back(names + "]")});
         capture_node& n = make(std::string(step_->name(waits[0])) + "_bucket", step_->op(waits[0]), op_kind::wait);
         n.inputs = n.aliases = {launched};
         n.outputs = start.outputs;
@@ -219,6 +239,7 @@ private:
     const capture_tensors* tensors_;
     const capture_bucket_plan* plan_;
     node_id at_ = 0, start_ = 0;
+    std::vector<node_id> packed_;    // what the members of the bucket at hand send
     std::deque<capture_node> made_;  // make() gives references
     std::deque<std::string> texts_;
     std::set<std::string> taken_;

@@ -128,6 +128,23 @@ concept packing_rewriter =
         { r.parts(members, x) } -> iterable_of<value_t<G>>;
     };
 
+/// The two vertices of a collective that travels by itself from now on. `start` and `wait` are those of the bucket that
+/// is taken apart, which are still there, and k is the place of the member in its payload.
+///   launch_part(start, k, part)          the start of the member: of `part`, converted first to what the bucket sends,
+///                                        if it is not that already; returns what arrives;
+///   wait_part(wait, k, launched, like)   its wait; returns what has arrived, laid out as `like`, the member's result
+///                                        in the bucket.
+template <class R, class G>
+concept unpacking_rewriter = dataflow_graph<G> && requires(R& r, vertex_t<G> v, value_t<G> x, std::size_t k) {
+    r.insert_before(v);
+    { r.launch_part(v, k, x) } -> std::convertible_to<value_t<G>>;
+    { r.wait_part(v, k, x, x) } -> std::convertible_to<value_t<G>>;
+};
+
+/// What apply_splits asks for: insert_before, launch_part and wait_part, replace_uses and erase.
+template <class R, class G>
+concept splitting_rewriter = unpacking_rewriter<R, G> && use_rewriter<R, G> && erasing_rewriter<R, G>;
+
 /// What apply_buckets asks for: move_before, insert_before, pack, launch, wait, unpack and parts, replace_uses and
 /// erase.
 template <class R, class G>

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "stretto/core/bucket_cost_model.hpp"
+#include "stretto/core/bucket_form_model.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/collective_call.hpp"
 #include "stretto/core/input_role_model.hpp"
@@ -168,6 +170,21 @@ public:
     constexpr nanoseconds of_moving(bytes moved) const { return {moved.count}; }
 };
 
+/// bucket_form_model, and no more: operation 1 sends the value of operation 0 as a bucket of one.
+class bucket_forms : detail::unassignable {
+public:
+    using detail::unassignable::unassignable;
+    std::optional<bucket_form<vertex, value>> form(vertex v) const {
+        if (detail::position(v) != 1) return std::nullopt;
+        bucket_form<vertex, value> f;
+        f.wait = detail::at(2);
+        f.row = bytes{8};
+        f.parts.push_back({value(detail::at(0), 0), {}, bytes{8}});
+        f.results.push_back({value(detail::at(2), 0), {}, bytes{8}});
+        return f;
+    }
+};
+
 /// part_cost_model, and no more: a nanosecond for every row, and no bytes.
 class part_costs : detail::unassignable {
 public:
@@ -210,6 +227,7 @@ static_assert(module_model<modules, graph> && !module_model<kinds, program>);
 static_assert(pure_call_model<pure_calls, graph> && !pure_call_model<kinds, program>);
 static_assert(chunk_model<decltype(chunk_maker(0)()), dataflow>);
 static_assert(input_role_model<roles, dataflow> && !input_role_model<kinds, dataflow>);
+static_assert(bucket_form_model<bucket_forms, dataflow> && !bucket_form_model<kinds, dataflow>);
 static_assert(bucket_cost_model<bucket_costs, graph> && !bucket_cost_model<kinds, graph>);
 
 }  // namespace stretto::archetypes

@@ -71,11 +71,22 @@ public:
     proxy<value> add(value, value, sum_place) { return proxy<value>(make()); }
 };
 
+/// splitting_rewriter, and no more.
+class splitter : public rewriter_base {
+public:
+    void insert_before(vertex) { note(); }
+    proxy<value> launch_part(vertex, std::size_t, value) { return proxy<value>(make()); }
+    proxy<value> wait_part(vertex, std::size_t, value, value) { return proxy<value>(make()); }
+    void replace_uses(vertex, value, value) { note(); }
+    void erase(vertex) { note(); }
+};
+
 static_assert(ordering_rewriter<orderer, graph> && group_rewriter<isolator, graph>);
 static_assert(cloning_rewriter<cloner, dataflow> && use_rewriter<cloner, dataflow> &&
               erasing_rewriter<cloner, dataflow> && !slicing_rewriter<cloner, dataflow>);
 static_assert(chunking_rewriter<chunker, dataflow> && !slice_writing_rewriter<chunker, dataflow>);
 static_assert(reducing_rewriter<reducer, dataflow> && !chunking_rewriter<reducer, dataflow>);
+static_assert(splitting_rewriter<splitter, dataflow> && !packing_rewriter<splitter, dataflow>);
 
 }  // namespace stretto::archetypes
 

@@ -154,10 +154,12 @@ void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> s
 
 /// Runs one collective among the ranks of one group, whose calls come in the order of their positions in it. `name` is
 /// the operator without its namespace and overload, one that collective_name() knows. Every rank gets a tensor of its
-/// own, except that all_reduce_ writes what it was given. After a failure, one of the calls has failed.
+/// own, except that all_reduce_ writes what it was given, and all_gather_into_tensor_out its `out`. After a failure,
+/// one of the calls has failed.
 template <class = void>
 void run_collective(std::string_view name, std::span<operator_call* const> calls, const reduction_arithmetic& as) {
-    const bool gather = name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
+    const bool into = name == "all_gather_into_tensor_out";
+    const bool gather = into || name == "all_gather_into_tensor", scatter = name == "reduce_scatter_tensor";
     const bool in_place = name == "all_reduce_";
     std::vector<tensor> sent;
     for (operator_call* c : calls) {
@@ -190,6 +192,15 @@ void run_collective(std::string_view name, std::span<operator_call* const> calls
             calls[k]->give(sent[k]);
             continue;
         }
+        if (into) {
+            const tensor out = calls[k]->input(SIZE_MAX, "out");
+            if (out.shape() != whole.shape() || out.element() != whole.element())
+                calls[k]->fail("gathers " + text_of(whole) + " into " + text_of(out));
+            if (calls[k]->failed()) return;
+            write_elements(out, whole);
+            calls[k]->give(out);
+            continue;
+        }
         const std::int64_t rows = scatter ? whole.extent(0) / ranks : 0;
         calls[k]->give((scatter ? narrowed(whole, 0, static_cast<std::int64_t>(k) * rows, rows) : whole).cloned());
     }
@@ -202,8 +213,8 @@ std::string_view collective_name(std::string_view operation) {
     if (!operation.starts_with(prefix) || !operation.ends_with(suffix)) return {};
     operation.remove_prefix(prefix.size());
     operation.remove_suffix(suffix.size());
-    for (const std::string_view known :
-         {"all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce", "all_reduce_", "all_to_all_single"})
+    for (const std::string_view known : {"all_gather_into_tensor", "all_gather_into_tensor_out",
+                                         "reduce_scatter_tensor", "all_reduce", "all_reduce_", "all_to_all_single"})
         if (operation == known) return operation;
     return {};
 }

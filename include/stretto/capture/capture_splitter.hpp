@@ -1,0 +1,285 @@
+// Writes a captured step whose buckets are taken apart: the rewriter with which apply_splits makes a new capture. Needs
+// simdjson.
+//
+// Of a bucket by the conventions of stretto-graph the members come back under their names, the casts that a pack had
+// absorbed too, and the views that were their waits are waits again. Of a bucket of PyTorch every member is a new start
+// and a new wait, and the node that was the result is a view of it. A collective costs what the table says for its
+// payload, a cast a launch and what it moves over the memory bandwidth.
+#ifndef STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
+#define STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_bucket_forms.hpp"
+#include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/capture_fields.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/schedule/json_quote.hpp"
+#include "stretto/transform/split_plan.hpp"
+
+namespace stretto {
+
+using capture_split = bucket_split<std::uint32_t, std::uint32_t>;
+using capture_split_plan = split_plan<std::uint32_t, std::uint32_t>;
+
+/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the splitter; the
+/// plan must be one for this step.
+class capture_splitter {
+public:
+    using node_id = std::uint32_t;
+
+    capture_splitter(const capture& step, const capture_tensors& tensors, const capture_split_plan& plan)
+        : step_(&step), tensors_(&tensors), fields_(step), gone_(step.size(), false), stands_for_(step.size()) {
+        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
+        for (const capture_split& b : plan.buckets) bucket_of_[b.start] = bucket_of_[b.wait] = &b;
+    }
+    capture_splitter(const capture_splitter&) = delete;
+    capture_splitter& operator=(const capture_splitter&) = delete;
+
+    void insert_before(node_id v) { at_ = v; }
+
+    node_id launch_part(node_id start, std::size_t k, node_id part) {
+        const capture_split& b = *bucket_of_.at(start);
+        const bool own = capture_bucket_forms::is_own(*step_, start);
+        if (k == 0) open(start, own);
+        const capture_tensor sent = type_of(b.parts[k]);
+        const std::string element(tensors_->element_name(start, own ? k : 0));
+        const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
+        if (sent.dtype != element) part = cast(own ? "" : part_name(start, k) + "_cast", home, part, sent, element);
+
+        const collective_kind kind = step_->collective(start);
+        const std::int64_t ranks = ranks_of(b);
+        const bool gathers = kind == collective_kind::all_gather, scatters = kind == collective_kind::reduce_scatter;
+        capture_tensor made = own ? outputs_[k] : sent;
+        if (!own) {
+            made.dtype = element;
+            if (gathers) made.shape[0] *= ranks;
+            if (scatters) made.shape[0] /= ranks;
+        }
+        capture_node& n = make(own ? members_[k] : part_name(start, k), step_->op(start), op_kind::start, home);
+        if (n.op == "_c10d_functional.all_gather_into_tensor_out.default")
+            n.op = "_c10d_functional.all_gather_into_tensor.default";
+        n.inputs = {part};
+        n.collective = kind;
+        n.group = step_->group(start);
+        n.payload = bytes{b.sizes[k].count * (scatters ? ranks : 1)};
+        n.allocation = bytes{b.sizes[k].count * (gathers ? ranks : 1)};
+        n.duration = price(start, n.payload);
+        n.outputs = written(made);
+        if (const auto text = step_->field(start, "args")) n.fields.push_back({"args", *text});
+        const auto named = step_->field(start, "kwargs");
+        if (named && n.op == step_->op(start)) n.fields.push_back({"kwargs", *named});
+        shape_[last()] = std::move(made);
+        return last();
+    }
+
+    node_id wait_part(node_id wait, std::size_t k, node_id launched, node_id like) {
+        const capture_split& b = *bucket_of_.at(wait);
+        const bool own = capture_bucket_forms::is_own(*step_, b.start);
+        capture_node& n =
+            make(own ? std::string(step_->name(like)) : part_name(wait, k), step_->op(wait), op_kind::wait, wait, own);
+        n.inputs = n.aliases = {launched};
+        if (own) {
+            n.op = step_->op(like);
+            n.outputs = step_->outputs(like);
+            n.fields = node_of(*step_, like).fields;
+            stands_for_[like] = last();
+        } else {
+            n.outputs = written(shape_.at(launched));
+            view_of_[like] = {last(), launched};
+        }
+        lives_in_[like] = {launched};
+        return own ? last() : like;
+    }
+
+    /// Readers keep reading the results by their names.
+    void replace_uses(node_id, node_id, node_id) {}
+    void erase(node_id v) {
+        if (!view_of_.contains(v)) gone_[v] = true;
+    }
+
+    /// The new step: program order as it was, what was made where insert_before said.
+    [[nodiscard]] expected<capture, diagnostic> build() {
+        capture_builder builder = capture_builder::like(*step_);
+        std::vector<node_id> position(step_->size() + made_.size(), 0);
+        node_id next = 0;
+        const auto put = [&](node_id id, capture_node n) {
+            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
+                std::vector<node_id> there;
+                for (node_id x : *list) {
+                    const node_id y = position[x < step_->size() ? stands_for_[x] : x];
+                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
+                }
+                *list = std::move(there);
+            }
+            position[id] = next++;
+            builder.append(n);
+        };
+        for (node_id v = 0; v < step_->size(); ++v) {
+            if (const auto here = before_.find(v); here != before_.end())
+                for (node_id id : here->second) put(id, made_[id - step_->size()]);
+            if (const auto view = view_of_.find(v); view != view_of_.end()) {
+                put(v, as_view(v, view->second));
+            } else if (!gone_[v]) {
+                capture_node n = node_of(*step_, v);
+                rehouse(v, n);
+                put(v, std::move(n));
+            }
+        }
+        return std::move(builder).build();
+    }
+
+private:
+    struct holder {
+        node_id wait, start;
+    };
+
+    void open(node_id start, bool own) {
+        members_ = own ? *fields_.texts(start, "members") : std::vector<std::string>();
+        outputs_ = own ? fields_.outputs(start) : std::vector<capture_tensor>();
+        const std::uint32_t pack = step_->inputs(start)[0];
+        absorbed_ =
+            own ? fields_.texts(pack, "absorbs").value_or(std::vector<std::string>()) : std::vector<std::string>();
+        next_cast_ = 0;
+    }
+    /// What a pack has converted is converted by itself.
+    node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
+        if (name.empty()) name = next_cast_ < absorbed_.size() ? absorbed_[next_cast_++] : "cast";
+        capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, home);
+        n.inputs = {part};
+        capture_tensor to = from;
+        to.dtype = element;
+        n.outputs = written(to);
+        n.allocation = size_of(to);
+        n.duration = detail::time_of_price(detail::price_of_moving(step_->costs(), size_of(from) + size_of(to)) + 0.5);
+        std::string args = "[\"%0\",";
+        detail::append_quoted(args, element);
+        n.fields.push_back({"args", texts_.emplace_back(args + "]")});
+        return last();
+    }
+
+    /// How many rows what arrives from all has, or what is sent to all.
+    [[nodiscard]] std::int64_t ranks_of(const capture_split& b) const {
+        return step_->groups()[step_->group(b.start)].size;
+    }
+    [[nodiscard]] nanoseconds price(node_id start, bytes payload) const {
+        if (const auto table =
+                detail::price_of_collective(*step_, step_->group(start), step_->collective(start), payload))
+            return detail::time_of_price(*table + 0.5);
+        const double whole = static_cast<double>(std::max<std::int64_t>(step_->payload(start).count, 1));
+        const double share = static_cast<double>(payload.count) / whole;
+        return detail::time_of_price(static_cast<double>(step_->duration(start).count) * share + 0.5);
+    }
+    [[nodiscard]] capture_tensor type_of(node_id v) { return fields_.outputs(v).front(); }
+    [[nodiscard]] static bytes size_of(const capture_tensor& t) {
+        std::int64_t size = static_cast<std::int64_t>(detail::width_of(t.dtype));
+        for (std::int64_t extent : t.shape) size *= extent;
+        return {size};
+    }
+    std::string_view written(const capture_tensor& t) {
+        std::string text = R"([{"shape":)" + list_of(t.shape) + R"(,"dtype":)";
+        detail::append_quoted(text, t.dtype);
+        if (!t.symbolic.empty() && t.symbolic.size() == t.shape.size()) {
+            text += R"(,"symbolic":[)";
+            for (std::size_t k = 0; k < t.symbolic.size(); ++k) {
+                if (k > 0) text += ',';
+                detail::append_quoted(text, t.symbolic[k]);
+            }
+            text += ']';
+        }
+        return texts_.emplace_back(text + "}]");
+    }
+    [[nodiscard]] static std::string list_of(const std::vector<std::int64_t>& numbers) {
+        std::string text = "[";
+        for (std::int64_t n : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(n);
+        return text + "]";
+    }
+
+    /// What was found in a buffer, and is now all that arrives.
+    [[nodiscard]] capture_node as_view(node_id v, holder of) {
+        capture_node n = node_of(*step_, v);
+        n.op = "aten.view.default";
+        n.kind = op_kind::view;
+        n.inputs = {of.wait};
+        n.aliases = {of.start};
+        n.writes.clear();
+        n.allocation = {};
+        n.duration = {};
+        std::erase_if(n.fields, [](const json_field& f) { return f.key == "args" || f.key == "kwargs"; });
+        n.fields.push_back({"args", texts_.emplace_back("[\"%0\"," + list_of(type_of(v).shape) + "]")});
+        return n;
+    }
+    /// A node may say that it lives in a buffer which is gone: then it lives where what it reads lives.
+    void rehouse(node_id v, capture_node& n) {
+        std::set<node_id> homes;
+        for (node_id x : n.inputs)
+            if (const auto home = lives_in_.find(x); home != lives_in_.end())
+                homes.insert(home->second.begin(), home->second.end());
+        const auto lost = [&](node_id x) { return gone_[x] && stands_for_[x] == x; };
+        bool moved = false;
+        for (auto* list : {&n.aliases, &n.writes}) {
+            const bool any = std::any_of(list->begin(), list->end(), lost);
+            std::erase_if(*list, lost);
+            if (any) list->insert(list->end(), homes.begin(), homes.end());
+            moved = moved || (any && list == &n.aliases);
+        }
+        for (node_id x : n.aliases)
+            if (const auto home = lives_in_.find(x); home != lives_in_.end()) moved = true;
+        if (moved) lives_in_[v] = std::move(homes);
+    }
+
+    [[nodiscard]] std::string part_name(node_id v, std::size_t k) const {
+        return std::string(step_->name(v)) + "_part" + std::to_string(k);
+    }
+    /// A node that belongs to the module of `like`. A member's old wait gives its name to the new one.
+    capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like, bool takes_over = false) {
+        std::string name = wanted;
+        for (int k = 1; (!takes_over && step_->find(name)) || !taken_.insert(name).second; ++k)
+            name = wanted + "_" + std::to_string(k);
+        capture_node& n = made_.emplace_back();
+        n.name = texts_.emplace_back(std::move(name));
+        n.op = op;
+        n.kind = kind;
+        for (std::string_view key : {"fqn", "direction"})
+            if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
+        before_[at_].push_back(last());
+        return n;
+    }
+    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
+
+    const capture* step_;
+    const capture_tensors* tensors_;
+    capture_fields fields_;
+    std::map<node_id, const capture_split*> bucket_of_;  // by start and by wait
+    std::vector<std::string> members_, absorbed_;        // of the bucket at hand
+    std::vector<capture_tensor> outputs_;
+    std::size_t next_cast_ = 0;
+    node_id at_ = 0;
+    std::deque<capture_node> made_;  // make() gives references
+    std::deque<std::string> texts_;
+    std::set<std::string> taken_;
+    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
+    std::map<node_id, holder> view_of_;               // by result that keeps its name as a view
+    std::map<node_id, capture_tensor> shape_;         // by new start: what arrives
+    std::map<node_id, std::set<node_id>> lives_in_;   // by result, and what shares its memory: the new starts
+    std::vector<char> gone_;
+    std::vector<node_id> stands_for_;  // by node of the step: the node that has its name now
+};
+
+}  // namespace stretto
+
+#endif

@@ -1,0 +1,83 @@
+// A captured step whose buckets are taken apart, in one call: planned, verified, and written as a capture. Needs
+// simdjson.
+#ifndef STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
+#define STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/capture/capture.hpp"
+#include "stretto/capture/capture_bucket_forms.hpp"
+#include "stretto/capture/capture_splitter.hpp"
+#include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/diagnostic.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/transform/apply_splits.hpp"
+#include "stretto/transform/split_buckets.hpp"
+#include "stretto/transform/split_plan.hpp"
+#include "stretto/transform/verify_splits.hpp"
+
+namespace stretto {
+
+/// Plans and verifies, and fails on what a verifier finds, which would be a defect of the planner: the node is named. A
+/// plan may be empty. O(V + E + aliases + text of buckets) besides the proof.
+[[nodiscard]] inline expected<capture_split_plan, diagnostic> plan_capture_splits(const capture& step,
+                                                                                  const capture_tensors& tensors) {
+    const capture_view view{&step};
+    const capture_op_model ops{&step};
+    const capture_bucket_forms forms(step, tensors);
+    auto plan = split_buckets(view, ops, forms);
+    const auto verified = verify_splits(plan, view, ops, forms);
+    if (verified) return plan;
+    const auto& first = verified.error()[0];
+    return unexpected(detail::fault_of_node(
+        step, first.vertex, "", std::string(explain(first.rule)) + ", see " + printable(step.name(first.other)),
+        "this is a defect of stretto: please report the step"));
+}
+
+/// The step with a plan carried out; the step itself if the plan is empty. The plan must be one of plan_capture_splits
+/// for this step. O(text).
+[[nodiscard]] inline expected<capture, diagnostic> split_capture(const capture& step, const capture_tensors& tensors,
+                                                                 const capture_split_plan& plan) {
+    if (plan.empty()) return step;
+    capture_splitter splitter(step, tensors, plan);
+    apply_splits(plan, capture_view{&step}, splitter);
+    return splitter.build();
+}
+
+/// A step without buckets, as far as they come apart.
+struct apart_capture {
+    capture step;
+    std::size_t buckets = 0;                            ///< that were taken apart
+    std::size_t members = 0;                            ///< collectives in their place, in all rounds
+    std::vector<refused_split<std::uint32_t>> refused;  ///< what is left, in terms of `step`
+};
+
+/// Takes apart what can be, and again what that leaves, because a bucket may be a member of another one: PyTorch merges
+/// twice. As many rounds as buckets are nested, each of which costs what planning, proving and writing do.
+[[nodiscard]] inline expected<apart_capture, diagnostic> take_apart(const capture& step) {
+    apart_capture made{step, 0, 0, {}};
+    while (true) {
+        const auto tensors = capture_tensors::read(made.step);
+        if (!tensors) return unexpected(tensors.error());
+        auto plan = plan_capture_splits(made.step, *tensors);
+        if (!plan) return unexpected(std::move(plan).error());
+        if (plan->empty()) {
+            made.refused = std::move(plan->refused);
+            return made;
+        }
+        auto next = split_capture(made.step, *tensors, *plan);
+        if (!next) return unexpected(std::move(next).error());
+        made.buckets += plan->buckets.size();
+        made.members += plan->members();
+        made.step = *std::move(next);
+    }
+}
+
+}  // namespace stretto
+
+#endif

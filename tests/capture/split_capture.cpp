@@ -1,0 +1,291 @@
+#include "stretto/capture/split_capture.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "capture/bucket_steps.hpp"
+#include "capture/plan_drafts.hpp"
+#include "stretto/capture/bucket_capture.hpp"
+#include "stretto/capture/capture_writer.hpp"
+#include "stretto/capture/check_plan.hpp"
+#include "stretto/schedule/plan_overlap.hpp"
+#include "stretto/testing/check_bucket_forms.hpp"
+#include "support/compare_runs.hpp"
+#include "support/example_step.hpp"
+#include "support/prop.hpp"
+#include "support/read_step.hpp"
+#include "support/reduction_step.hpp"
+
+using namespace stretto;
+using support::pytorch_step;
+
+namespace {
+
+struct in_buckets {
+    capture_bucket_plan plan;
+    capture step;
+};
+template <class Choose>
+in_buckets merged(const capture& step, const Choose& choose, const bucket_options& options = {}) {
+    const auto tensors = capture_tensors::read(step);
+    REQUIRE(tensors);
+    auto plan = plan_capture_buckets(step, *tensors, choose, options);
+    REQUIRE_MESSAGE(plan, support::complaint(plan));
+    auto made = bucketed(step, *tensors, *plan);
+    REQUIRE_MESSAGE(made, support::complaint(made));
+    return {*std::move(plan), *std::move(made)};
+}
+in_buckets merged(const capture& step, const bucket_options& options = {}) {
+    return merged(step, [](std::uint32_t v) { return bucket_choice{.label = 0, .place = v}; }, options);
+}
+apart_capture apart(const capture& step) {
+    auto made = take_apart(step);
+    REQUIRE_MESSAGE(made, support::complaint(made));
+    return *std::move(made);
+}
+
+std::string complaints(const plan_report& r) {
+    std::string lines;
+    for (const plan_violation& v : r.violations) lines += "\n  " + v.message();
+    return lines;
+}
+support::agreement agreement_of(const capture& step, const capture& after) {
+    const auto tensors = capture_tensors::read(step), after_tensors = capture_tensors::read(after);
+    REQUIRE((tensors && after_tensors));
+    const aten::interpreter_options options{.ranks = 2};
+    const support::named_inputs inputs = support::make_named_inputs(step, *tensors, options.ranks, 11);
+    return support::compare_runs(support::run_named(step, *tensors, options, inputs),
+                                 support::run_named(after, *after_tensors, options, inputs));
+}
+std::size_t count(const capture& step, op_kind kind) {
+    std::size_t n = 0;
+    for (std::uint32_t v = 0; v < step.size(); ++v) n += step.kind(v) == kind;
+    return n;
+}
+nanoseconds makespan(const capture& step) {
+    const auto g = make_task_graph(capture_view{&step}, capture_op_model{&step});
+    REQUIRE(g);
+    std::vector<task_id> order(g->size());
+    for (task_id t = 0; t < order.size(); ++t) order[t] = t;
+    return simulate(*g, order).makespan;
+}
+
+/// The collectives of a step: kind, group, payload, duration.
+std::map<std::tuple<collective_kind, group_id, std::int64_t>, std::vector<std::int64_t>> collectives(
+    const capture& step) {
+    std::map<std::tuple<collective_kind, group_id, std::int64_t>, std::vector<std::int64_t>> all;
+    for (std::uint32_t v = 0; v < step.size(); ++v)
+        if (step.kind(v) == op_kind::start)
+            all[{step.collective(v), step.group(v), step.payload(v).count}].push_back(step.duration(v).count);
+    for (auto& [what, times] : all) std::sort(times.begin(), times.end());
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("two gathers come out of a bucket under their names, and the casts that its pack had absorbed") {
+    const capture step = support::sample_step().build();
+    const auto only_gathers = [&](std::uint32_t v) {
+        const bool gathers = step.collective(v) == collective_kind::all_gather;
+        return bucket_choice{.label = gathers ? 0 : bucket_choice::apart, .place = v, .cast = true};
+    };
+    for (const bucket_mode mode : {bucket_mode::pack, bucket_mode::coalesced}) {
+        const in_buckets buckets = merged(step, only_gathers, {.mode = mode});
+        REQUIRE(buckets.plan.buckets.size() == 1);
+        const apart_capture found = apart(buckets.step);
+        CHECK(found.buckets == 1);
+        CHECK(found.members == 2);
+        CHECK(found.refused.empty());
+        REQUIRE(found.step.size() == step.size());
+        for (std::uint32_t v = 0; v < step.size(); ++v) {
+            const auto w = found.step.find(step.name(v));
+            REQUIRE_MESSAGE(w, step.name(v));
+            CHECK(found.step.kind(*w) == step.kind(v));
+            CHECK(found.step.inputs(*w).size() == step.inputs(v).size());
+            CHECK(found.step.allocation(*w) == step.allocation(v));
+            CHECK(found.step.payload(*w) == step.payload(v));
+            if (step.kind(v) == op_kind::start) CHECK(found.step.duration(*w) == step.duration(v));
+        }
+        if (mode == bucket_mode::coalesced) {
+            const plan_report report = check_plan(step, found.step);
+            CHECK_MESSAGE(report.legal(), complaints(report));
+            continue;
+        }
+        const auto cast = found.step.find("cast1");
+        CHECK(found.step.op(*cast) == "prims.convert_element_type.default");
+        CHECK(found.step.field(*cast, "args") == R"(["%0","bf16"])");
+        CHECK(found.step.duration(*cast) == nanoseconds{100 + 400 + 200});
+    }
+}
+
+TEST_CASE("a step in buckets without a word on whose results are whose") {
+    const capture step = support::sample_step().build();
+    // Both gathers give the same type, so nobody can tell.
+    const capture other = support::bucketed_plan().build();
+    const apart_capture whole = apart(other);
+    CHECK(whole.buckets == 0);
+    CHECK(whole.step == other);
+}
+
+TEST_CASE("any step, merged and taken apart: a plan of it that only reorders, as fast as it, with its values") {
+    std::size_t steps = 0, found = 0;
+    stretto_check("random steps", 2000, [&](const std::vector<std::uint8_t>& data) {
+        const capture step = support::random_reduction_step(data, "f64").d.build();
+        const bucket_options options{.mode = data.size() % 3 == 0 ? bucket_mode::coalesced : bucket_mode::pack};
+        const in_buckets made = merged(step, options);
+        ++steps;
+        if (made.plan.empty()) return;
+        ++found;
+        const apart_capture again = apart(made.step);
+        RC_ASSERT(again.refused.empty());
+        RC_ASSERT(again.buckets == made.plan.buckets.size());
+        const plan_report report = check_plan(step, again.step);
+        RC_ASSERT(complaints(report) == "");
+        RC_ASSERT(report.after.collectives == report.before.collectives);
+        RC_ASSERT(collectives(again.step) == collectives(step));
+        const auto reordered_step = reordered(step, made.plan.order);
+        RC_ASSERT(reordered_step.has_value());
+        RC_ASSERT(makespan(again.step) == makespan(*reordered_step));
+        const support::agreement same = agreement_of(step, again.step);
+        RC_ASSERT(same.entries == same.bitwise);
+    });
+    if (support::runs_all_cases()) CHECK(found > steps / 5);
+}
+
+TEST_CASE("a step of a mixture of experts, merged, scheduled, taken apart and merged anew") {
+    const capture& step = support::moe_ep_step().step;
+    const traffic_tags<capture_view> tags = traffic_of(step);
+    const buckets_by_traffic<capture_view> choose{&tags};
+    const in_buckets made = merged(step, choose, {.most_bytes = {1 << 20}});
+    const auto scheduled = plan_overlap(capture_view{&made.step}, capture_op_model{&made.step});
+    REQUIRE(scheduled);
+    std::vector<std::uint32_t> order(scheduled->order.begin(), scheduled->order.end());
+    const auto arrived = reordered(made.step, order);
+    REQUIRE(arrived);
+    const auto tensors = capture_tensors::read(*arrived);
+    REQUIRE(tensors);
+    const auto forms = check_bucket_forms(capture_view{&*arrived}, capture_op_model{&*arrived},
+                                          capture_bucket_forms(*arrived, *tensors));
+    REQUIRE(forms);
+    CHECK(forms->buckets == made.plan.buckets.size());
+
+    const apart_capture again = apart(*arrived);
+    CHECK(again.buckets == made.plan.buckets.size());
+    CHECK(collectives(again.step) == collectives(step));
+    for (std::uint32_t v = 0; v < step.size(); ++v) CHECK(again.step.find(step.name(v)).has_value());
+    const traffic_tags<capture_view> new_tags = traffic_of(again.step);
+    const in_buckets anew = merged(again.step, buckets_by_traffic<capture_view>{&new_tags}, {.most_bytes = {1 << 20}});
+    CHECK(anew.plan.saved() == made.plan.saved());
+}
+
+TEST_CASE("buckets as PyTorch writes them") {
+    using form = pytorch_step::form;
+    for (const form f : {form::gather, form::gather_into, form::gather_slice, form::scatter, form::reduce}) {
+        pytorch_step s;
+        const auto a = s.input({4, 3}), b = s.input({2});
+        s.output(s.bucket(f, {a, b}, 1, f == form::gather_into ? "f32" : "f64"));
+        const capture step = s.d.build();
+        const apart_capture found = apart(step);
+        CHECK(found.buckets == 1);
+        CHECK(found.members == 2);
+        CHECK(found.refused.empty());
+        CHECK(count(found.step, op_kind::start) == 2);
+        // What packs and what copies the results apart is gone.
+        CHECK(count(found.step, op_kind::compute) == (f == form::gather_into ? 2 : 0));  // casts
+        for (const auto& x : {a, b}) CHECK(!found.step.readers(*found.step.find(x.name)).empty());
+        const support::agreement same = agreement_of(step, found.step);
+        CHECK(same.entries == 8);  // inputs too, on both ranks
+        CHECK(same.bitwise == 8);
+    }
+}
+
+TEST_CASE("a bucket of buckets") {
+    using form = pytorch_step::form;
+    for (const form f : {form::gather, form::gather_slice}) {
+        // What the inner bucket would have sent is a part of the outer one.
+        pytorch_step s;
+        const auto a = s.input({4}), b = s.input({2, 3}), c = s.input({2});
+        const std::vector<pytorch_step::value> inner = s.bucket(f, {a, b}, 3, "f64");
+        const std::string start = [&] {
+            for (const auto& n : s.d.nodes)
+                if (n.kind == op_kind::start) return n.name;
+            return std::string();
+        }();
+        const std::string sent = s.d[start].inputs[0], wait_name = s.d.nodes[s.d.at(start) + 1].name;
+        // Take its collective out, and gather what it would have sent in another bucket.
+        std::vector<support::draft_node> tail(s.d.nodes.begin() + static_cast<std::ptrdiff_t>(s.d.at(start)) + 2,
+                                              s.d.nodes.end());
+        s.d.nodes.resize(s.d.at(start));
+        const auto outer = s.bucket(form::gather_into, {{sent, {10}, "f64"}, c}, 0, "f64");
+        for (auto& n : tail) {
+            n.name += "_inner";
+            for (auto* list : {&n.inputs, &n.aliases})
+                for (std::string& x : *list) x = x == wait_name ? outer[0].name : x + "_inner";
+            s.d.nodes.push_back(n);
+        }
+        s.output({outer[1], {inner[0].name + "_inner", {8}, "f64"}, {inner[1].name + "_inner", {4, 3}, "f64"}});
+        const capture step = s.d.build();
+        const apart_capture found = apart(step);
+        CHECK(found.buckets == 2);
+        CHECK(found.members == 4);
+        CHECK(count(found.step, op_kind::start) == 3);
+        CHECK(count(found.step, op_kind::compute) == 0);
+        const support::agreement same = agreement_of(step, found.step);
+        CHECK(same.entries == 12);
+        CHECK(same.bitwise == 12);
+    }
+}
+
+TEST_CASE("any step in such buckets computes the same taken apart, bit for bit") {
+    std::size_t buckets = 0, members = 0, whole = 0;
+    stretto_check("random steps", 3000, [&](const std::vector<std::uint8_t>& data) {
+        const capture step = support::random_pytorch_step(data).d.build();
+        const auto tensors = capture_tensors::read(step);
+        RC_ASSERT(tensors.has_value());
+        RC_ASSERT(check_bucket_forms(capture_view{&step}, capture_op_model{&step}, capture_bucket_forms(step, *tensors))
+                      .has_value());
+        const apart_capture found = apart(step);
+        buckets += found.buckets;
+        members += found.members;
+        whole += found.refused.size();
+        const support::agreement same = agreement_of(step, found.step);
+        RC_ASSERT(same.entries == same.bitwise);
+    });
+    MESSAGE(buckets << " buckets of " << members << " members came apart, " << whole << " stayed whole");
+    if (support::runs_all_cases()) {
+        CHECK(buckets > 1000);
+        CHECK(whole > 100);
+    }
+}
+
+TEST_CASE("captured steps that PyTorch has bucketed hold the collectives of the step that it was given") {
+    // The prices of members come from the table of the file, which rounds on its own.
+    for (const char* name : {"dsv3_fw_64", "llama3_8b_bw_64_2d", "llama3_8b_fw_64_1d"}) {
+        const std::string bucketed_step = std::string("/") + name + ".pytorch.json.gz";
+        const std::string given_step = std::string("/") + name + ".json.gz";
+        const std::string path = support::captured_step("STRETTO_REFERENCE_GRAPHS", bucketed_step.c_str());
+        if (path.empty()) return;
+        const auto given =
+            support::read_capture(support::captured_step("STRETTO_REFERENCE_GRAPHS", given_step.c_str()));
+        const auto arrived = support::read_capture(path);
+        REQUIRE((given && arrived));
+        const apart_capture found = apart(*arrived);
+        CHECK(found.refused.empty());
+        const auto before = collectives(*given), after = collectives(found.step);
+        REQUIRE(before.size() == after.size());
+        auto b = after.begin();
+        for (auto a = before.begin(); a != before.end(); ++a, ++b) {
+            CHECK(a->first == b->first);
+            REQUIRE(a->second.size() == b->second.size());
+            for (std::size_t k = 0; k < a->second.size(); ++k) CHECK(std::abs(a->second[k] - b->second[k]) <= 1);
+        }
+    }
+}
