@@ -74,7 +74,7 @@ private:
         std::uint32_t runs = 0;
         bool failed = false;
     };
-    /// Under way until MPI has taken it.
+    /// Under way until it has been received.
     struct letter {
         std::string text;
         MPI_Request request = MPI_REQUEST_NULL;
@@ -218,8 +218,9 @@ private:
     void send(int to, message_kind kind, const std::string& text) {
         letter& l = letters_.emplace_back();
         l.text = text;
-        const int code = MPI_Isend(l.text.data(), static_cast<int>(l.text.size()), MPI_BYTE, to, static_cast<int>(kind),
-                                   communicator_, &l.request);
+        // Synchronous, so that what is complete has been received, and nothing is left when all have come to the end.
+        const int code = MPI_Issend(l.text.data(), static_cast<int>(l.text.size()), MPI_BYTE, to,
+                                    static_cast<int>(kind), communicator_, &l.request);
         if (code != MPI_SUCCESS) letters_.pop_back();
     }
 

@@ -89,7 +89,7 @@ public:
     /// communicator, since MPI uses their numbers again. `end_draining` waits for them, on all groups of all processes.
     void begin_draining() {
         for (std::size_t k = 0; k < size(); ++k)
-            if (k != place_ && begun(k) != run_.begun_by(ranks_[k], id_))
+            if (k != place_ && begun(k) < run_.begun_by(ranks_[k], id_))
                 MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
                           communicator_, &notices_[k]);
     }
