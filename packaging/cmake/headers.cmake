@@ -422,6 +422,17 @@ set(STRETTO_HOST_HEADERS
     include/stretto/backend/host_link.hpp
 )
 
+# stretto::mpi: ranks as processes; needs MPI, and what stretto::host needs.
+set(STRETTO_MPI_HEADERS
+    include/stretto/backend/detail/mpi_calls.hpp
+    include/stretto/backend/detail/mpi_control.hpp
+    include/stretto/backend/detail/mpi_group.hpp
+    include/stretto/backend/detail/mpi_message.hpp
+    include/stretto/backend/detail/mpi_mover.hpp
+    include/stretto/backend/detail/mpi_run.hpp
+    include/stretto/backend/mpi.hpp
+)
+
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
 set(STRETTO_RANGE_V3_HEADERS
     include/stretto/interop/range_v3.hpp
@@ -430,4 +441,5 @@ list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_MPI_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
