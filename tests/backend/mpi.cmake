@@ -30,8 +30,10 @@ function(stretto_mpi_program target implementation source)
     endforeach()
 endfunction()
 
-# stretto_mpi_test(<layer>/<name> <numbers of processes> [library...]): ctest runs it as <layer>/<name>/<implementation>-<n>.
+# stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <number>] [library...]): ctest runs it as
+# <layer>/<name>/<implementation>-<n>; with the last number only on the first implementation.
 function(stretto_mpi_test name numbers)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "ONCE" "")
     if(NOT found)
         add_test(NAME ${name} COMMAND sh -c
             "echo 'no MPI; install one of: libopenmpi-dev openmpi-bin, libmpich-dev mpich'; exit 77")
@@ -39,8 +41,8 @@ function(stretto_mpi_test name numbers)
     endif()
     foreach(implementation IN LISTS found)
         string(REPLACE "/" "." target "test.${name}.${implementation}")
-        stretto_mpi_program(${target} ${implementation} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${ARGN})
-        foreach(n IN LISTS numbers)
+        stretto_mpi_program(${target} ${implementation} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${arg_UNPARSED_ARGUMENTS})
+        foreach(n IN LISTS numbers arg_ONCE)
             set(test ${name}/${implementation}-${n})
             add_test(NAME ${test} COMMAND ${STRETTO_MPIEXEC_${implementation}} -n ${n} $<TARGET_FILE:${target}>)
             # Root runs tests in containers, and more processes than there are processors.
@@ -50,6 +52,7 @@ function(stretto_mpi_test name numbers)
                 LABELS mpi
                 ENVIRONMENT "${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1")
         endforeach()
+        set(arg_ONCE "")
     endforeach()
     set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
 endfunction()

@@ -218,7 +218,7 @@ TEST_CASE("a world is not made of groups that processes do not agree about, or t
 
 TEST_CASE("collectives make the bits that they make among threads") {
     const process_groups groups = groups_of(here.size());
-    stretto_check("as on the host", 60, [&](const std::vector<std::uint8_t>& picks) {
+    stretto_check("as on the host", 30, [&](const std::vector<std::uint8_t>& picks) {
         std::size_t next = 0;
         const auto pick = [&](std::size_t below) {
             const std::size_t at = next++;

@@ -13,6 +13,7 @@ int gather() {
     for (int r = 0; r < size; ++r) ranks.push_back(static_cast<stretto::rank_id>(r));
     stretto::process_groups groups;
     const stretto::group_id all = groups.add({.size = size, .ranks = ranks});
+    // [world]
     const auto world = stretto::mpi_world::make(MPI_COMM_WORLD, groups);
     if (!world) return std::puts(explain(world.error()).c_str()), 1;
     std::vector<int> seen(ranks.size());
@@ -26,6 +27,7 @@ int gather() {
         gather.receive_bytes = sizeof(mine) * seen.size();
         static_cast<void>(rank.perform(all, gather));
     });
+    // [/world]
     std::printf("%d of %d\n", seen.back(), size);
     return !failure && seen.front() == 1 && seen.back() == size ? 0 : 1;
 }
