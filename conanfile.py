@@ -19,6 +19,7 @@ class StrettoConan(ConanFile):
         "with_capture": [True, False],
         "with_boost_graph": [True, False],
         "with_host": [True, False],
+        "with_mpi": [True, False],
         "with_range_v3": [True, False],
         "with_compiled": [True, False],
     }
@@ -26,6 +27,7 @@ class StrettoConan(ConanFile):
         "with_capture": False,
         "with_boost_graph": False,
         "with_host": False,
+        "with_mpi": False,
         "with_range_v3": False,
         "with_compiled": False,
     }
@@ -52,6 +54,8 @@ class StrettoConan(ConanFile):
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True, transitive_libs=True)
         if self.options.with_boost_graph:
             self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+        if self.options.with_mpi:
+            self.requires("openmpi/[>=4.1 <6]", transitive_headers=True, transitive_libs=True)
         if self.options.with_range_v3:
             self.requires("range-v3/[>=0.12 <1]", transitive_headers=True)
 
@@ -65,7 +69,7 @@ class StrettoConan(ConanFile):
             self.info.clear()
             return
         self.info.requires.clear()
-        for name in ("with_capture", "with_boost_graph", "with_host", "with_range_v3"):
+        for name in ("with_capture", "with_boost_graph", "with_host", "with_mpi", "with_range_v3"):
             self.info.options.rm_safe(name)
 
     def generate(self):
@@ -112,13 +116,19 @@ class StrettoConan(ConanFile):
             boost_graph.requires = ["core", "boost::headers"]
             boost_graph.bindirs = boost_graph.libdirs = []
 
-        if self.options.with_host:
+        if self.options.with_host or self.options.with_mpi:
             host = self.cpp_info.components["host"]
             host.set_property("cmake_target_name", "stretto::host")
             host.requires = ["core"]
             if self.settings.get_safe("os") in ("Linux", "FreeBSD"):
                 host.system_libs = ["pthread"]
             host.bindirs = host.libdirs = []
+
+        if self.options.with_mpi:
+            mpi = self.cpp_info.components["mpi"]
+            mpi.set_property("cmake_target_name", "stretto::mpi")
+            mpi.requires = ["host", "openmpi::openmpi"]
+            mpi.bindirs = mpi.libdirs = []
 
         if self.options.with_range_v3:
             range_v3 = self.cpp_info.components["range_v3"]

@@ -436,14 +436,28 @@ set(STRETTO_BOOST_GRAPH_HEADERS
 
 # stretto::host: ranks as threads of one process; needs the threads of the system.
 set(STRETTO_HOST_HEADERS
-    include/stretto/backend/detail/host_channel.hpp
+    include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/host_fold.hpp
     include/stretto/backend/detail/host_group.hpp
     include/stretto/backend/detail/host_lane.hpp
     include/stretto/backend/detail/host_run.hpp
     include/stretto/backend/detail/host_word.hpp
+    include/stretto/backend/detail/thread_rank.hpp
+    include/stretto/backend/detail/verb_channel.hpp
+    include/stretto/backend/detail/waiting_lanes.hpp
     include/stretto/backend/host.hpp
     include/stretto/backend/host_link.hpp
+)
+
+# stretto::mpi: ranks as processes; needs MPI, and what stretto::host needs.
+set(STRETTO_MPI_HEADERS
+    include/stretto/backend/detail/mpi_calls.hpp
+    include/stretto/backend/detail/mpi_control.hpp
+    include/stretto/backend/detail/mpi_group.hpp
+    include/stretto/backend/detail/mpi_message.hpp
+    include/stretto/backend/detail/mpi_mover.hpp
+    include/stretto/backend/detail/mpi_run.hpp
+    include/stretto/backend/mpi.hpp
 )
 
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
@@ -454,4 +468,5 @@ list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_MPI_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -8,7 +8,7 @@ set(stretto_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stretto")
 install(TARGETS stretto EXPORT stretto-targets FILE_SET HEADERS)
 install(EXPORT stretto-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 
-foreach(component IN ITEMS capture boost_graph host range_v3)
+foreach(component IN ITEMS capture boost_graph host mpi range_v3)
     install(TARGETS stretto_${component} EXPORT stretto-${component}-targets FILE_SET HEADERS)
     install(EXPORT stretto-${component}-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 endforeach()

@@ -1,4 +1,4 @@
-// Captured steps on the ranks of a host_world, with the operators of the interpreter as kernels. What a value holds is
+// Captured steps on the ranks of a world, with the operators of the interpreter as kernels. What a value holds is
 // in the arena of the executor and nowhere else: a kernel fetches what it reads, runs one operator and puts back what
 // it has made or written. So a wait that is missing, or bytes that are given away too early, are seen in the results.
 #ifndef STRETTO_TESTS_SUPPORT_STEP_ON_RANKS_HPP
@@ -475,16 +475,16 @@ private:
     std::vector<const stretto::aten::interpreted_value*> read_;
 };
 
-/// A rank of a host_world whose groups have other numbers there: the step numbers those of one rank.
+/// A rank of a world whose groups have other numbers there: the step numbers those of one rank.
+template <class Rank>
 class rank_in_groups {
 public:
-    using queue_type = stretto::host_rank::queue_type;
-    using communicator_type = stretto::host_rank::communicator_type;
-    using arena_type = stretto::host_rank::arena_type;
-    using event_type = stretto::host_rank::event_type;
+    using queue_type = typename Rank::queue_type;
+    using communicator_type = typename Rank::communicator_type;
+    using arena_type = typename Rank::arena_type;
+    using event_type = typename Rank::event_type;
 
-    rank_in_groups(stretto::host_rank& rank, std::vector<stretto::group_id> groups)
-        : rank_(&rank), groups_(std::move(groups)) {}
+    rank_in_groups(Rank& rank, std::vector<stretto::group_id> groups) : rank_(&rank), groups_(std::move(groups)) {}
     queue_type& compute() { return rank_->compute(); }
     communicator_type* channel(stretto::group_id g) {
         return g < groups_.size() ? rank_->channel(groups_[g]) : nullptr;
@@ -497,10 +497,10 @@ public:
     std::optional<stretto::run_failure> finish() { return rank_->finish(); }
 
 private:
-    stretto::host_rank* rank_;
+    Rank* rank_;
     std::vector<stretto::group_id> groups_;
 };
-static_assert(stretto::backend<rank_in_groups>);
+static_assert(stretto::backend<rank_in_groups<stretto::host_rank>>);
 
 /// Every group of every rank, and which of them each rank calls by which number.
 struct groups_of_ranks {
@@ -521,47 +521,63 @@ struct groups_of_ranks {
     }
 };
 
-/// Executes the step on all ranks, `replays` times with the same inputs, which `run` holds as they were given.
-/// Returns what the last replay has made, as the interpreter would, or what went wrong.
 struct executed_step {
     stretto::aten::interpretation made;
     std::string wrong;
 };
-[[nodiscard]] inline executed_step run_on_ranks(const executable_step& s, const stretto::task_graph& g,
-                                                const stretto::checked_order& order,
-                                                const stretto::aten::interpretation& inputs,
-                                                const stretto::aten::interpreter_options& options, int replays) {
-    const groups_of_ranks groups(options, g.groups);
+/// What is made of inputs that `inputs` holds as they were given: still nothing.
+[[nodiscard]] inline executed_step unexecuted(const executable_step& s, const stretto::task_graph& g,
+                                              const stretto::aten::interpretation& inputs, std::size_t ranks) {
     executed_step all;
-    std::vector<std::string> wrong(options.ranks);
     for (const stretto::aten::interpreted_entry& e : inputs.inputs) {
         all.made.inputs.push_back({e.vertex, e.name, e.written, {}});
-        all.made.inputs.back().by_rank.resize(options.ranks);
+        all.made.inputs.back().by_rank.resize(ranks);
     }
     for (std::uint32_t v = 0; v < g.size(); ++v)
         if (g.kind[v] == stretto::op_kind::output)
             for (const std::uint32_t x : s.step().inputs(v)) {
                 all.made.outputs.push_back({x, std::string(s.step().name(x)), false, {}});
-                all.made.outputs.back().by_rank.resize(options.ranks);
+                all.made.outputs.back().by_rank.resize(ranks);
             }
+    return all;
+}
+/// Executes the step on one rank of a world, `replays` times with the same inputs. What the last replay has made
+/// becomes that rank's part of `all`. Returns what went wrong before it could begin.
+template <class Rank>
+[[nodiscard]] std::string execute_on_rank(Rank& one, const groups_of_ranks& groups, const executable_step& s,
+                                          const stretto::task_graph& g, const stretto::checked_order& order,
+                                          const stretto::aten::interpretation& inputs,
+                                          const stretto::aten::interpreter_options& options, int replays,
+                                          executed_step& all) {
+    const std::size_t me = one.rank();
+    step_rank source(s, g, order, me, inputs, options.balanced_routing);
+    rank_in_groups rank(one, groups.number[me]);
+    auto bound = stretto::bind_order(g, order, source, rank);
+    if (!bound)
+        return (bound.error().task == stretto::no_task ? std::string()
+                                                       : std::string(s.step().name(bound.error().task)) + " ") +
+               stretto::explain(bound.error());
+    for (int k = 0; k < replays; ++k) {
+        source.begin(*bound);
+        if (bound->replay()) return {};
+    }
+    for (auto& e : all.made.outputs) e.by_rank[me] = source.value(static_cast<stretto::value_id>(e.vertex));
+    for (auto& e : all.made.inputs) e.by_rank[me] = source.value(static_cast<stretto::value_id>(e.vertex));
+    return {};
+}
+
+/// Executes the step on all ranks of a host_world. Returns what the last replay has made, as the interpreter would, or
+/// what went wrong.
+[[nodiscard]] inline executed_step run_on_ranks(const executable_step& s, const stretto::task_graph& g,
+                                                const stretto::checked_order& order,
+                                                const stretto::aten::interpretation& inputs,
+                                                const stretto::aten::interpreter_options& options, int replays) {
+    const groups_of_ranks groups(options, g.groups);
+    executed_step all = unexecuted(s, g, inputs, options.ranks);
+    std::vector<std::string> wrong(options.ranks);
     stretto::host_world world(options.ranks, groups.all);
-    const auto failure = world.run([&](stretto::host_rank& host) {
-        const std::size_t me = host.rank();
-        step_rank source(s, g, order, me, inputs, options.balanced_routing);
-        rank_in_groups rank(host, groups.number[me]);
-        auto bound = stretto::bind_order(g, order, source, rank);
-        if (!bound)
-            return wrong[me].assign(bound.error().task == stretto::no_task
-                                        ? std::string()
-                                        : std::string(s.step().name(bound.error().task)) + " " +
-                                              stretto::explain(bound.error())),
-                   void();
-        for (int k = 0; k < replays; ++k) {
-            source.begin(*bound);
-            if (bound->replay()) return;
-        }
-        for (auto& e : all.made.outputs) e.by_rank[me] = source.value(static_cast<stretto::value_id>(e.vertex));
-        for (auto& e : all.made.inputs) e.by_rank[me] = source.value(static_cast<stretto::value_id>(e.vertex));
+    const auto failure = world.run([&](stretto::host_rank& rank) {
+        wrong[rank.rank()] = execute_on_rank(rank, groups, s, g, order, inputs, options, replays, all);
     });
     for (const std::string& w : wrong)
         if (!w.empty()) all.wrong = w;

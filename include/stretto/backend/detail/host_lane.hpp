@@ -38,12 +38,12 @@ class host_lane {
 public:
     using event_type = host_event;
 
-    host_lane(host_run& run, rank_id rank, bool timed) : run_(run), rank_(rank), timed_(timed) {}
+    host_lane(host_run& run, rank_id rank) : run_(run), rank_(rank) {}
 
     /// Returns when the event has been reached as often as it has been put into queues, or false if the run was given
     /// up. The station says meanwhile what is waited for, so that a watchdog can name it.
     bool wait(event_type& e) {
-        if (timed_ && blocked_since_ == 0) blocked_since_ = host_now();
+        if (run_.is_timed() && blocked_since_ == 0) blocked_since_ = host_now();
         station_.event.store(&e, std::memory_order_relaxed);
         return e.done.await(e.recorded, station_);
     }
@@ -58,7 +58,7 @@ public:
     /// Goes by a task without work. Only the station notices.
     bool pass(task_id t) {
         station_.task.store(t, std::memory_order_relaxed);
-        if (timed_ && blocked_since_ != 0) note(t, blocked_since_);
+        if (run_.is_timed() && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
     /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
@@ -66,15 +66,15 @@ public:
     template <class Kernel>
     bool launch(task_id t, Kernel& kernel) {
         station_.task.store(t, std::memory_order_relaxed);
-        const std::int64_t since = timed_ ? host_now() : 0;
+        const std::int64_t since = run_.is_timed() ? host_now() : 0;
         std::optional<std::string> thrown = failure_of([&] { kernel(); });
-        if (timed_) note(t, since);
+        if (run_.is_timed()) note(t, since);
         if (!thrown) return !run_.failed();
         run_.fail({run_failure::reason::kernel_threw, rank_, no_group, 0, t, *std::move(thrown), {}});
         return false;
     }
     [[nodiscard]] host_station& station() noexcept { return station_; }
-    /// When kernels and waits have begun and ended since the last call of forget_times(), if the lane is timed.
+    /// When kernels and waits have begun and ended since the last call of forget_times(), if the run is timed.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     void forget_times() { times_.clear(); }
 
@@ -87,7 +87,6 @@ private:
     host_run& run_;
     rank_id rank_;
     host_station station_;
-    bool timed_;
     std::int64_t blocked_since_ = 0;  // when the first wait before the next task began; 0 if there is none
     std::vector<measured_span> times_;
 };

@@ -19,6 +19,10 @@ namespace stretto::detail {
 /// One run of all ranks in a process. Every function may be called by every thread at any time.
 class host_run {
 public:
+    /// In a timed run, lanes note when tasks begin and end.
+    explicit host_run(bool timed = false) : timed_(timed) {}
+    [[nodiscard]] bool is_timed() const noexcept { return timed_; }
+
     /// Gives the run up. Only the first failure counts. All words that have been entered are closed.
     void fail(run_failure why) {
         const std::lock_guard lock(mutex_);
@@ -56,8 +60,14 @@ public:
     void await_readers() const {
         while (readers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     }
+    /// After a failure: what it was, when nobody reads the memory of another rank any more.
+    [[nodiscard]] std::optional<run_failure> settle() {
+        await_readers();
+        return failure();
+    }
 
 private:
+    const bool timed_;
     std::mutex mutex_;
     std::optional<run_failure> failure_;
     std::vector<host_word*> words_;

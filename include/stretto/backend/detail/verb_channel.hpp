@@ -1,6 +1,7 @@
-// The communicator of one rank on the host: a thread that performs collectives in the order in which they are launched.
-#ifndef STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
-#define STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
+// The communicator of one rank whose processor performs collectives itself: a thread that performs them in the order in
+// which they are launched.
+#ifndef STRETTO_BACKEND_DETAIL_VERB_CHANNEL_HPP
+#define STRETTO_BACKEND_DETAIL_VERB_CHANNEL_HPP
 
 #include <atomic>
 #include <cstddef>
@@ -8,27 +9,32 @@
 #include <thread>
 #include <vector>
 
-#include "stretto/backend/detail/host_group.hpp"
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/host_fold.hpp"
+#include "stretto/backend/detail/host_run.hpp"
+#include "stretto/backend/detail/host_word.hpp"
 #include "stretto/schedule/measured_span.hpp"
+#include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
 
 /// One thread puts verbs into a ring, and the channel's thread does them. A replay ends when the ring is empty, and has
-/// no more verbs than were reserved, so the ring cannot run over.
-class host_channel {
+/// no more verbs than were reserved, so the ring cannot run over. `Group::perform(operation, place, station)` is what
+/// members do together; it returns whether the run goes on.
+template <class Group>
+class verb_channel {
 public:
     using event_type = host_event;
 
-    host_channel(host_run& run, host_group& group, std::size_t place, bool timed)
-        : run_(run), group_(group), place_(place), timed_(timed) {
+    verb_channel(host_run& run, Group& group, std::size_t place) : run_(run), group_(group), place_(place) {
         run.enter(put_);
         run.enter(done_);
         reserve(8);
         thread_ = std::thread([this] { work(); });
     }
-    host_channel(const host_channel&) = delete;
-    host_channel& operator=(const host_channel&) = delete;
-    ~host_channel() {
+    verb_channel(const verb_channel&) = delete;
+    verb_channel& operator=(const verb_channel&) = delete;
+    ~verb_channel() {
         put_.close();
         thread_.join();
     }
@@ -49,7 +55,7 @@ public:
     /// Precondition: nothing is in the ring.
     void reserve(std::size_t verbs) {
         if (verbs > ring_.size()) ring_.resize(verbs);
-        if (timed_) times_.reserve(verbs);
+        if (run_.is_timed()) times_.reserve(verbs);
     }
     /// Whether the operation is one that members can perform: what is reduced must be numbers that they can add.
     [[nodiscard]] bool can(const collective_operation& o) const {
@@ -67,9 +73,9 @@ public:
         return true;
     }
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
-    [[nodiscard]] const host_group& group() const noexcept { return group_; }
-    /// From when to when this member has taken part in collectives since the last call of forget_times(), if the
-    /// channel is timed. Precondition: nothing is in the ring.
+    [[nodiscard]] const Group& group() const noexcept { return group_; }
+    /// From when to when this member has taken part in collectives since the last call of forget_times(), if the run is
+    /// timed. Precondition: nothing is in the ring.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     void forget_times() { times_.clear(); }
 
@@ -122,16 +128,15 @@ private:
         }
         station_.event.store(nullptr, std::memory_order_relaxed);
         station_.task.store(v.task, std::memory_order_relaxed);
-        const std::int64_t since = timed_ ? host_now() : 0;
+        const std::int64_t since = run_.is_timed() ? host_now() : 0;
         const bool goes_on = group_.perform(*v.operation, place_, station_);
-        if (timed_) times_.push_back({v.task, {since}, {host_now()}});
+        if (run_.is_timed()) times_.push_back({v.task, {since}, {host_now()}});
         return goes_on;
     }
 
     host_run& run_;
-    host_group& group_;
+    Group& group_;
     std::size_t place_;
-    bool timed_;
     std::vector<measured_span> times_;
     std::vector<verb> ring_;
     task_id last_ = no_task;
