@@ -409,12 +409,15 @@ set(STRETTO_BOOST_GRAPH_HEADERS
 
 # stretto::host: ranks as threads of one process; needs the threads of the system.
 set(STRETTO_HOST_HEADERS
-    include/stretto/backend/detail/host_channel.hpp
+    include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/host_fold.hpp
     include/stretto/backend/detail/host_group.hpp
     include/stretto/backend/detail/host_lane.hpp
     include/stretto/backend/detail/host_run.hpp
     include/stretto/backend/detail/host_word.hpp
+    include/stretto/backend/detail/thread_rank.hpp
+    include/stretto/backend/detail/verb_channel.hpp
+    include/stretto/backend/detail/waiting_lanes.hpp
     include/stretto/backend/host.hpp
     include/stretto/backend/host_link.hpp
 )

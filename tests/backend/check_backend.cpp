@@ -133,7 +133,7 @@ TEST_CASE("ranks whose places are not those of the group are found") {
         using event_type = host_rank::event_type;
         struct communicator_type {
             using event_type = host_rank::event_type;
-            detail::host_channel* real;
+            host_rank::communicator_type* real;
             bool wait(event_type& e) { return real->wait(e); }
             bool record(event_type& e) { return real->record(e); }
             bool launch(const collective_operation& o) { return real->launch(o); }

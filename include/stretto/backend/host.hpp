@@ -11,10 +11,8 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -22,89 +20,25 @@
 #include <vector>
 
 #include "stretto/backend/concepts.hpp"
-#include "stretto/backend/detail/host_channel.hpp"
 #include "stretto/backend/detail/host_group.hpp"
 #include "stretto/backend/detail/host_lane.hpp"
 #include "stretto/backend/detail/host_run.hpp"
+#include "stretto/backend/detail/host_word.hpp"
+#include "stretto/backend/detail/thread_rank.hpp"
+#include "stretto/backend/detail/waiting_lanes.hpp"
 #include "stretto/backend/host_link.hpp"
-#include "stretto/core/config.hpp"
 #include "stretto/core/process_groups.hpp"
 
 namespace stretto {
 
-/// Memory of one rank, aligned as asked.
-class host_arena {
-public:
-    host_arena(std::byte* memory, std::size_t size, std::align_val_t alignment)
-        : memory_(memory, {alignment}), size_(size) {}
-    [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-
-private:
-    struct release {
-        std::align_val_t alignment;
-        void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
-    };
-    std::unique_ptr<std::byte, release> memory_;
-    std::size_t size_;
-};
-
 /// One rank of a host_world: the backend to which its program binds orders. Only the thread of the rank uses it.
-class host_rank {
+class host_rank : public detail::thread_rank<detail::host_group, detail::host_run> {
 public:
-    using queue_type = detail::host_lane;
-    using communicator_type = detail::host_channel;
-    using arena_type = host_arena;
-    using event_type = detail::host_event;
-
-    host_rank(detail::host_run& run, rank_id rank) : run_(run), rank_(rank), compute_(run, rank) {}
-    host_rank(const host_rank&) = delete;
-    host_rank& operator=(const host_rank&) = delete;
-
-    [[nodiscard]] rank_id rank() const noexcept { return rank_; }
-    [[nodiscard]] queue_type& compute() noexcept { return compute_; }
-    [[nodiscard]] communicator_type* channel(group_id group) {
-        return group < channels_.size() ? channels_[group].get() : nullptr;
-    }
-    [[nodiscard]] event_type* make_events(std::size_t n) {
-        std::unique_ptr<event_type[]>& made = events_.emplace_back(new event_type[n]);
-        for (std::size_t k = 0; k < n; ++k) run_.enter(made[k].done);
-        return made.get();
-    }
-    [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
-        const auto count = static_cast<std::size_t>(size.count);
-        void* const memory = ::operator new(count == 0 ? 1 : count, std::align_val_t(alignment), std::nothrow);
-        if (memory == nullptr) return {};
-        return host_arena(static_cast<std::byte*>(memory), count, std::align_val_t(alignment));
-    }
-    void begin() {}
-    [[nodiscard]] std::optional<run_failure> finish() {
-        compute_.station().event.store(nullptr, std::memory_order_relaxed);
-        for (const auto& channel : channels_)
-            if (channel && !channel->finish(compute_.station())) break;
-        if (!run_.failed()) return {};
-        run_.await_readers();
-        return run_.failure();
-    }
-    /// Performs one collective outside of any order, with all other members of its group. Returns when it is complete.
-    /// Precondition: this rank is a member of the group.
-    [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
-        communicator_type* const members = channel(group);
-        STRETTO_ASSERT(members != nullptr, "a rank performs collectives with groups of which it is a member");
-        begin();
-        members->launch(operation);
-        return finish();
-    }
+    using thread_rank::thread_rank;
 
 private:
     friend class host_world;
-
-    detail::host_run& run_;
-    rank_id rank_;
-    std::deque<std::unique_ptr<event_type[]>> events_;
-    queue_type compute_;
-    std::vector<std::unique_ptr<communicator_type>> channels_;  // by group
-    std::atomic<bool> left_ = false;                            // its program has returned
+    std::atomic<bool> left_ = false;  // its program has returned
 };
 static_assert(backend<host_rank>);
 
@@ -125,9 +59,9 @@ public:
             groups_.push_back(std::make_unique<detail::host_group>(run_, g, options.link));
             for (std::size_t r = 0; r < ranks; ++r) {
                 const std::size_t place = g.place_of(static_cast<rank_id>(r));
-                ranks_[r]->channels_.push_back(
-                    place < g.ranks.size() ? std::make_unique<detail::host_channel>(run_, *groups_.back(), place)
-                                           : nullptr);
+                ranks_[r]->channels().push_back(place < g.ranks.size() ? std::make_unique<host_rank::communicator_type>(
+                                                                             run_, *groups_.back(), place)
+                                                                       : nullptr);
             }
         }
         watchdog_ = std::thread([this] { watch(); });
@@ -176,25 +110,20 @@ private:
             const std::int64_t longest = std::chrono::nanoseconds(options_.deadline).count();
             for (const auto& rank : ranks_) {
                 const auto look = [&](const detail::host_station& s) {
-                    const std::int64_t since = s.since.load(std::memory_order_relaxed);
-                    if (since != 0 && now - since > longest) give_up(run_failure::reason::timeout, rank->rank());
+                    if (detail::overdue(s, now, longest)) give_up(run_failure::reason::timeout, rank->rank());
                 };
                 // Whoever waits for a rank that is gone is not said to have waited for too long.
-                for (const auto& channel : rank->channels_) {
-                    if (!channel || !waits_for_members(*channel)) continue;
+                for (const auto& channel : rank->channels()) {
+                    if (!channel || !detail::waits_for_members(*channel)) continue;
                     channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
                         if (ranks_[missing]->left_) give_up(run_failure::reason::rank_left, missing);
                     });
                 }
-                look(rank->compute_.station());
-                for (const auto& channel : rank->channels_)
+                look(rank->compute().station());
+                for (const auto& channel : rank->channels())
                     if (channel) look(channel->station());
             }
         }
-    }
-    [[nodiscard]] static bool waits_for_members(const detail::host_channel& channel) {
-        return channel.station().meeting.load(std::memory_order_relaxed) &&
-               channel.station().since.load(std::memory_order_relaxed) != 0;
     }
 
     /// Writes down who waits for whom, and ends the run.
@@ -202,36 +131,9 @@ private:
         run_failure failure;
         failure.why = why;
         failure.rank = rank;
-        for (const auto& r : ranks_) {
-            const auto add = [&](const detail::host_station& s, std::uint32_t lane) -> waiting_lane* {
-                if (s.since.load(std::memory_order_relaxed) == 0) return nullptr;
-                waiting_lane& w = failure.waiting.emplace_back();
-                w.rank = r->rank();
-                w.lane = lane;
-                w.task = s.task.load(std::memory_order_relaxed);
-                if (const detail::host_event* e = s.event.load(std::memory_order_relaxed); e != nullptr)
-                    w.for_tasks.push_back(e->task.load(std::memory_order_relaxed));
-                return &w;
-            };
-            add(r->compute_.station(), 0);
-            for (const auto& channel : r->channels_) {
-                if (!channel) continue;
-                const group_id group = channel->group().id();
-                waiting_lane* const w = add(channel->station(), 1 + group);
-                if (w == nullptr) continue;
-                w->group = group;
-                w->sequence = channel->group().begun(channel->place()) - 1;
-                if (waits_for_members(*channel))
-                    channel->group().for_each_missing(channel->place(),
-                                                      [&](rank_id other) { w->for_ranks.push_back(other); });
-                // The collective that somebody is missing from is the one to name.
-                if (failure.group == no_group && !w->for_ranks.empty()) {
-                    failure.group = group;
-                    failure.sequence = w->sequence;
-                    failure.task = w->task;
-                }
-            }
-        }
+        for (const auto& r : ranks_)
+            detail::add_waiting_lanes(r->rank(), r->compute().station(), r->channels(), failure.waiting);
+        detail::name_missing(failure);
         run_.fail(std::move(failure));
     }
 

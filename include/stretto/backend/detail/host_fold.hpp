@@ -2,6 +2,7 @@
 #ifndef STRETTO_BACKEND_DETAIL_HOST_FOLD_HPP
 #define STRETTO_BACKEND_DETAIL_HOST_FOLD_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -73,6 +74,22 @@ inline void divide_sums(element_type element, std::byte* sums, std::size_t size,
     if (element == element_type::f32)
         fold_elements<float>(sums, sums, size, [&](float a, float) { return a / static_cast<float>(ranks); });
     else fold_elements<double>(sums, sums, size, [&](double a, double) { return a / static_cast<double>(ranks); });
+}
+
+/// Folds `size` bytes of each of `members` parts, the k-th of which is at `part(k)`, in the order of members. A part
+/// may be where the result is to be: sums are formed beside it, block by block.
+template <class Part>
+void fold_in_order(element_type element, reduction_kind reduction, std::byte* to, std::size_t size, std::size_t members,
+                   Part part) {
+    alignas(64) std::byte block[4096];
+    for (std::size_t at = 0; at < size;) {
+        const std::size_t length = std::min(size - at, sizeof(block));
+        std::memcpy(block, part(std::size_t{0}) + at, length);
+        for (std::size_t k = 1; k < members; ++k) fold_into(element, reduction, block, part(k) + at, length);
+        if (reduction == reduction_kind::average) divide_sums(element, block, length, members);
+        std::memcpy(to + at, block, length);
+        at += length;
+    }
 }
 
 }  // namespace stretto::detail

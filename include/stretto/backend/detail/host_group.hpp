@@ -9,14 +9,13 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/collective_rules.hpp"
 #include "stretto/backend/detail/host_fold.hpp"
 #include "stretto/backend/detail/host_run.hpp"
 #include "stretto/backend/detail/host_word.hpp"
@@ -24,12 +23,6 @@
 #include "stretto/core/process_group.hpp"
 
 namespace stretto::detail {
-
-[[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
-    constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
-                                          "all_to_all", "broadcast",      "barrier"};
-    return names[static_cast<std::size_t>(kind)];
-}
 
 class host_group {
 public:
@@ -55,7 +48,10 @@ public:
         me.operation = &o;
         me.came = host_now();
         me.begun.fetch_add(1, std::memory_order_relaxed);
-        if (o.kind == transfer_kind::all_to_all && !find_sizes(me, place)) return false;
+        if (auto overflow = find_sizes(o, ranks_, me.send_sizes, me.receive_sizes)) {
+            give_up(run_failure::reason::overflow, o, place, *std::move(overflow));
+            return false;
+        }
         if (!meet(me, station)) return false;
         bool in_shares = false;
         std::int64_t arrival = 0;
@@ -108,76 +104,21 @@ private:
         return on;
     }
 
-    /// Finds how much a member sends to each other one and receives, some of which may have become known just now. If
-    /// it does not fit into the room that there is, the run is given up. It allocates nothing.
-    bool find_sizes(member& me, std::size_t place) {
-        const collective_operation& o = *me.operation;
-        me.send_sizes.assign(o.send_sizes.begin(), o.send_sizes.end());
-        me.receive_sizes.assign(o.receive_sizes.begin(), o.receive_sizes.end());
-        if (o.send_rows.empty()) return true;
-        const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
-                                 std::size_t room, std::string_view verb) {
-            std::size_t left = room;
-            for (std::size_t k = 0; k < sizes.size(); ++k) {
-                const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
-                const bool fits = count >= 0 && static_cast<std::uint64_t>(count) <= left / o.row_bytes;
-                if (fits && rows[k] != nullptr) sizes[k] = static_cast<std::size_t>(count) * o.row_bytes;
-                if (fits && sizes[k] <= left) {
-                    left -= sizes[k];
-                    continue;
-                }
-                run_failure why;
-                why.why = run_failure::reason::overflow;
-                why.rank = ranks_[place];
-                why.group = id_;
-                why.sequence = begun(place) - 1;
-                why.task = o.task;
-                why.detail = std::string(verb) + " " + std::to_string(count) + " rows of " +
-                             std::to_string(o.row_bytes) + " bytes " + (verb == "sends" ? "to" : "from") + " rank " +
-                             std::to_string(ranks_[k]) + ", where " + std::to_string(left) + " of " +
-                             std::to_string(room) + " bytes are left";
-                run_.fail(std::move(why));
-                return false;
-            }
-            return true;
-        };
-        return measure(o.send_rows, me.send_sizes, o.send_bytes, "sends") &&
-               measure(o.receive_rows, me.receive_sizes, o.receive_bytes, "receives");
-    }
-
     /// Whether all members have come for the same. If not, the run is given up.
     bool compare(const collective_operation& o, std::size_t place) {
         for (std::size_t k = 0; k < size(); ++k) {
             const collective_operation& other = *members_[k].operation;
-            const bool same_call = o.kind == other.kind && o.reduction == other.reduction &&
-                                   o.element == other.element && o.root == other.root &&
-                                   o.logical_id == other.logical_id && o.chunk == other.chunk;
-            bool same_size = same_call;
-            std::size_t here = o.send_bytes, there = other.send_bytes;
-            if (same_call && o.kind == transfer_kind::all_to_all) {
-                here = members_[place].receive_sizes[k];
-                there = members_[k].send_sizes[place];
-            }
-            if (o.kind != transfer_kind::barrier) same_size = same_size && here == there;
-            if (same_size) continue;
-            const auto words = [](const collective_operation& x, std::size_t size) {
-                std::string text(name_of(x.kind));
-                if (x.logical_id != 0)
-                    text += " of id " + std::to_string(x.logical_id) + ", chunk " + std::to_string(x.chunk);
-                return text + " of " + std::to_string(size) + " bytes";
-            };
-            run_failure why;
-            why.why = run_failure::reason::mismatch;
-            why.rank = ranks_[place];
-            why.group = id_;
-            why.sequence = begun(place) - 1;
-            why.task = o.task;
-            why.detail = words(o, here) + " here, " + words(other, there) + " on rank " + std::to_string(ranks_[k]);
-            if (words(o, here) == words(other, there)) why.detail += ", reduced in another way or from another root";
-            run_.fail(std::move(why));
+            const bool shares = o.kind == transfer_kind::all_to_all && other.kind == o.kind;
+            const std::size_t here = shares ? members_[place].receive_sizes[k] : o.send_bytes;
+            const std::size_t there = shares ? members_[k].send_sizes[place] : other.send_bytes;
+            if (agree(o, here, other, there)) continue;
+            give_up(run_failure::reason::mismatch, o, place, difference(o, here, other, there, ranks_[k]));
             return false;
         }
         return true;
+    }
+    void give_up(run_failure::reason why, const collective_operation& o, std::size_t place, std::string detail) {
+        run_.fail({why, ranks_[place], id_, begun(place) - 1, o.task, std::move(detail), {}});
     }
 
     /// This member fetches what others send. Of an all-reduce it reduces its share only.
@@ -208,7 +149,7 @@ private:
                 reduce(o, o.receive, place * o.receive_bytes, o.receive_bytes);
                 break;
             case transfer_kind::all_reduce: {
-                const auto [from, to] = share_of(o, place);
+                const auto [from, to] = share_of(o, size(), place);
                 reduce(o, o.receive + from, from, to - from);
                 break;
             }
@@ -216,31 +157,14 @@ private:
                 break;
         }
     }
-    /// Reduces the bytes [from, from + size) of what members send, in the order of members. In place, `to` holds what
-    /// this member sends until its turn has come, so sums are formed beside it, block by block.
+    /// Reduces the bytes [from, from + size) of what members send.
     void reduce(const collective_operation& o, std::byte* to, std::size_t from, std::size_t size_of_share) const {
-        alignas(64) std::byte block[4096];
-        while (size_of_share != 0) {
-            const std::size_t length = std::min(size_of_share, sizeof(block));
-            std::memcpy(block, members_[0].operation->send + from, length);
-            for (std::size_t k = 1; k < size(); ++k)
-                fold_into(o.element, o.reduction, block, members_[k].operation->send + from, length);
-            if (o.reduction == reduction_kind::average) divide_sums(o.element, block, length, size());
-            std::memcpy(to, block, length);
-            to += length;
-            from += length;
-            size_of_share -= length;
-        }
-    }
-    /// The bytes of an all-reduce that a member reduces for all: whole elements.
-    [[nodiscard]] std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t place) const {
-        const auto element = static_cast<std::size_t>(size_of(o.element));
-        const std::size_t count = o.send_bytes / element;
-        return {count * place / size() * element, count * (place + 1) / size() * element};
+        fold_in_order(o.element, o.reduction, to, size_of_share, size(),
+                      [&](std::size_t k) { return members_[k].operation->send + from; });
     }
     void gather_shares(const collective_operation& o, std::size_t place) const {
         for (std::size_t k = 0; k < size(); ++k) {
-            const auto [from, to] = share_of(o, k);
+            const auto [from, to] = share_of(o, size(), k);
             if (k != place && to != from)
                 std::memcpy(o.receive + from, members_[k].operation->receive + from, to - from);
         }

@@ -55,6 +55,11 @@ public:
     void await_readers() const {
         while (readers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
     }
+    /// After a failure: what it was, when nobody reads the memory of another rank any more.
+    [[nodiscard]] std::optional<run_failure> settle() {
+        await_readers();
+        return failure();
+    }
 
 private:
     std::mutex mutex_;

@@ -1,6 +1,7 @@
-// The communicator of one rank on the host: a thread that performs collectives in the order in which they are launched.
-#ifndef STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
-#define STRETTO_BACKEND_DETAIL_HOST_CHANNEL_HPP
+// The communicator of one rank whose processor performs collectives itself: a thread that performs them in the order in
+// which they are launched.
+#ifndef STRETTO_BACKEND_DETAIL_VERB_CHANNEL_HPP
+#define STRETTO_BACKEND_DETAIL_VERB_CHANNEL_HPP
 
 #include <atomic>
 #include <cstddef>
@@ -8,25 +9,31 @@
 #include <thread>
 #include <vector>
 
-#include "stretto/backend/detail/host_group.hpp"
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/host_fold.hpp"
+#include "stretto/backend/detail/host_run.hpp"
+#include "stretto/backend/detail/host_word.hpp"
+#include "stretto/schedule/task_graph.hpp"
 
 namespace stretto::detail {
 
 /// One thread puts verbs into a ring, and the channel's thread does them. A replay ends when the ring is empty, and has
-/// no more verbs than were reserved, so the ring cannot run over.
-class host_channel {
+/// no more verbs than were reserved, so the ring cannot run over. `Group::perform(operation, place, station)` is what
+/// members do together; it returns whether the run goes on.
+template <class Group>
+class verb_channel {
 public:
     using event_type = host_event;
 
-    host_channel(host_run& run, host_group& group, std::size_t place) : run_(run), group_(group), place_(place) {
+    verb_channel(host_run& run, Group& group, std::size_t place) : run_(run), group_(group), place_(place) {
         run.enter(put_);
         run.enter(done_);
         reserve(8);
         thread_ = std::thread([this] { work(); });
     }
-    host_channel(const host_channel&) = delete;
-    host_channel& operator=(const host_channel&) = delete;
-    ~host_channel() {
+    verb_channel(const verb_channel&) = delete;
+    verb_channel& operator=(const verb_channel&) = delete;
+    ~verb_channel() {
         put_.close();
         thread_.join();
     }
@@ -60,7 +67,7 @@ public:
         return true;
     }
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
-    [[nodiscard]] const host_group& group() const noexcept { return group_; }
+    [[nodiscard]] const Group& group() const noexcept { return group_; }
 
 private:
     struct verb {
@@ -111,7 +118,7 @@ private:
     }
 
     host_run& run_;
-    host_group& group_;
+    Group& group_;
     std::size_t place_;
     std::vector<verb> ring_;
     task_id last_ = no_task;

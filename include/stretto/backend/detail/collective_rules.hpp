@@ -1,0 +1,91 @@
+// What members of a group compare before they move bytes, and how they share the work: the same wherever a processor
+// performs collectives, so that ranks which are threads and ranks which are processes do and say the same.
+#ifndef STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
+#define STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/core/element_type.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+[[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
+    constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
+                                          "all_to_all", "broadcast",      "barrier"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+/// Finds how much a member of a group of `ranks` sends to each other one in an all-to-all, and receives, some of which
+/// may have become known just now. Returns what does not fit into the room that there is, in words. Where all fits, it
+/// allocates nothing if the vectors have room for all members.
+[[nodiscard]] inline std::optional<std::string> find_sizes(const collective_operation& o,
+                                                           std::span<const rank_id> ranks,
+                                                           std::vector<std::size_t>& send_sizes,
+                                                           std::vector<std::size_t>& receive_sizes) {
+    if (o.kind != transfer_kind::all_to_all) return {};
+    send_sizes.assign(o.send_sizes.begin(), o.send_sizes.end());
+    receive_sizes.assign(o.receive_sizes.begin(), o.receive_sizes.end());
+    if (o.send_rows.empty()) return {};
+    const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
+                             std::size_t room, std::string_view verb) -> std::optional<std::string> {
+        std::size_t left = room;
+        for (std::size_t k = 0; k < sizes.size(); ++k) {
+            const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
+            const bool fits = count >= 0 && static_cast<std::uint64_t>(count) <= left / o.row_bytes;
+            if (fits && rows[k] != nullptr) sizes[k] = static_cast<std::size_t>(count) * o.row_bytes;
+            if (fits && sizes[k] <= left) {
+                left -= sizes[k];
+                continue;
+            }
+            return std::string(verb) + " " + std::to_string(count) + " rows of " + std::to_string(o.row_bytes) +
+                   " bytes " + (verb == "sends" ? "to" : "from") + " rank " + std::to_string(ranks[k]) + ", where " +
+                   std::to_string(left) + " of " + std::to_string(room) + " bytes are left";
+        }
+        return {};
+    };
+    if (auto overflow = measure(o.send_rows, send_sizes, o.send_bytes, "sends")) return overflow;
+    return measure(o.receive_rows, receive_sizes, o.receive_bytes, "receives");
+}
+
+/// Whether two members have come for the same. Of an all-to-all, `here` is what the one expects of the other and
+/// `there` what that one sends; of the others, what each of them sends.
+[[nodiscard]] inline bool agree(const collective_operation& o, std::size_t here, const collective_operation& other,
+                                std::size_t there) {
+    return o.kind == other.kind && o.reduction == other.reduction && o.element == other.element &&
+           o.root == other.root && o.logical_id == other.logical_id && o.chunk == other.chunk &&
+           (o.kind == transfer_kind::barrier || here == there);
+}
+
+/// Of members that do not agree: what has come here and what on the other rank.
+[[nodiscard]] inline std::string difference(const collective_operation& o, std::size_t here,
+                                            const collective_operation& other, std::size_t there, rank_id other_rank) {
+    const auto words = [](const collective_operation& x, std::size_t size) {
+        std::string text(name_of(x.kind));
+        if (x.logical_id != 0) text += " of id " + std::to_string(x.logical_id) + ", chunk " + std::to_string(x.chunk);
+        return text + " of " + std::to_string(size) + " bytes";
+    };
+    std::string text = words(o, here) + " here, " + words(other, there) + " on rank " + std::to_string(other_rank);
+    if (words(o, here) == words(other, there)) text += ", reduced in another way or from another root";
+    return text;
+}
+
+/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements.
+[[nodiscard]] inline std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t members,
+                                                                  std::size_t place) {
+    const auto element = static_cast<std::size_t>(size_of(o.element));
+    const std::size_t count = o.send_bytes / element;
+    return {count * place / members * element, count * (place + 1) / members * element};
+}
+
+}  // namespace stretto::detail
+
+#endif
