@@ -24,4 +24,6 @@ TEST_CASE("a failure says what happened and who waits for whom") {
     CHECK(explain(run_failure{why::rank_threw, 0, no_group, 0, no_task, "disk full"}, name) ==
           "rank 0 failed: disk full");
     CHECK(explain(run_failure{why::rank_left, 3}, name) == "rank 3 has left the run while others wait for it");
+    CHECK(explain(run_failure{why::transport, 1, no_group, 0, no_task, "no such communicator"}, name) ==
+          "rank 1 cannot reach the others: no such communicator");
 }

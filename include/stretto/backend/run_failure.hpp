@@ -32,6 +32,7 @@ struct run_failure {
         kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
         rank_threw,    ///< the program of `rank` threw outside of a kernel
         rank_left,     ///< the program of `rank` has returned while others wait for it
+        transport,     ///< what moves the bytes between ranks has reported an error; `detail` is what it said
     };
     reason why = reason::timeout;
     rank_id rank = 0;            ///< where it was noticed
@@ -71,6 +72,9 @@ template <class Name>
             break;
         case why::rank_left:
             text = rank + " has left the run while others wait for it";
+            break;
+        case why::transport:
+            text = rank + " cannot reach the others: " + f.detail;
             break;
     }
     for (const waiting_lane& w : f.waiting) {
