@@ -98,6 +98,7 @@ struct imitated_machine {
     std::vector<std::array<std::size_t, imitated_calls>> calls =
         std::vector<std::array<std::size_t, imitated_calls>>(8);
     bool struck = false;
+    bool lost = false;  ///< a rank has ended with a failure, which others notice unless the machine is silent
     int streams = 0, events = 0, memories = 0, graphs = 0, comms = 0, handles = 0;  ///< that live
     std::set<std::string> breaches;  ///< of what CUDA and NCCL ask of their callers
 
@@ -146,6 +147,7 @@ struct imitated_comm {
     std::size_t splits = 0;
     std::uint32_t pending = 0;
     imitated_stream* stream = nullptr;
+    int handles = 0;
 };
 
 /// The groups that ranks with one id are in: the world, and what each of its splits makes.
@@ -458,6 +460,7 @@ struct imitated_cuda {
         const lock l(machine().mutex);
         if (const result r = planted(what::state); !r.done()) return r;
         const imitated_group& g = *comm->group;
+        if (machine().lost && !machine().silent) return failed("a connection was closed");
         if (!machine().silent)
             for (std::size_t k = 0; k < g.size(); ++k)
                 if (g.aborted[k]) return failed("remote process exited or there was a network error");
@@ -538,18 +541,21 @@ struct imitated_cuda {
         const lock l(machine().mutex);
         if (const result r = planted(what::enter); !r.done()) return r;
         if (comm->pending != 0) return breach("memory is registered with a communicator in progress");
-        handle = new int(0);
+        handle = &comm->handles;
         ++machine().handles;
+        ++comm->handles;
         return {};
     }
-    static result leave(comm_type, handle_type handle) {
+    static result leave(comm_type comm, handle_type handle) {
         const lock l(machine().mutex);
-        delete handle;
+        if (handle != &comm->handles) return breach("memory leaves a communicator that it is not in");
+        --comm->handles;
         --machine().handles;
         return planted(what::leave);
     }
-    static result finish(comm_type) {
+    static result finish(comm_type comm) {
         const lock l(machine().mutex);
+        if (comm->handles != 0) return breach("memory is in a communicator that ends");
         return planted(what::finish);
     }
     static result end(comm_type comm) {
@@ -577,6 +583,7 @@ private:
     static void destroy(imitated_comm* comm) {
         const lock l(machine().mutex);
         if (comm->stream != nullptr && comm->stream->user == comm) comm->stream->user = nullptr;
+        machine().handles -= comm->handles;
         delete comm;
         --machine().comms;
     }
@@ -697,6 +704,8 @@ imitated_outcome run_imitated(std::size_t ranks, const stretto::process_groups& 
             auto made = imitated_rank::make(static_cast<stretto::rank_id>(r), ranks, id, groups, options);
             if (made) all.failures[r] = program(**made);
             else all.failures[r] = made.error();
+            const std::lock_guard lock(imitated_machine::current->mutex);
+            if (all.failures[r]) imitated_machine::current->lost = true;
         });
     for (std::thread& t : threads) t.join();
     return all;

@@ -100,7 +100,8 @@ public:
             made->drain();
             return unexpected(*made->run_.failure());
         }
-        return made;
+        expected<std::unique_ptr<cuda_nccl_rank>, run_failure> joined(std::move(made));
+        return joined;
     }
     cuda_nccl_rank(const cuda_nccl_rank&) = delete;
     cuda_nccl_rank& operator=(const cuda_nccl_rank&) = delete;
@@ -222,7 +223,8 @@ private:
 
     bool join(std::size_t ranks, const typename A::id_type& id, const process_groups& groups) {
         for (std::size_t r = 0; r < ranks; ++r) all_.push_back(static_cast<rank_id>(r));
-        world_.at = {.operation = "joining", .members = &all_};
+        world_.at.operation = "joining";
+        world_.at.members = &all_;
         const int ctas = run_.options().ctas;
         if (!run_.did("cudaSetDevice", A::use_device(run_.options().device)) || !compute_.make()) return false;
         if (!made(world_, "ncclCommInitRankConfig", A::join(world_.handle, ranks, id, rank(), ctas))) return false;
@@ -323,13 +325,11 @@ private:
         using clock = std::chrono::steady_clock;
         const clock::time_point end = clock::now() + run_.options().deadline;
         const auto empty = [&](event_type& e, stream_type s) {
-            if (!e.record(s).done()) return;
+            if (!e.made() || !e.record(s).done()) return;
             while (e.query().is == call_result::state::in_progress && clock::now() < end) std::this_thread::yield();
         };
-        if (compute_.made()) empty(compute_.end(), stream());
-        for_each_channel([&](communicator_type& c) {
-            if (c.made()) empty(c.end(), c.stream());
-        });
+        empty(compute_.end(), stream());
+        for_each_channel([&](communicator_type& c) { empty(c.end(), c.stream()); });
     }
 
     [[nodiscard]] std::optional<run_failure> replay(cuda_nccl_capture<A>& graph) {

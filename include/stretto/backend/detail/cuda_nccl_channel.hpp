@@ -109,7 +109,6 @@ public:
     [[nodiscard]] const cuda_nccl_site& site() const noexcept { return comm_.at; }
     [[nodiscard]] cuda_nccl_comm<A>& comm() noexcept { return comm_; }
     [[nodiscard]] typename A::stream_type stream() const noexcept { return stream_.get(); }
-    [[nodiscard]] bool made() const noexcept { return stream_.made(); }
     [[nodiscard]] event_type& end() noexcept { return end_; }
 
     /// Compares what all members have come for, before any of it is begun; amounts too, unless they are `open`. It

@@ -77,7 +77,6 @@ public:
     /// The calls of a capture, which the graph refers to.
     [[nodiscard]] host_calls take_calls() { return std::exchange(calls_, {}); }
     [[nodiscard]] stream_type stream() const noexcept { return stream_.get(); }
-    [[nodiscard]] bool made() const noexcept { return stream_.made(); }
     [[nodiscard]] event_type& end() noexcept { return end_; }
     [[nodiscard]] task_id task() const noexcept { return task_; }
 

@@ -185,6 +185,7 @@ public:
     }
     /// Without regard to failures.
     [[nodiscard]] call_result record(typename A::stream_type s) { return A::record(event_, s); }
+    [[nodiscard]] bool made() const noexcept { return made_; }
     [[nodiscard]] call_result query() const { return A::query(event_); }
 
 private:
@@ -207,7 +208,6 @@ public:
         made_ = r.done();
         return run.did("cudaStreamCreate", r);
     }
-    [[nodiscard]] bool made() const noexcept { return made_; }
     [[nodiscard]] typename A::stream_type get() const noexcept { return stream_; }
 
 private:
