@@ -90,7 +90,14 @@ set(STRETTO_HEADERS
     include/stretto/backend/check_log.hpp
     include/stretto/backend/collective_operation.hpp
     include/stretto/backend/concepts.hpp
+    include/stretto/backend/cuda_nccl.hpp
+    include/stretto/backend/cuda_nccl_calls.hpp
     include/stretto/backend/detail/backend_checker.hpp
+    include/stretto/backend/detail/collective_rules.hpp
+    include/stretto/backend/detail/cuda_nccl_channel.hpp
+    include/stretto/backend/detail/cuda_nccl_lane.hpp
+    include/stretto/backend/detail/cuda_nccl_run.hpp
+    include/stretto/backend/detail/failure_of.hpp
     include/stretto/backend/detail/lane_planner.hpp
     include/stretto/backend/detail/log_checker.hpp
     include/stretto/backend/detail/probe_program.hpp
@@ -409,7 +416,6 @@ set(STRETTO_BOOST_GRAPH_HEADERS
 
 # stretto::host: ranks as threads of one process; needs the threads of the system.
 set(STRETTO_HOST_HEADERS
-    include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/host_fold.hpp
     include/stretto/backend/detail/host_group.hpp
     include/stretto/backend/detail/host_lane.hpp
@@ -422,6 +428,11 @@ set(STRETTO_HOST_HEADERS
     include/stretto/backend/host_link.hpp
 )
 
+# stretto::cuda_nccl: the libraries that the backend of devices calls; the backend itself needs none.
+set(STRETTO_CUDA_NCCL_HEADERS
+    include/stretto/backend/cuda_nccl_library.hpp
+)
+
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
 set(STRETTO_RANGE_V3_HEADERS
     include/stretto/interop/range_v3.hpp
@@ -430,4 +441,5 @@ list(TRANSFORM STRETTO_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_CUDA_NCCL_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -8,7 +8,7 @@ set(stretto_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stretto")
 install(TARGETS stretto EXPORT stretto-targets FILE_SET HEADERS)
 install(EXPORT stretto-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 
-foreach(component IN ITEMS capture boost_graph host range_v3)
+foreach(component IN ITEMS capture boost_graph host range_v3 cuda_nccl)
     install(TARGETS stretto_${component} EXPORT stretto-${component}-targets FILE_SET HEADERS)
     install(EXPORT stretto-${component}-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 endforeach()
@@ -22,6 +22,7 @@ configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/stretto-config.cmake.in stretto-config.cmake
     INSTALL_DESTINATION ${stretto_package_dir}
     NO_SET_AND_CHECK_MACRO)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindNCCL.cmake DESTINATION ${stretto_package_dir})
 write_basic_package_version_file(stretto-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(
     FILES

@@ -334,7 +334,7 @@ std::optional<run_failure> five(imitated_rank& rank, stray what, std::size_t whe
 
 TEST_CASE("ranks that go astray are named when they compare, and run into the deadline when they do not") {
     constexpr std::size_t ranks = 3;
-    std::size_t runs = 0;
+    std::size_t runs = 0, named = 0;
     for (const bool compares : {true, false})
         for (const stray what : {stray::absent, stray::leaves_one_out, stray::repeats_one, stray::swaps_two,
                                  stray::other_kind, stray::other_size, stray::other_chunk, stray::other_share})
@@ -348,9 +348,10 @@ TEST_CASE("ranks that go astray are named when they compare, and run into the de
                 if (what == stray::other_chunk && !compares) continue;             // NCCL does not know of chunks
                 const bool missing =
                     what == stray::absent || (last && (what == stray::leaves_one_out || what == stray::repeats_one));
+                if (what == stray::swaps_two && last) continue;  // the first and the last are alike
                 const bool differs = !(what == stray::other_size && !gathers);
                 if (!differs) continue;
-                imitated_machine machine({}, 0, true);
+                imitated_machine machine({}, 0, !compares || missing);
                 const cuda_nccl_options options = {
                     .deadline = std::chrono::milliseconds(compares && !missing ? 20'000 : 40),
                     .always_compares = compares};
@@ -362,26 +363,30 @@ TEST_CASE("ranks that go astray are named when they compare, and run into the de
                 REQUIRE(outcome.failed());
                 for (const auto& f : outcome.failures) {
                     if (!f) continue;
+                    if (f->task == no_task) continue;  // it was told before it began
                     CHECK(f->group == 0);
                     CHECK(f->task >= 10);
                     if (f->why == run_failure::reason::timeout) {
                         CHECK(f->detail.find("among ranks 0 1 2") != std::string::npos);
                         continue;
                     }
-                    CHECK(f->why == run_failure::reason::mismatch);
                     CHECK(compares);
+                    if (f->why == run_failure::reason::call_failed) continue;  // somebody else has noticed before
+                    CHECK(f->why == run_failure::reason::mismatch);
+                    ++named;
                     CHECK(f->sequence <= where + 1);
                     CHECK(f->detail.find("on rank") != std::string::npos);
                 }
             }
-    CHECK(runs > 40);
+    CHECK(runs > 35);
+    CHECK(named > 15);
 }
 
 TEST_CASE("measured amounts that do not fit, or that ranks do not agree about, end the run; a capture refuses them") {
     const auto with = [](std::int64_t sent, std::int64_t received, auto use) {
         imitated_machine machine;
         const auto outcome = run_imitated(2, groups_of(2), {}, [&](imitated_rank& rank) {
-            const std::int64_t to[] = {sent, 1}, from[] = {1, received};
+            const std::int64_t to[] = {rank.rank() == 0 ? sent : 1, 1}, from[] = {1, received};
             std::vector<std::int32_t> numbers(4, 1), room(4);
             collective_operation o;
             o.kind = transfer_kind::all_to_all;
@@ -390,7 +395,7 @@ TEST_CASE("measured amounts that do not fit, or that ranks do not agree about, e
             o.send_bytes = o.receive_bytes = 16;
             o.send_sizes = o.receive_sizes = {0, 0};
             o.row_bytes = 4;
-            o.send_rows = {&to[rank.rank()], &to[0]};
+            o.send_rows = {&to[0], &to[1]};
             o.receive_rows = {&from[0], &from[1]};
             return use(rank, o);
         });

@@ -89,6 +89,7 @@ struct imitated_machine {
 
     static inline imitated_machine* current = nullptr;
     static inline thread_local int rank = -1;  // of this thread; others have no faults
+    static inline thread_local bool last_failed = false;
 
     imitated_fault fault;
     std::uint32_t polls;  ///< how often a call of NCCL is said to be in progress
@@ -256,6 +257,7 @@ struct imitated_cuda {
         if (m.fault.what != w || m.fault.rank != m.rank) return {};
         if (m.fault.hangs ? n < m.fault.at : n != m.fault.at) return {};
         m.struck = true;
+        if (!m.fault.hangs) m.last_failed = true;
         return m.fault.hangs ? busy : failed("planted");
     }
 
@@ -336,6 +338,7 @@ struct imitated_cuda {
     }
     static result may_put() {
         const lock l(machine().mutex);
+        if (std::exchange(machine().last_failed, false)) return failed("planted");
         return planted(what::may_put);
     }
     static result call(stream_type s, void (*f)(void*), void* with) {

@@ -2,6 +2,8 @@
 // NCCL with a stream of its own. It is a template over the calls that it makes (backend/cuda_nccl_calls.hpp), of which
 // backend/cuda_nccl_library.hpp has those to CUDA and NCCL. Nothing hangs: what takes longer than the deadline ends the
 // run, as does an error that NCCL reports while it works, and the failure names the collective and its members.
+//
+// Longer than 300 lines: memory and captures belong to a rank, and a rank is what its calls are.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_HPP
 

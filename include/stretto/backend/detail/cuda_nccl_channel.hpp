@@ -150,9 +150,10 @@ public:
 
 private:
     void name(const collective_operation& o) { comm_.at = {group_, launched_, o.task, name_of(o.kind), &ranks_}; }
+    /// What is aborted elsewhere ends, too, without having moved anything; so the communicator is asked afterwards.
     bool await_stream() {
         return told_.record(run_, stream_.get(), comm_.at) &&
-               run_.await("cudaEventQuery", [&] { return told_.query(); }, comm_.at);
+               run_.await("cudaEventQuery", [&] { return told_.query(); }, comm_.at) && run_.poll();
     }
     /// Finds what is sent to each member and received. Amounts that the step measures are fetched, after what measures
     /// them.
