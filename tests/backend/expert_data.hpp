@@ -63,15 +63,13 @@ inline std::vector<outcome> reference(const std::vector<rank_data>& data) {
         for (std::int64_t t = 0; t < tokens; ++t) {
             const float* const row = d.x.data() + t * width;
             numbers sum(width, 0.0f);
-            const float score[] = {product(row, gate.data(), width, 2),
-                                   product(row, gate.data() + 1, width, 2)};
+            const float score[] = {product(row, gate.data(), width, 2), product(row, gate.data() + 1, width, 2)};
             const std::int64_t e = score[1] > score[0] ? 1 : 0;
             for (std::int64_t r = 0; r < ranks; ++r) {
                 const rank_data& there = data[static_cast<std::size_t>(r)];
                 numbers made(width, 0.0f);
                 for (std::int64_t j = 0; j < hidden; ++j) {
-                    const float h =
-                        product(row, there.first.data() + e * width * hidden + j, width, hidden);
+                    const float h = product(row, there.first.data() + e * width * hidden + j, width, hidden);
                     for (std::int64_t c = 0; c < width; ++c)
                         made[static_cast<std::size_t>(c)] +=
                             std::max(h, 0.0f) *
@@ -102,13 +100,11 @@ inline std::size_t chunk(layer& l, const std::vector<std::int64_t>& sizes) {
     const rule_chunk_model chunks(v, dialect{l.ranks, l.tokens}, orders);
     chunk_region<op*> region;
     for (op& o : l.p.ops)
-        if (o.what != code::argument && o.what != code::result)
-            region.candidates.push_back(&o);
+        if (o.what != code::argument && o.what != code::result) region.candidates.push_back(&o);
     region.sizes = sizes;
     const std::vector<chunk_region<op*>> regions = {region};
     const std::vector<token_dimension<value*>> rows = {{l.x, 0}};
-    const auto plan =
-        plan_chunks(v, model{}, chunks, std::span(regions), std::span(rows), {.skip_refused = true});
+    const auto plan = plan_chunks(v, model{}, chunks, std::span(regions), std::span(rows), {.skip_refused = true});
     if (!plan || !verify_chunks(*plan, v, model{}, chunks)) return 0;
     rewriter rewriter{&l.p};
     apply_chunks(*plan, v, rewriter);
@@ -131,7 +127,6 @@ inline process_groups two_groups(std::int64_t ranks) {
 inline std::vector<std::pair<value*, const numbers*>> arguments(layer& l, const rank_data& d) {
     return {{l.x, &d.x}, {l.router, &d.router}, {l.gate, &d.gate}, {l.first, &d.first}, {l.second, &d.second}};
 }
-
 
 }  // namespace support::experts
 

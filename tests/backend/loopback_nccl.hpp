@@ -1,8 +1,8 @@
 // NCCL between virtual ranks on one device: ranks are threads with streams of their own, and a collective is copies
 // between their memories, ordered by events. Over any runtime of CUDA, also one that is imitated.
 //
-// A wait for an event that is not recorded yet waits for nothing. So nothing is put into streams before all members have
-// come; until then, calls are in progress. The last one to come puts everything for all of them, phase by phase.
+// A wait for an event that is not recorded yet waits for nothing. So nothing is put into streams before all members
+// have come; until then, calls are in progress. The last one to come puts everything for all of them, phase by phase.
 #ifndef STRETTO_TESTS_BACKEND_LOOPBACK_NCCL_HPP
 #define STRETTO_TESTS_BACKEND_LOOPBACK_NCCL_HPP
 
@@ -30,7 +30,13 @@ struct loopback_nccl : C {
         const void* from;
         void* to;
     };
-    enum class form { shares, gather, broadcast, all_reduce, reduce_scatter };
+    enum class form {
+        shares,
+        gather,
+        broadcast,
+        all_reduce,
+        reduce_scatter
+    };
     struct post {
         form what = form::shares;
         const std::byte* send = nullptr;

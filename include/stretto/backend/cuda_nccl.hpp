@@ -102,8 +102,7 @@ public:
             made->drain();
             return unexpected(*made->run_.failure());
         }
-        expected<std::unique_ptr<cuda_nccl_rank>, run_failure> joined(std::move(made));
-        return joined;
+        return expected<std::unique_ptr<cuda_nccl_rank>, run_failure>(std::move(made));
     }
     cuda_nccl_rank(const cuda_nccl_rank&) = delete;
     cuda_nccl_rank& operator=(const cuda_nccl_rank&) = delete;
@@ -207,7 +206,7 @@ public:
         made.calls_ = compute_.take_calls();
         if (run_.failed()) failure = finish();
         if (failure) return unexpected(*std::move(failure));
-        return made;
+        return expected<cuda_nccl_capture<A>, run_failure>(std::move(made));
     }
 
 private:
