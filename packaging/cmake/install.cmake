@@ -35,6 +35,9 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_IN
 configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto.pc.in stretto.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 
+configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto-cuda_nccl.pc.in stretto-cuda_nccl.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto-cuda_nccl.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/stretto)
 
 if(TARGET stretto-plan)
