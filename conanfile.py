@@ -22,6 +22,7 @@ class StrettoConan(ConanFile):
         "with_mpi": [True, False],
         "with_range_v3": [True, False],
         "with_compiled": [True, False],
+        "with_cuda_nccl": [True, False],
     }
     default_options = {
         "with_capture": False,
@@ -30,6 +31,7 @@ class StrettoConan(ConanFile):
         "with_mpi": False,
         "with_range_v3": False,
         "with_compiled": False,
+        "with_cuda_nccl": False,
     }
     exports_sources = "include/*", "packaging/compiled.cpp", "packaging/cmake/*", "CMakeLists.txt", "LICENSE"
     no_copy_source = True
@@ -71,6 +73,7 @@ class StrettoConan(ConanFile):
         self.info.requires.clear()
         for name in ("with_capture", "with_boost_graph", "with_host", "with_mpi", "with_range_v3"):
             self.info.options.rm_safe(name)
+        self.info.options.rm_safe("with_cuda_nccl")
 
     def generate(self):
         if not self.options.with_compiled:
@@ -135,6 +138,14 @@ class StrettoConan(ConanFile):
             range_v3.set_property("cmake_target_name", "stretto::range_v3")
             range_v3.requires = ["core", "range-v3::range-v3"]
             range_v3.bindirs = range_v3.libdirs = []
+
+        if self.options.with_cuda_nccl:
+            # No recipe has NCCL; the libraries are those of the system, on its paths or on CUDA's.
+            cuda_nccl = self.cpp_info.components["cuda_nccl"]
+            cuda_nccl.set_property("cmake_target_name", "stretto::cuda_nccl")
+            cuda_nccl.requires = ["core"]
+            cuda_nccl.system_libs = ["cudart", "nccl"]
+            cuda_nccl.bindirs = cuda_nccl.libdirs = []
 
         if self.options.with_compiled:
             compiled = self.cpp_info.components["compiled"]

@@ -93,7 +93,14 @@ set(STRETTO_HEADERS
     include/stretto/backend/check_log.hpp
     include/stretto/backend/collective_operation.hpp
     include/stretto/backend/concepts.hpp
+    include/stretto/backend/cuda_nccl.hpp
+    include/stretto/backend/cuda_nccl_calls.hpp
     include/stretto/backend/detail/backend_checker.hpp
+    include/stretto/backend/detail/collective_rules.hpp
+    include/stretto/backend/detail/cuda_nccl_channel.hpp
+    include/stretto/backend/detail/cuda_nccl_lane.hpp
+    include/stretto/backend/detail/cuda_nccl_run.hpp
+    include/stretto/backend/detail/failure_of.hpp
     include/stretto/backend/detail/lane_planner.hpp
     include/stretto/backend/detail/log_checker.hpp
     include/stretto/backend/detail/probe_program.hpp
@@ -458,6 +465,9 @@ set(STRETTO_MPI_HEADERS
     include/stretto/backend/detail/mpi_mover.hpp
     include/stretto/backend/detail/mpi_run.hpp
     include/stretto/backend/mpi.hpp
+# stretto::cuda_nccl: the libraries that the backend of devices calls; the backend itself needs none.
+set(STRETTO_CUDA_NCCL_HEADERS
+    include/stretto/backend/cuda_nccl_library.hpp
 )
 
 # stretto::range_v3: ranges of ours in range-v3 pipelines.
@@ -469,4 +479,5 @@ list(TRANSFORM STRETTO_CAPTURE_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_BOOST_GRAPH_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_HOST_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_MPI_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
+list(TRANSFORM STRETTO_CUDA_NCCL_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")
 list(TRANSFORM STRETTO_RANGE_V3_HEADERS PREPEND "${PROJECT_SOURCE_DIR}/")

@@ -8,7 +8,7 @@ set(stretto_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/stretto")
 install(TARGETS stretto EXPORT stretto-targets FILE_SET HEADERS)
 install(EXPORT stretto-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 
-foreach(component IN ITEMS capture boost_graph host mpi range_v3)
+foreach(component IN ITEMS capture boost_graph host mpi cuda_nccl range_v3)
     install(TARGETS stretto_${component} EXPORT stretto-${component}-targets FILE_SET HEADERS)
     install(EXPORT stretto-${component}-targets NAMESPACE stretto:: DESTINATION ${stretto_package_dir})
 endforeach()
@@ -22,6 +22,7 @@ configure_package_config_file(
     ${CMAKE_CURRENT_LIST_DIR}/stretto-config.cmake.in stretto-config.cmake
     INSTALL_DESTINATION ${stretto_package_dir}
     NO_SET_AND_CHECK_MACRO)
+install(FILES ${CMAKE_CURRENT_LIST_DIR}/FindNCCL.cmake DESTINATION ${stretto_package_dir})
 write_basic_package_version_file(stretto-config-version.cmake COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 install(
     FILES
@@ -33,6 +34,9 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_IN
     OUTPUT_VARIABLE stretto_include_from_pc)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto.pc.in stretto.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+
+configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto-cuda_nccl.pc.in stretto-cuda_nccl.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto-cuda_nccl.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/stretto)
 

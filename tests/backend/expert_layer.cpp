@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/expert_data.hpp"
 #include "stretto/backend/check_log.hpp"
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host.hpp"
@@ -19,129 +20,13 @@
 #include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/verify_chunks.hpp"
-#include "support/expert_layer.hpp"
 
 // One layer of experts, planned, chunked, ordered and executed on ranks that are threads, against a loop.
 
 using namespace stretto;
-using support::experts::layer;
-using op = support::experts::op;
+using namespace support::experts;
 
 namespace {
-
-constexpr std::int64_t tokens = 12, width = 8, hidden = 10;
-
-using numbers = std::vector<float>;
-
-/// Reals with digits, so that sums depend on their order.
-numbers made_up(std::uint32_t seed, std::int64_t count) {
-    numbers all;
-    std::uint32_t state = seed * 2654435761u + 12345;
-    for (std::int64_t k = 0; k < count; ++k) {
-        state = state * 1664525u + 1013904223u;
-        all.push_back((static_cast<float>(state >> 9) / 4194304.0f - 1.0f) * 0.77f);
-    }
-    return all;
-}
-
-struct rank_data {
-    numbers x, router, gate, first, second;
-};
-
-std::vector<rank_data> data_of(std::int64_t ranks) {
-    std::vector<rank_data> all;
-    for (std::uint32_t r = 0; r < ranks; ++r)
-        all.push_back({made_up(r + 1, tokens * width), made_up(77, width * ranks), made_up(100 + r, width / ranks * 2),
-                       made_up(200 + r, 2 * width * hidden), made_up(300 + r, 2 * hidden * width)});
-    return all;
-}
-
-struct outcome {
-    numbers y, sums;
-    bool operator==(const outcome&) const = default;
-};
-
-/// The layer as a loop over tokens.
-std::vector<outcome> reference(const std::vector<rank_data>& data) {
-    const auto ranks = static_cast<std::int64_t>(data.size());
-    numbers gate;
-    for (const rank_data& d : data) gate.insert(gate.end(), d.gate.begin(), d.gate.end());
-    std::vector<outcome> all;
-    for (const rank_data& d : data) {
-        outcome& o = all.emplace_back();
-        for (std::int64_t t = 0; t < tokens; ++t) {
-            const float* const row = d.x.data() + t * width;
-            numbers sum(width, 0.0f);
-            const float score[] = {support::experts::product(row, gate.data(), width, 2),
-                                   support::experts::product(row, gate.data() + 1, width, 2)};
-            const std::int64_t e = score[1] > score[0] ? 1 : 0;
-            for (std::int64_t r = 0; r < ranks; ++r) {
-                const rank_data& there = data[static_cast<std::size_t>(r)];
-                numbers made(width, 0.0f);
-                for (std::int64_t j = 0; j < hidden; ++j) {
-                    const float h =
-                        support::experts::product(row, there.first.data() + e * width * hidden + j, width, hidden);
-                    for (std::int64_t c = 0; c < width; ++c)
-                        made[static_cast<std::size_t>(c)] +=
-                            std::max(h, 0.0f) *
-                            there.second[static_cast<std::size_t>(e * width * hidden + j * width + c)];
-                }
-                for (std::size_t c = 0; c < width; ++c) sum[c] += made[c] * score[e];
-            }
-            for (std::size_t c = 0; c < width; ++c) o.y.push_back(row[c] + sum[c]);
-        }
-    }
-    std::vector<numbers> totals;
-    for (const outcome& o : all) {
-        numbers& total = totals.emplace_back(width, 0.0f);
-        for (std::size_t k = 0; k < o.y.size(); ++k) total[k % width] += o.y[k];
-    }
-    for (outcome& o : all) {
-        o.sums = totals[0];
-        for (std::size_t r = 1; r < totals.size(); ++r)
-            for (std::size_t c = 0; c < width; ++c) o.sums[c] += totals[r][c];
-    }
-    return all;
-}
-
-/// Puts the layer into chunks, in its IR. Returns how many clones of the exchanges there are.
-std::size_t chunk(layer& l, const std::vector<std::int64_t>& sizes) {
-    const support::experts::view v = views::from_values(support::experts::values_view{&l.p});
-    row_orders orders;
-    const rule_chunk_model chunks(v, support::experts::dialect{l.ranks, l.tokens}, orders);
-    chunk_region<op*> region;
-    for (op& o : l.p.ops)
-        if (o.what != support::experts::code::argument && o.what != support::experts::code::result)
-            region.candidates.push_back(&o);
-    region.sizes = sizes;
-    const std::vector<chunk_region<op*>> regions = {region};
-    const std::vector<token_dimension<support::experts::value*>> rows = {{l.x, 0}};
-    const auto plan =
-        plan_chunks(v, support::experts::model{}, chunks, std::span(regions), std::span(rows), {.skip_refused = true});
-    REQUIRE(plan);
-    for (const auto& r : plan->refused) INFO(r.why.detail);
-    REQUIRE(verify_chunks(*plan, v, support::experts::model{}, chunks));
-    support::experts::rewriter rewriter{&l.p};
-    apply_chunks(*plan, v, rewriter);
-    // The results may have been put together anew.
-    l.y = l.output()->reads[0];
-    l.sums = l.output()->reads[1];
-    std::size_t sends = 0;
-    for (const op& o : l.p.ops) sends += o.what == support::experts::code::send;
-    return sends;
-}
-
-process_groups two_groups(std::int64_t ranks) {
-    std::vector<rank_id> all;
-    for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    process_groups groups;
-    for (int k = 0; k < 2; ++k) groups.add({.size = ranks, .ranks = all});
-    return groups;
-}
-
-std::vector<std::pair<support::experts::value*, const numbers*>> arguments(layer& l, const rank_data& d) {
-    return {{l.x, &d.x}, {l.router, &d.router}, {l.gate, &d.gate}, {l.first, &d.first}, {l.second, &d.second}};
-}
 
 /// Runs the layer, ordered by the scheduler, on all ranks; three replays, which must agree.
 std::vector<outcome> run(layer& l, const std::vector<rank_data>& data) {

@@ -23,6 +23,10 @@ TEST_CASE("a failure says what happened and who waits for whom") {
           "rank 0: the kernel of %6 failed: no such expert");
     CHECK(explain(run_failure{why::rank_threw, 0, no_group, 0, no_task, "disk full"}, name) ==
           "rank 0 failed: disk full");
+    CHECK(explain(run_failure{why::call_failed, 2, 3, 7, 4, "ncclGroupEnd: remote error"}, name) ==
+          "rank 2 cannot go on at %4 (collective 7 of group 3): ncclGroupEnd: remote error");
+    CHECK(explain(run_failure{why::call_failed, 2, no_group, 0, 4, "cudaEventRecord: no device"}, name) ==
+          "rank 2 cannot go on at %4: cudaEventRecord: no device");
     CHECK(explain(run_failure{why::rank_left, 3}, name) == "rank 3 has left the run while others wait for it");
     CHECK(explain(run_failure{why::transport, 1, no_group, 0, no_task, "no such communicator"}, name) ==
           "rank 1 cannot reach the others: no such communicator");

@@ -106,7 +106,8 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 
 /// What the caller knows of the tasks of a graph. It is asked while an order is bound, once for every task and value:
 ///   kernel(t, memory) -> a callable   the work of a compute task, with its addresses resolved; movable; the memory
-///                                     outlives it, the spans in `memory` do not
+///                                     outlives it, the spans in `memory` do not. It is called without arguments, or
+///                                     with those that the backend's compute() has for kernels
 ///   call(t) -> collective_call        of a start: what it does; it sends its first operand and makes its first result
 ///   address(x) -> std::byte*          of a result x of an input: memory of the caller
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
@@ -120,7 +121,6 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 template <class S>
 concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
     requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
-    requires std::invocable<std::remove_cvref_t<decltype(s.kernel(t, memory))>&>;
     { s.call(t) } -> std::convertible_to<collective_call>;
     { s.address(x) } -> std::convertible_to<std::byte*>;
 };

@@ -225,7 +225,8 @@ template <backend B, kernel_source S>
     made.backend_ = &rank;
     made.program_ = *std::move(program);
     if (const auto error = made.bind(g, source)) return unexpected(*error);
-    return made;
+    // Compilers for devices do not move what they must convert.
+    return expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error>(std::move(made));
 }
 
 }  // namespace stretto

@@ -32,6 +32,7 @@ struct run_failure {
         kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
         rank_threw,    ///< the program of `rank` threw outside of a kernel
         rank_left,     ///< the program of `rank` has returned while others wait for it
+        call_failed,   ///< a library below the backend has failed on `rank`; `detail` tells the call and what it said
         transport,     ///< what moves the bytes between ranks has reported an error; `detail` is what it said
     };
     reason why = reason::timeout;
@@ -72,6 +73,9 @@ template <class Name>
             break;
         case why::rank_left:
             text = rank + " has left the run while others wait for it";
+            break;
+        case why::call_failed:
+            text = rank + " cannot go on at " + (f.group == no_group ? task(f.task) : collective) + ": " + f.detail;
             break;
         case why::transport:
             text = rank + " cannot reach the others: " + f.detail;

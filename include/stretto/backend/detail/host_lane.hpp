@@ -2,36 +2,20 @@
 #ifndef STRETTO_BACKEND_DETAIL_HOST_LANE_HPP
 #define STRETTO_BACKEND_DETAIL_HOST_LANE_HPP
 
+#include <concepts>
 #include <cstdint>
-#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/backend/detail/failure_of.hpp"
 #include "stretto/backend/detail/host_run.hpp"
 #include "stretto/backend/detail/host_word.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/schedule/measured_span.hpp"
 
 namespace stretto::detail {
-
-/// Calls `f`. Returns what it has thrown, in words, where there are exceptions.
-template <class F>
-[[nodiscard]] std::optional<std::string> failure_of(F&& f) {
-#if defined(__cpp_exceptions)
-    try {
-        f();
-    } catch (const std::exception& e) {
-        return e.what();
-    } catch (...) {
-        return "an exception of an unknown type";
-    }
-#else
-    f();
-#endif
-    return {};
-}
 
 /// The compute lane of a rank: the thread that puts is the one that runs, so a launch returns when the kernel has.
 class host_lane {
@@ -64,6 +48,7 @@ public:
     /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
     /// forever. Returns whether to go on.
     template <class Kernel>
+        requires std::invocable<Kernel&>
     bool launch(task_id t, Kernel& kernel) {
         station_.task.store(t, std::memory_order_relaxed);
         const std::int64_t since = run_.is_timed() ? host_now() : 0;
