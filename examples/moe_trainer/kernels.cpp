@@ -183,10 +183,10 @@ float rounded_to_16_bits(float x) {
 void kernel::operator()() const {
     const auto since = std::chrono::steady_clock::now();
     compute();
-    if (takes != nullptr)
-        *takes = std::min<std::int64_t>(
-            *takes,
-            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count());
+    const std::int64_t taken =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count();
+    if (takes != nullptr) *takes = std::min(*takes, taken);
+    if (busy != nullptr) *busy += taken;
 }
 
 void kernel::compute() const {

@@ -91,6 +91,7 @@ struct source {
     std::vector<tensor_id> tensors = {};  // by value of the task graph
     std::map<tensor_id, std::byte*> inputs = {};
     std::vector<std::int64_t>* takes = nullptr;
+    std::int64_t* busy = nullptr;
     // The amounts of an exchange: those received stand behind its rows, and those sent behind these.
     std::vector<stretto::split_size> first = {}, second = {};
 
@@ -108,7 +109,8 @@ struct source {
                 o,
                 {m.operands.begin(), m.operands.end()},
                 {m.results.begin(), m.results.end()},
-                takes == nullptr ? nullptr : &(*takes)[o]};
+                takes == nullptr ? nullptr : &(*takes)[o],
+                busy};
     }
     stretto::collective_call call(stretto::task_id t) const {
         stretto::collective_call c = model.call(p->order[t]);
@@ -225,6 +227,8 @@ std::optional<std::string> train(const training_step& s, const program& p, const
         rank_in_groups rank(on, groups.of_rank[me]);
         source mine(p);
         mine.takes = me == 0 ? options.takes : nullptr;
+        std::int64_t busy = 0;
+        mine.busy = me == 0 ? &busy : nullptr;
         drawn_text drawn;
         drawn.text.resize(static_cast<std::size_t>(s.shape.batch * s.shape.sequence));
         drawn.targets = drawn.text;
@@ -248,12 +252,14 @@ std::optional<std::string> train(const training_step& s, const program& p, const
             std::copy(next.targets.begin(), next.targets.end(), drawn.targets.begin());
             const std::vector<float> now = clock_of(state.steps + k);
             std::copy(now.begin(), now.end(), clock.begin());
+            busy = 0;
             const auto since = std::chrono::steady_clock::now();
             if (bound->replay()) return;
             losses[me].push_back(*reinterpret_cast<const float*>(bound->address(loss)));
             if (me != 0) continue;
             result.milliseconds.push_back(
                 std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count());
+            result.busy.push_back(static_cast<double>(busy) / 1e6);
             if (options.progress)
                 options.progress(state.steps + k,
                                  static_cast<double>(losses[0].back() * seed[0]) * static_cast<double>(p.mesh.ranks),

@@ -54,9 +54,10 @@ struct run_options {
     std::function<void(std::int64_t step, double loss, double milliseconds)> progress = {};
 };
 
-/// What a run has measured. A loss is the mean over all tokens of all ranks, in nats.
+/// What a run has measured, by step. A loss is the mean over all tokens of all ranks, in nats; times are those of rank
+/// 0: of the step, and of the kernels in it. What is left of the step, the lane has waited for collectives.
 struct run_result {
-    std::vector<double> losses = {}, milliseconds = {};
+    std::vector<double> losses = {}, milliseconds = {}, busy = {};
 };
 
 /// Makes steps of `p`, in that order of its tasks, from `state`, which it changes. `p` is the program of `s`, or a form
