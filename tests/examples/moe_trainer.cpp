@@ -93,7 +93,7 @@ void compare_with_eager(const model_shape& shape, const mesh& m, const std::vect
     for (std::int64_t k = 0; k < steps; ++k) losses.push_back(by_hand.step(some_text(), chunks));
     CHECK(graph.losses == losses);
     CHECK(graph.state == by_hand.state());
-    CHECK(graph.losses.back() < 0.8 * graph.losses.front());
+    CHECK(graph.losses.back() != graph.losses.front());
 }
 
 }  // namespace
@@ -137,6 +137,20 @@ TEST_CASE("buckets, communicators and order change no bit; chunks none of the fi
     // Sums over chunks are rounded elsewhere; but for that, it is the same training.
     for (std::size_t k = 0; k < 3; ++k) CHECK(cut.losses[k] == doctest::Approx(whole.losses[k]).epsilon(1e-4));
     CHECK(cut.state.ranks[0].size() == whole.state.ranks[0].size());
+}
+
+TEST_CASE("it learns what letters alone do not tell") {
+    const training_step s = build_step(small_shape(), {2, 2});
+    const form f = *form_of(s.p, no_link);
+    std::string text;
+    while (text.size() < 3000) text += "the quick brown fox jumps over the lazy dog; ";
+    training_state state = first_state(s, 1);
+    run_result result;
+    run_options o;
+    o.steps = 200;
+    REQUIRE(!train(s, *f.p, *f.tasks, as_written(f), text, o, state, result));
+    const double last = std::accumulate(result.losses.end() - 5, result.losses.end(), 0.0) / 5;
+    CHECK(last < 0.8 * unigram_entropy(text));
 }
 
 TEST_CASE("gradients are what differences of the loss say") {
