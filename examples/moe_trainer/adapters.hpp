@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "costs.hpp"
+#include "grouped_rows.hpp"
 #include "ir.hpp"
 #include "stretto/backend/host_link.hpp"
 #include "stretto/core/chunk_model.hpp"
@@ -50,82 +52,36 @@ struct op_model {
         constexpr stretto::op_kind kinds[] = {input, output, compute, view, start, wait};  // as trainer::role
         return kinds[static_cast<std::size_t>(entry_of(p->ops[o].what).is)];
     }
-    stretto::collective_call call(op_id o) const {
+    stretto::collective_kind collective(op_id o) const {
         using enum stretto::collective_kind;
-        using stretto::reduction_kind;
+        const code c = p->ops[o].what;
+        if (c == code::collect) return all_gather;
+        return c == code::reduce ? reduce_scatter : c == code::count ? all_reduce : all_to_all;
+    }
+    stretto::collective_call call(op_id o) const {
         const operation& a = p->ops[o];
-        const auto is = a.what == code::collect  ? all_gather
-                        : a.what == code::reduce ? reduce_scatter
-                        : a.what == code::count  ? all_reduce
-                                                 : all_to_all;
-        return {is,
-                stretto::reduces(is) ? reduction_kind::sum : reduction_kind::none,
-                p->tensors[a.reads[0]].element,
-                {},
-                {},
-                a.like,
-                a.chunk};
+        const bool sums = a.what == code::reduce || a.what == code::count;
+        const auto how = sums ? stretto::reduction_kind::sum : stretto::reduction_kind::none;
+        return {collective(o), how, p->tensors[a.reads[0]].element, {}, {}, a.like, a.chunk};
     }
-    stretto::collective_kind collective(op_id o) const { return call(o).kind; }
     stretto::group_id group(op_id o) const { return p->ops[o].group; }
-    stretto::bytes payload(op_id o) const {
-        const std::int64_t sent = p->tensors[p->ops[o].reads[0]].size(), room = p->tensors[p->ops[o].makes[0]].size();
-        return {p->ops[o].what == code::send_rows ? std::min(sent, room) : sent};  // the rest is room
-    }
+    stretto::bytes payload(op_id o) const { return bytes_sent(*p, o); }
     stretto::nanoseconds duration(op_id o) const {
         if (kind(o) == stretto::op_kind::start) return of_merged(o, payload(o));
-        if (kind(o) != stretto::op_kind::compute) return {};
-        if (p->ops[o].takes != 0) return {p->ops[o].takes};
-        std::int64_t moved = 0;
-        for (tensor_id x : p->ops[o].reads) moved += p->tensors[x].size();
-        for (tensor_id x : p->ops[o].makes) moved += p->tensors[x].size();
-        return of_moving({moved});
+        return kind(o) == stretto::op_kind::compute ? time_of_kernel(*p, o) : stretto::nanoseconds{};
     }
-    stretto::bytes bytes_of(tensor_id x) const { return {aliases(x).empty() ? p->tensors[x].size() : 0}; }
+    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const { return time_of_sending(*p, o, sent, link); }
+    stretto::nanoseconds of_moving(stretto::bytes moved) const { return time_of_moving(moved); }
+    stretto::bytes bytes_of(tensor_id x) const { return {p->is_elsewhere(x) ? 0 : p->tensors[x].size()}; }
     std::vector<tensor_id> aliases(tensor_id x) const {
-        const operation& o = p->ops[p->tensors[x].by];
-        const role is = entry_of(o.what).is;
-        return is == role::view || is == role::wait || changes(o) != 0 ? std::vector{o.reads[0]}
-                                                                       : std::vector<tensor_id>();
+        return p->is_elsewhere(x) ? std::vector{p->maker(x).reads[0]} : std::vector<tensor_id>();
     }
     std::vector<tensor_id> effects(op_id o) const {
-        return {p->ops[o].reads.begin(), p->ops[o].reads.begin() + changes(p->ops[o])};
+        return {p->ops[o].reads.begin(), p->ops[o].reads.begin() + program::changes(p->ops[o])};
     }
-    static std::ptrdiff_t changes(const operation& o) { return o.what == code::adam ? 3 : o.what == code::balance; }
-    /// Where a value begins in its storage.
-    stretto::bytes offset(tensor_id x) const {
-        std::int64_t sum = 0;
-        for (; !aliases(x).empty(); x = p->ops[p->tensors[x].by].reads[0]) {
-            const operation& o = p->ops[p->tensors[x].by];
-            if (o.what == code::pick) sum += o.field * p->tensors[x].size();
-            for (std::size_t k = 0; o.makes[k] != x; ++k) sum += p->tensors[o.makes[k]].size();
-        }
-        return {sum};
-    }
-    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const {
-        const std::int64_t members = p->members(p->ops[o].group), others = members - 1;
-        const code c = p->ops[o].what;
-        return link.duration({c == code::collect ? sent.count * others
-                              : c == code::count ? 2 * sent.count * others / members
-                                                 : sent.count * others / members});
-    }
-    stretto::nanoseconds of_moving(stretto::bytes moved) const { return {500 + moved.count / 4}; }
-
     const std::string& path(op_id o) const { return p->modules[p->ops[o].module]; }
     stretto::pass_direction direction(op_id o) const {
         return p->ops[o].backward ? stretto::pass_direction::backward : stretto::pass_direction::forward;
-    }
-};
-
-/// Rows that experts have in groups, each row by itself: no kind of the library, since the last operand counts rows.
-struct each_grouped_row {
-    stretto::chunk_verdict verdict(const stretto::chunk_rules::chunk_call& c) const {
-        using namespace stretto::chunk_rules;
-        const std::size_t counts = c.operands.size() - 1;
-        for (std::size_t k = 0; k < counts; ++k)
-            if (!is_cut(c.state(k)) || c.state(k).dim != 0 || !(c.state(k) == c.state(0)))
-                return c.refuse("needs rows of one order");
-        return is_addend(c.state(counts)) ? c.give(c.state(0)) : c.refuse("needs the counts of the chunk's rows");
     }
 };
 
@@ -194,20 +150,18 @@ struct dialect {
 
 struct rewriter {
     program* p;
-    std::size_t at = 0;
+    op_id before = 0;
 
-    void insert_before(op_id o) { at = p->place_of(o); }
+    void insert_before(op_id o) { before = o; }
     std::vector<tensor_id> clone(op_id o, std::span<const tensor_id> operands, const stretto::chunk_part& part) {
-        operation copy = p->ops[o];
-        copy.reads.assign(operands.begin(), operands.end());
-        copy.makes.clear();
-        copy.chunk = part.chunk;
-        copy.takes = 0;
-        const op_id made = p->insert(at++, std::move(copy));
+        const op_id made = add(p->ops[o].what, {operands.begin(), operands.end()}, o, p->ops[o].field);
+        p->ops[made].chunk = part.chunk;
+        p->ops[made].like = p->ops[o].like;
         for (std::size_t k = 0; k < p->ops[o].makes.size(); ++k) {
             const tensor_id x = p->ops[o].makes[k];
-            p->result(made, shape_with(x, part.results[k].dim, [&](std::int64_t e) { return part.share(e); }),
-                      p->tensors[x].element);
+            const int dim = part.results[k].dim;
+            const std::int64_t all = dim < 0 ? 0 : p->shape(x)[static_cast<std::size_t>(dim)];
+            p->result(made, p->shape_with(x, dim, part.share(all)), p->tensors[x].element);
         }
         return p->ops[made].makes;
     }
@@ -215,46 +169,28 @@ struct rewriter {
         const op_id made = add(code::cut, {x}, p->tensors[x].by);
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const stretto::slice_place place = stretto::place_of_slice(p->shape(x)[dim], sizes, k);
-            p->result(made, shape_with(x, static_cast<int>(dim), [&](std::int64_t) { return place.to - place.from; }),
-                      p->tensors[x].element);
+            p->result(made, p->shape_with(x, static_cast<int>(dim), place.to - place.from), p->tensors[x].element);
         }
         return p->ops[made].makes;
     }
     tensor_id concat(std::span<const tensor_id> parts, std::size_t dim) {
         std::int64_t all = 0;
         for (tensor_id x : parts) all += p->shape(x)[dim];
-        return p->result(add(code::join, {parts.begin(), parts.end()}, p->tensors[parts[0]].by),
-                         shape_with(parts[0], static_cast<int>(dim), [&](std::int64_t) { return all; }),
-                         p->tensors[parts[0]].element);
+        return combine(code::join, parts, p->shape_with(parts[0], static_cast<int>(dim), all));
     }
-    tensor_id sum(std::span<const tensor_id> parts) {
-        return p->result(add(code::total, {parts.begin(), parts.end()}, p->tensors[parts[0]].by), p->shape(parts[0]),
-                         p->tensors[parts[0]].element);
-    }
-    void replace_uses(op_id o, tensor_id from, tensor_id to) {
-        std::replace(p->ops[o].reads.begin(), p->ops[o].reads.end(), from, to);
-        const auto uses = static_cast<std::size_t>(std::erase(p->tensors[from].readers, o));
-        p->tensors[to].readers.insert(p->tensors[to].readers.end(), uses, o);
-    }
-    void erase(op_id o) {
-        for (tensor_id x : p->ops[o].reads) std::erase(p->tensors[x].readers, o);
-        const std::size_t place = p->place_of(o);
-        p->order.erase(p->order.begin() + static_cast<std::ptrdiff_t>(place));
-        if (place < at) --at;
-    }
-    void move_before(op_id o, op_id to) {
-        std::erase(p->order, o);
-        p->order.insert(p->order.begin() + static_cast<std::ptrdiff_t>(p->place_of(to)), o);
-    }
+    tensor_id sum(std::span<const tensor_id> parts) { return combine(code::total, parts, p->shape(parts[0])); }
+    void replace_uses(op_id o, tensor_id from, tensor_id to) { p->replace(o, from, to); }
+    void erase(op_id o) { p->erase(o); }
+    void move_before(op_id o, op_id to) { p->move(o, to); }
     // Collectives that travel together: a gather sends shares, and a sum over ranks leaves them.
     tensor_id pack(std::span<const op_id> members, std::span<const tensor_id> parts) {
-        const operation& o = p->ops[members[0]];
-        const std::int64_t ranks = o.what == code::reduce ? p->members(o.group) : 1;
-        const op_id made = add(code::pack, {parts.begin(), parts.end()}, members[0], ranks);
-        return p->result(made, {count(parts)});
+        std::int64_t all = 0;
+        for (tensor_id x : parts) all += p->tensors[x].count();
+        const std::int64_t ranks = p->ops[members[0]].what == code::reduce ? ranks_of(members[0]) : 1;
+        return p->result(add(code::pack, {parts.begin(), parts.end()}, members[0], ranks), {all});
     }
     tensor_id launch(std::span<const op_id> members, std::span<const tensor_id> payload) {
-        const std::int64_t ranks = p->members(p->ops[members[0]].group), sent = p->shape(payload[0])[0];
+        const std::int64_t ranks = ranks_of(members[0]), sent = p->shape(payload[0])[0];
         const op_id made = add(p->ops[members[0]].what, {payload[0]}, members[0]);
         p->ops[made].like = p->ops[members[0]].like;
         return p->result(made, {p->ops[made].what == code::collect ? sent * ranks : sent / ranks});
@@ -263,8 +199,8 @@ struct rewriter {
         return p->result(add(code::arrive, {sent}, waits[0]), p->shape(sent));
     }
     std::vector<tensor_id> unpack(std::span<const op_id> waits, tensor_id all) {
-        const operation& o = p->ops[p->tensors[p->ops[waits[0]].reads[0]].by];
-        const std::int64_t ranks = o.what == code::collect ? p->members(o.group) : 1;
+        const op_id start = p->tensors[p->ops[waits[0]].reads[0]].by;
+        const std::int64_t ranks = p->ops[start].what == code::collect ? ranks_of(start) : 1;
         const op_id made = add(code::unpack, {all}, waits[0], ranks);
         for (op_id w : waits) p->result(made, p->shape(p->ops[w].makes[0]));
         return p->ops[made].makes;
@@ -278,20 +214,14 @@ struct rewriter {
 
 private:
     op_id add(code what, std::vector<tensor_id> reads, op_id like, std::int64_t field = 0) {
-        const operation& o = p->ops[like];
-        return p->insert(at++, {what, std::move(reads), {}, field, o.module, o.backward, o.group});
+        return p->insert_like(p->place_of(before), like, what, std::move(reads), field);
     }
-    std::int64_t count(std::span<const tensor_id> parts) const {
-        std::int64_t all = 0;
-        for (tensor_id x : parts) all += p->tensors[x].count();
-        return all;
+    tensor_id combine(code what, std::span<const tensor_id> parts, extents shape) {
+        const auto element = p->tensors[parts[0]].element;
+        const op_id made = add(what, {parts.begin(), parts.end()}, p->tensors[parts[0]].by);
+        return p->result(made, std::move(shape), element);
     }
-    template <class F>
-    extents shape_with(tensor_id x, int dim, F extent) const {
-        extents shape = p->shape(x);
-        if (dim >= 0) shape[static_cast<std::size_t>(dim)] = extent(shape[static_cast<std::size_t>(dim)]);
-        return shape;
-    }
+    std::int64_t ranks_of(op_id o) const { return p->members(p->ops[o].group); }
 };
 // [/adapters]
 

@@ -58,6 +58,7 @@ parsed_arguments parse(int argc, const char* const* argv) {
     std::int64_t expert_ranks = 0;
     CLI::App app("Trains a small mixture-of-experts transformer on text, and hides its communication.", "moe_trainer");
     app.footer(footer);
+    app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
     app.add_option("--ranks", a.ranks.ranks, "ranks, which are threads of this process [2]")->type_name("N");
     app.add_option("--expert-ranks", expert_ranks, "neighbouring ranks that share one set of experts [all]")
         ->type_name("N");

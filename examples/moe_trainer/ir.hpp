@@ -153,6 +153,49 @@ struct program {
         return static_cast<std::size_t>(std::find(order.begin(), order.end(), o) - order.begin());
     }
     [[nodiscard]] const extents& shape(tensor_id x) const { return tensors[x].shape; }
+    [[nodiscard]] const operation& maker(tensor_id x) const { return ops[tensors[x].by]; }
+
+    /// How many of its first operands an operation changes where they are.
+    static std::ptrdiff_t changes(const operation& o) { return o.what == code::adam ? 3 : o.what == code::balance; }
+    /// Whether a tensor is where the first operand of its maker is.
+    [[nodiscard]] bool is_elsewhere(tensor_id x) const {
+        const role is = entry_of(maker(x).what).is;
+        return is == role::view || is == role::wait || changes(maker(x)) != 0;
+    }
+    /// How many bytes into that memory it begins.
+    [[nodiscard]] std::int64_t offset(tensor_id x) const {
+        std::int64_t sum = 0;
+        for (; is_elsewhere(x); x = maker(x).reads[0]) {
+            if (maker(x).what == code::pick) sum += maker(x).field * tensors[x].size();
+            for (std::size_t k = 0; maker(x).makes[k] != x; ++k) sum += tensors[maker(x).makes[k]].size();
+        }
+        return sum;
+    }
+
+    /// Adds an operation of other operands, without results, where one that is there belongs.
+    op_id insert_like(std::size_t at, op_id like, code what, std::vector<tensor_id> reads, std::int64_t field) {
+        const operation o = ops[like];
+        return insert(at, {what, std::move(reads), {}, field, o.module, o.backward, o.group});
+    }
+    void replace(op_id o, tensor_id from, tensor_id to) {
+        std::replace(ops[o].reads.begin(), ops[o].reads.end(), from, to);
+        const auto uses = static_cast<std::size_t>(std::erase(tensors[from].readers, o));
+        tensors[to].readers.insert(tensors[to].readers.end(), uses, o);
+    }
+    void erase(op_id o) {
+        for (tensor_id x : ops[o].reads) std::erase(tensors[x].readers, o);
+        std::erase(order, o);
+    }
+    void move(op_id o, op_id in_front_of) {
+        std::erase(order, o);
+        order.insert(order.begin() + static_cast<std::ptrdiff_t>(place_of(in_front_of)), o);
+    }
+    /// The shape of x, but for one dimension, if that is not negative.
+    [[nodiscard]] extents shape_with(tensor_id x, int dim, std::int64_t extent) const {
+        extents made = shape(x);
+        if (dim >= 0) made[static_cast<std::size_t>(dim)] = extent;
+        return made;
+    }
     /// What the step leaves; the loss is the first of them.
     [[nodiscard]] const std::vector<tensor_id>& kept() const {
         return ops[*std::find_if(order.rbegin(), order.rend(), [&](op_id o) { return ops[o].what == code::kept; })]

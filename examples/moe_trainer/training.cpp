@@ -118,7 +118,7 @@ struct source {
         return c;
     }
     stretto::bytes row_bytes(stretto::task_id t) const { return {4 * p->shape(p->ops[p->order[t]].makes[0]).back()}; }
-    stretto::bytes offset(stretto::value_id x) const { return model.offset(tensors[x]); }
+    stretto::bytes offset(stretto::value_id x) const { return {p->offset(tensors[x])}; }
     std::byte* address(stretto::value_id x) const {
         const auto at = inputs.find(tensors[x]);
         return at == inputs.end() ? nullptr : at->second;
