@@ -1,0 +1,230 @@
+// What stretto asks about the trainer's IR, and how it changes it: a view, models, a dialect of chunk rules, and a
+// rewriter. Nothing of the IR was made for it.
+#ifndef MOE_TRAINER_ADAPTERS_HPP
+#define MOE_TRAINER_ADAPTERS_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "costs.hpp"
+#include "grouped_rows.hpp"
+#include "ir.hpp"
+#include "stretto/backend/host_link.hpp"
+#include "stretto/core/chunk_model.hpp"
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/core/tensor_model.hpp"
+#include "stretto/transform/chunk_rules/all_kinds.hpp"
+#include "stretto/transform/chunk_rules/any_rule.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/views/from_values.hpp"
+
+namespace trainer {
+
+// [adapters]
+struct values_view {
+    using vertex_type = op_id;
+    using value_type = tensor_id;
+    const program* p;
+
+    const std::vector<op_id>& vertices() const { return p->order; }
+    std::size_t index(op_id o) const { return o; }
+    std::size_t index_bound() const { return p->ops.size(); }
+    const std::vector<tensor_id>& operands(op_id o) const { return p->ops[o].reads; }
+    const std::vector<tensor_id>& results(op_id o) const { return p->ops[o].makes; }
+    op_id producer(tensor_id x) const { return p->tensors[x].by; }
+    const std::vector<op_id>& consumers(tensor_id x) const { return p->tensors[x].readers; }
+};
+using view = stretto::from_values_view<values_view>;
+
+/// Durations are those that are known, or guesses from the bytes that move. Also the module model.
+struct op_model {
+    const program* p;
+    stretto::host_link link;
+
+    stretto::op_kind kind(op_id o) const {
+        using enum stretto::op_kind;
+        constexpr stretto::op_kind kinds[] = {input, output, compute, view, start, wait};  // as trainer::role
+        return kinds[static_cast<std::size_t>(entry_of(p->ops[o].what).is)];
+    }
+    stretto::collective_kind collective(op_id o) const {
+        using enum stretto::collective_kind;
+        const code c = p->ops[o].what;
+        if (c == code::collect) return all_gather;
+        return c == code::reduce ? reduce_scatter : c == code::count ? all_reduce : all_to_all;
+    }
+    stretto::collective_call call(op_id o) const {
+        const operation& a = p->ops[o];
+        const bool sums = a.what == code::reduce || a.what == code::count;
+        const auto how = sums ? stretto::reduction_kind::sum : stretto::reduction_kind::none;
+        return {collective(o), how, p->tensors[a.reads[0]].element, {}, {}, a.like, a.chunk};
+    }
+    stretto::group_id group(op_id o) const { return p->ops[o].group; }
+    stretto::bytes payload(op_id o) const { return bytes_sent(*p, o); }
+    stretto::nanoseconds duration(op_id o) const {
+        if (kind(o) == stretto::op_kind::start) return of_merged(o, payload(o));
+        return kind(o) == stretto::op_kind::compute ? time_of_kernel(*p, o) : stretto::nanoseconds{};
+    }
+    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const { return time_of_sending(*p, o, sent, link); }
+    stretto::nanoseconds of_moving(stretto::bytes moved) const { return time_of_moving(moved); }
+    stretto::bytes bytes_of(tensor_id x) const { return {p->is_elsewhere(x) ? 0 : p->tensors[x].size()}; }
+    std::vector<tensor_id> aliases(tensor_id x) const {
+        return p->is_elsewhere(x) ? std::vector{p->maker(x).reads[0]} : std::vector<tensor_id>();
+    }
+    std::vector<tensor_id> effects(op_id o) const {
+        return {p->ops[o].reads.begin(), p->ops[o].reads.begin() + program::changes(p->ops[o])};
+    }
+    const std::string& path(op_id o) const { return p->modules[p->ops[o].module]; }
+    stretto::pass_direction direction(op_id o) const {
+        return p->ops[o].backward ? stretto::pass_direction::backward : stretto::pass_direction::forward;
+    }
+};
+
+struct dialect {
+    const program* p;
+
+    stretto::chunk_rules::any_rule rule(op_id o) const {
+        namespace rules = stretto::chunk_rules;
+        const operation& a = p->ops[o];
+        const auto numbers = [](std::size_t first, std::size_t last) {
+            std::vector<rules::rule_number> all;
+            for (std::size_t k = first; k < last; ++k) all.push_back(rules::rule_number::of_operand(k));
+            return all;
+        };
+        // clang-format off
+        switch (a.what) {
+            case code::embed: case code::fetch: return rules::look_up{};
+            case code::embed_back: return rules::look_up_gradient{};
+            case code::norm: return rules::normalization{};
+            case code::norm_back: return rules::normalization{.x = 1};
+            case code::project: return rules::matrix_product{};
+            case code::project_back: return rules::matrix_product{.right_contracts = {-1}};
+            case code::weigh: case code::weigh_experts:
+                return rules::matrix_product{.left_contracts = {0}, .right_contracts = {0}};
+            case code::expert: case code::expert_back: return rules::grouped_product{};
+            case code::expert_swish: case code::expert_swish_back: return each_grouped_row{};
+            case code::attend: case code::attend_back: return rules::attention{};
+            case code::swish: case code::swish_back: case code::log_softmax: case code::log_softmax_back:
+            case code::choose: case code::portion: case code::portion_back: case code::dot:
+                return rules::along_dimension{};
+            case code::sigmoid: case code::sigmoid_back: case code::round16: return rules::elementwise{};
+            case code::add: return rules::arithmetic{};
+            case code::scale: return rules::arithmetic{.what = rules::arithmetic::op::multiply};
+            case code::token_of:
+                return rules::arithmetic{.what = rules::arithmetic::op::floor_divide,
+                                         .right = rules::rule_number::constant(a.field)};
+            case code::loss: return rules::class_loss{.how = rules::loss_of::sum};
+            case code::loss_back: return rules::class_loss_gradient{.how = rules::loss_of::sum};
+            case code::gate: return rules::gather{.dim = 1};
+            case code::gate_back: return rules::scatter{.dim = 1, .adds = true};
+            case code::line_up: return rules::sort{.stable = true};
+            case code::tally: return rules::histogram{};
+            case code::per_rank: return rules::reduction{.dims = {1}};
+            case code::ends: return rules::running_sum{};
+            case code::blank: return rules::fill_like{.zero = true};
+            case code::put: return rules::put_rows{.adds = true};
+            case code::reshape: return rules::reshape{};
+            case code::pick: return rules::select{.index = a.field};
+            case code::send_tally: {
+                const std::vector each(static_cast<std::size_t>(p->members(a.group)), rules::rule_number::constant(1));
+                return rules::exchange{.received = each, .sent = each};
+            }
+            case code::send_rows: {
+                const std::size_t half = 1 + (a.reads.size() - 1) / 2;
+                return rules::exchange{.received = numbers(1, half), .sent = numbers(half, a.reads.size())};
+            }
+            case code::collect: case code::reduce: case code::count: return rules::other_collective{};
+            case code::arrive: return rules::copy{};
+            default: return {};  // refused by name
+        }
+        // clang-format on
+    }
+    std::string_view name(op_id o) const { return entry_of(p->ops[o].what).name; }
+    std::span<const stretto::tensor_type> components(tensor_id x) const { return {&p->tensors[x].type, 1}; }
+};
+
+struct rewriter {
+    program* p;
+    op_id before = 0;
+
+    void insert_before(op_id o) { before = o; }
+    std::vector<tensor_id> clone(op_id o, std::span<const tensor_id> operands, const stretto::chunk_part& part) {
+        const op_id made = add(p->ops[o].what, {operands.begin(), operands.end()}, o, p->ops[o].field);
+        p->ops[made].chunk = part.chunk;
+        p->ops[made].like = p->ops[o].like;
+        for (std::size_t k = 0; k < p->ops[o].makes.size(); ++k) {
+            const tensor_id x = p->ops[o].makes[k];
+            const int dim = part.results[k].dim;
+            const std::int64_t all = dim < 0 ? 0 : p->shape(x)[static_cast<std::size_t>(dim)];
+            p->result(made, p->shape_with(x, dim, part.share(all)), p->tensors[x].element);
+        }
+        return p->ops[made].makes;
+    }
+    std::vector<tensor_id> split(tensor_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
+        const op_id made = add(code::cut, {x}, p->tensors[x].by);
+        for (std::size_t k = 0; k < sizes.size(); ++k) {
+            const stretto::slice_place place = stretto::place_of_slice(p->shape(x)[dim], sizes, k);
+            p->result(made, p->shape_with(x, static_cast<int>(dim), place.to - place.from), p->tensors[x].element);
+        }
+        return p->ops[made].makes;
+    }
+    tensor_id concat(std::span<const tensor_id> parts, std::size_t dim) {
+        std::int64_t all = 0;
+        for (tensor_id x : parts) all += p->shape(x)[dim];
+        return combine(code::join, parts, p->shape_with(parts[0], static_cast<int>(dim), all));
+    }
+    tensor_id sum(std::span<const tensor_id> parts) { return combine(code::total, parts, p->shape(parts[0])); }
+    void replace_uses(op_id o, tensor_id from, tensor_id to) { p->replace(o, from, to); }
+    void erase(op_id o) { p->erase(o); }
+    void move_before(op_id o, op_id to) { p->move(o, to); }
+    // Collectives that travel together: a gather sends shares, and a sum over ranks leaves them.
+    tensor_id pack(std::span<const op_id> members, std::span<const tensor_id> parts) {
+        std::int64_t all = 0;
+        for (tensor_id x : parts) all += p->tensors[x].count();
+        const std::int64_t ranks = p->ops[members[0]].what == code::reduce ? ranks_of(members[0]) : 1;
+        return p->result(add(code::pack, {parts.begin(), parts.end()}, members[0], ranks), {all});
+    }
+    tensor_id launch(std::span<const op_id> members, std::span<const tensor_id> payload) {
+        const std::int64_t ranks = ranks_of(members[0]), sent = p->shape(payload[0])[0];
+        const op_id made = add(p->ops[members[0]].what, {payload[0]}, members[0]);
+        p->ops[made].like = p->ops[members[0]].like;
+        return p->result(made, {p->ops[made].what == code::collect ? sent * ranks : sent / ranks});
+    }
+    tensor_id wait(std::span<const op_id> waits, tensor_id sent) {
+        return p->result(add(code::arrive, {sent}, waits[0]), p->shape(sent));
+    }
+    std::vector<tensor_id> unpack(std::span<const op_id> waits, tensor_id all) {
+        const op_id start = p->tensors[p->ops[waits[0]].reads[0]].by;
+        const std::int64_t ranks = p->ops[start].what == code::collect ? ranks_of(start) : 1;
+        const op_id made = add(code::unpack, {all}, waits[0], ranks);
+        for (op_id w : waits) p->result(made, p->shape(p->ops[w].makes[0]));
+        return p->ops[made].makes;
+    }
+    std::vector<tensor_id> parts(std::span<const op_id> waits, tensor_id all) { return unpack(waits, all); }
+    stretto::group_id duplicate_group(stretto::group_id original, std::int32_t priority) {
+        p->groups.push_back({p->groups[original].what, original, priority});
+        return static_cast<stretto::group_id>(p->groups.size() - 1);
+    }
+    void set_group(op_id o, stretto::group_id g) { p->ops[o].group = g; }
+
+private:
+    op_id add(code what, std::vector<tensor_id> reads, op_id like, std::int64_t field = 0) {
+        return p->insert_like(p->place_of(before), like, what, std::move(reads), field);
+    }
+    tensor_id combine(code what, std::span<const tensor_id> parts, extents shape) {
+        const auto element = p->tensors[parts[0]].element;
+        const op_id made = add(what, {parts.begin(), parts.end()}, p->tensors[parts[0]].by);
+        return p->result(made, std::move(shape), element);
+    }
+    std::int64_t ranks_of(op_id o) const { return p->members(p->ops[o].group); }
+};
+// [/adapters]
+
+}  // namespace trainer
+
+#endif

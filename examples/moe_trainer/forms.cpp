@@ -1,0 +1,255 @@
+#include "forms.hpp"
+
+#include <utility>
+
+#include "adapters.hpp"
+#include "stretto/core/process_groups.hpp"
+#include "stretto/schedule/explain_errors.hpp"
+#include "stretto/schedule/list_schedule.hpp"
+#include "stretto/transform/apply_buckets.hpp"
+#include "stretto/transform/apply_chunks.hpp"
+#include "stretto/transform/chunk_rules/rule_chunk_model.hpp"
+#include "stretto/transform/isolate_groups.hpp"
+#include "stretto/transform/plan_chunks.hpp"
+#include "stretto/transform/recording_rewriter.hpp"
+#include "stretto/transform/step_modules.hpp"
+#include "stretto/transform/verify_buckets.hpp"
+#include "stretto/transform/verify_chunks.hpp"
+#include "stretto/tune/best_form.hpp"
+#include "stretto/tune/part_costs.hpp"
+#include "stretto/tune/search_buckets.hpp"
+#include "stretto/tune/try_chunks.hpp"
+
+namespace trainer {
+namespace {
+
+using stretto::expected;
+using stretto::schedule_options;
+using stretto::unexpected;
+
+/// The groups of a program with the ranks that rank 0 meets in them.
+stretto::process_groups groups_of(const program& p) {
+    stretto::process_groups made;
+    for (const communicator& c : p.groups) {
+        const auto world = static_cast<std::size_t>(p.mesh.ranks),
+                   block = static_cast<std::size_t>(p.mesh.expert_ranks);
+        const std::size_t stride = c.what == communicator::of::replicas ? block : 1;
+        const std::size_t size = c.what == communicator::of::world ? world
+                                 : stride == block && stride != 1  ? world / block
+                                                                   : block;
+        std::vector<stretto::rank_id> ranks;
+        for (std::size_t k = 0; k < size; ++k) ranks.push_back(static_cast<stretto::rank_id>(k * stride));
+        made.add({.size = static_cast<std::int64_t>(size),
+                  .ranks = ranks,
+                  .priority = c.priority,
+                  .duplicate_of = c.duplicate_of});
+    }
+    return made;
+}
+
+/// What an exchange of part of the rows takes on the link.
+struct link_prices {
+    const program* p;
+    stretto::host_link link;
+
+    std::optional<stretto::nanoseconds> operator()(stretto::collective_kind kind, stretto::group_id g,
+                                                   stretto::bytes sent) const {
+        if (kind != stretto::collective_kind::all_to_all) return {};
+        const std::int64_t members = p->members(g);
+        return link.duration({sent.count * (members - 1) / members});
+    }
+};
+
+/// The sizes from which share_costs derives what parts cost.
+struct sizes {
+    const program* p;
+
+    std::size_t components_of(tensor_id) const { return 1; }
+    std::int64_t size(tensor_id x, std::size_t) const { return p->tensors[x].size(); }
+    std::int64_t extent(tensor_id x, std::size_t, std::size_t dim) const { return p->shape(x)[dim]; }
+};
+using part_costs = stretto::share_costs<view, op_model, sizes, link_prices>;
+
+/// All that is asked about a program before it is cut.
+struct models {
+    const program* p;
+    stretto::host_link link;
+    std::vector<stretto::token_dimension<tensor_id>> tokens;
+    stretto::row_orders orders = {};
+
+    [[nodiscard]] trainer::view view() const { return stretto::views::from_values(values_view{p}); }
+    [[nodiscard]] op_model ops() const { return {p, link}; }
+    [[nodiscard]] auto chunks() { return stretto::rule_chunk_model(view(), dialect{p}, orders); }
+    [[nodiscard]] part_costs costs() const {
+        // As op_model guesses.
+        return {view(), ops(), {p}, {.launch = {500}, .memory_bytes_per_second = 4e9}, {p, link}};
+    }
+    [[nodiscard]] stretto::token_rows<tensor_id> rows(std::int64_t sequences) const { return {sequences, tokens}; }
+};
+models models_of(const program& p, const training_step& s, stretto::host_link link) {
+    return {&p, link, {{s.text, 0}, {s.targets, 0}}};
+}
+
+/// The rewriter of the IR, which remembers what the clone of a kernel is thought to take.
+struct pricing_rewriter : rewriter {
+    part_costs costs;
+
+    std::vector<tensor_id> clone(op_id o, std::span<const tensor_id> operands, const stretto::chunk_part& part) {
+        std::vector<stretto::bytes> allocated(p->ops[o].makes.size());
+        const stretto::nanoseconds duration = costs.of_clone(o, part, allocated).duration;
+        std::vector<tensor_id> made = rewriter::clone(o, operands, part);
+        p->ops[p->tensors[made[0]].by].takes = duration.count;
+        return made;
+    }
+};
+
+stretto::chunk_search_options search_options(const schedule_options& within) {
+    return {.memory_limit = within.memory_limit.limit({}),
+            .step_peak = within.memory_limit.unit({}),
+            .task_budget = 60'000,
+            .recombine = stretto::recombining::concat,
+            .effort = within.effort,
+            .under = within.under};
+}
+
+}  // namespace
+
+expected<form, std::string> form_of(program p, const stretto::host_link& link) {
+    form made{std::make_shared<const program>(std::move(p)), {}};
+    auto tasks =
+        stretto::make_task_graph(stretto::views::from_values(values_view{made.p.get()}), op_model{made.p.get(), link});
+    if (!tasks) {
+        const op_id o = made.p->order[tasks.error().task];
+        return unexpected("the step contradicts itself at " + std::string(entry_of(made.p->ops[o].what).name));
+    }
+    made.tasks = std::make_shared<const stretto::task_graph>(*std::move(tasks));
+    return made;
+}
+
+expected<std::optional<form>, std::string> form_writer::isolated(const form& f) const {
+    trainer::program p = *f.p;
+    const auto plan =
+        stretto::plan_isolation(stretto::views::from_values(values_view{&p}), op_model{&p, link_}, groups_of(p));
+    if (!plan) return unexpected(std::string("the communicators of the step contradict each other"));
+    if (plan->moves.empty()) return std::optional<form>();
+    rewriter rewrites{&p};
+    apply(*plan, rewrites);
+    auto made = form_of(std::move(p), link_);
+    if (!made) return unexpected(made.error());
+    return std::optional<form>(*std::move(made));
+}
+
+expected<form_writer::chunk_search, std::string> form_writer::search(const form& f, const schedule_options& within,
+                                                                     std::vector<stretto::limit_figures> rival) const {
+    chunk_search found{{}, {}, f, {}};
+    if (!wish_.chooses && wish_.settings.empty()) {
+        const auto whole = stretto::list_schedule(*f.tasks, within);
+        if (!whole) return unexpected(unschedulable(f, whole.error()));
+        found.makespan = whole->makespan();
+        return found;
+    }
+    models m = models_of(*f.p, *step_, link_);
+    stretto::chunk_search_options options = search_options(within);
+    options.rival = std::move(rival);
+    const auto chunks = m.chunks();
+    const stretto::step_modules named(m.view(), m.ops(), m.ops());
+    if (wish_.chooses) {
+        auto best = stretto::fastest_form(*f.tasks, m.view(), m.ops(), chunks, m.costs(), named,
+                                          std::optional(m.rows(step_->shape.batch)), options);
+        found.makespan = best.makespan;
+        found.figures = std::move(best.figures);
+        found.found = std::move(best.form);
+        if (!found.makespan && !best.whole) return unexpected(unschedulable(f, best.whole.error()));
+        return found;
+    }
+    auto asked = stretto::form_in_chunks(m.view(), m.ops(), chunks, m.costs(), named, wish_.settings,
+                                         m.rows(step_->shape.batch), options);
+    if (!asked) return unexpected("no part of the network is called " + wish_.settings[asked.error()].pattern);
+    found.found = *std::move(asked);
+    auto written = in_chunks(found, within);
+    if (!written) return unexpected(written.error());
+    found.makespan = written->schedule.makespan();
+    return found;
+}
+
+expected<stretto::scheduled_program<form>, std::string> form_writer::in_chunks(chunk_search found,
+                                                                               const schedule_options& within) const {
+    form made = found.of;
+    if (!found.found.is_whole()) {
+        trainer::program p = *found.of.p;
+        models m = models_of(p, *step_, link_);
+        const auto chunks = m.chunks();
+        const auto rows = m.rows(step_->shape.batch);
+        const auto plan = stretto::plan_chunks(m.view(), m.ops(), chunks, std::span(std::as_const(found.found.regions)),
+                                               rows.dimensions, stretto::trial_chunk_options(found.found.slices));
+        if (!plan) return unexpected("the step cannot be cut so: " + plan.error().detail);
+        if (const auto verified = stretto::verify_chunks(*plan, m.view(), m.ops(), chunks); !verified)
+            return unexpected(std::string(stretto::hint(verified.error()[0].broken)));
+        pricing_rewriter rewrites{{&p}, m.costs()};
+        stretto::chunk_recording recording(m.view(), *plan);
+        auto recorder = recording.rewriter(rewrites);
+        stretto::apply_chunks(*plan, m.view(), recorder);
+        if (const auto applied = recording.verify(m.view()); !applied)
+            return unexpected(std::string(stretto::hint(applied.error()[0].broken)));
+        auto written = form_of(std::move(p), link_);
+        if (!written) return unexpected(written.error());
+        made = *std::move(written);
+        made.chunks = found.found.settings;
+    }
+    auto scheduled = stretto::list_schedule(*made.tasks, within);
+    if (!scheduled) return unexpected(unschedulable(made, scheduled.error()));
+    return stretto::scheduled_program<form>{std::move(made), *std::move(scheduled)};
+}
+
+expected<std::optional<form>, std::string> form_writer::in_buckets(const form& f,
+                                                                   const schedule_options& within) const {
+    trainer::program p = *f.p;
+    const trainer::view v = stretto::views::from_values(values_view{&p});
+    const op_model ops{&p, link_};
+    const auto choose = [&](op_id o) {
+        if (p.ops[o].what != code::collect && p.ops[o].what != code::reduce) return stretto::bucket_choice{};
+        return stretto::bucket_choice{.label = 0, .place = static_cast<std::uint32_t>(p.ops[o].like)};
+    };
+    const auto found = stretto::search_buckets(v, ops, choose, ops,
+                                               {.memory_limit = within.memory_limit.limit({}),
+                                                .step_peak = within.memory_limit.unit({}),
+                                                .task_budget = 100'000,
+                                                .effort = within.effort,
+                                                .under = within.under});
+    if (!found || found->front.empty()) return std::optional<form>();
+    // Launches cost more than the clock knows: of plans that are as good as equally fast, the one with fewest.
+    const auto* best = &found->front[0];
+    for (const auto& other : found->front)
+        if (other.makespan.count <= found->front[0].makespan.count / 100 * 101 && other.collectives < best->collectives)
+            best = &other;
+    if (best->plan.empty()) return std::optional<form>();
+    const auto& plan = best->plan;
+    if (!stretto::verify_buckets(plan, v, ops)) return unexpected(std::string("the buckets of the step are not legal"));
+    rewriter rewrites{&p};
+    stretto::apply_buckets(plan, v, rewrites);
+    auto made = form_of(std::move(p), link_);
+    if (!made) return unexpected(made.error());
+    made->chunks = f.chunks;
+    made->buckets = plan.buckets.size();
+    return std::optional<form>(*std::move(made));
+}
+
+std::string form_writer::unschedulable(const form&, const stretto::limit_too_low& why) const {
+    return explain(why) + (why.infeasible() ? ": use a larger --memory-limit, a smaller --batch, or --chunks"
+                                            : ": use a larger --memory-limit");
+}
+
+expected<planned_step, std::string> plan_step(const training_step& s, const form& whole, const stretto::host_link& link,
+                                              const chunk_wish& wish, stretto::memory_budget limit) {
+    form_writer writer(s, link, wish);
+    stretto::form_options wanted;
+    wanted.within.memory_limit = limit;
+    wanted.isolate = stretto::form_choice::always;
+    wanted.buckets = stretto::form_choice::always;
+    auto best = stretto::best_form(writer, whole, wanted);
+    if (!best) return unexpected(best.error());
+    return planned_step{best->chosen.program, best->unmerged ? *best->unmerged : best->chosen.program,
+                        std::move(best->chosen.schedule), best->is_isolated};
+}
+
+}  // namespace trainer

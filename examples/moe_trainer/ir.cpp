@@ -1,0 +1,68 @@
+#include "ir.hpp"
+
+namespace trainer {
+
+const code_entry& entry_of(code c) {
+    static constexpr code_entry entries[] = {
+        {"given", role::input},
+        {"kept", role::output},
+        {"embed", role::kernel},
+        {"embed_back", role::kernel},
+        {"norm", role::kernel},
+        {"norm_back", role::kernel},
+        {"project", role::kernel},
+        {"project_back", role::kernel},
+        {"weigh", role::kernel},
+        {"attend", role::kernel},
+        {"attend_back", role::kernel},
+        {"swish", role::kernel},
+        {"swish_back", role::kernel},
+        {"add", role::kernel},
+        {"log_softmax", role::kernel},
+        {"log_softmax_back", role::kernel},
+        {"loss", role::kernel},
+        {"loss_back", role::kernel},
+        {"sigmoid", role::kernel},
+        {"sigmoid_back", role::kernel},
+        {"choose", role::kernel},
+        {"gate", role::kernel},
+        {"gate_back", role::kernel},
+        {"portion", role::kernel},
+        {"portion_back", role::kernel},
+        {"line_up", role::kernel},
+        {"token_of", role::kernel},
+        {"tally", role::kernel},
+        {"per_rank", role::kernel},
+        {"ends", role::kernel},
+        {"fetch", role::kernel},
+        {"blank", role::kernel},
+        {"put", role::kernel},
+        {"scale", role::kernel},
+        {"dot", role::kernel},
+        {"round16", role::kernel},
+        {"expert", role::kernel},
+        {"expert_back", role::kernel},
+        {"weigh_experts", role::kernel},
+        {"expert_swish", role::kernel},
+        {"expert_swish_back", role::kernel},
+        {"adam", role::kernel},
+        {"balance", role::kernel},
+        {"reshape", role::view},
+        {"pick", role::view},
+        {"cut", role::view},
+        {"send_tally", role::start},
+        {"send_rows", role::start},
+        {"collect", role::start},
+        {"reduce", role::start},
+        {"count", role::start},
+        {"arrive", role::wait},
+        {"join", role::kernel},
+        {"total", role::kernel},
+        {"pack", role::kernel},
+        {"unpack", role::kernel},
+    };
+    static_assert(sizeof entries / sizeof entries[0] == static_cast<std::size_t>(code::unpack) + 1);
+    return entries[static_cast<std::size_t>(c)];
+}
+
+}  // namespace trainer

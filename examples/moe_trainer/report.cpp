@@ -1,0 +1,90 @@
+#include "report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <string_view>
+#include <utility>
+
+#include "stretto/schedule/chrome_trace.hpp"
+#include "stretto/schedule/memory.hpp"
+#include "stretto/schedule/simulate.hpp"
+
+namespace trainer {
+namespace {
+
+std::string number(double x, int digits) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.*f", digits, x);
+    return text.data();
+}
+
+std::string row(const char* what, const std::string& x) {
+    return std::string("<tr><td>") + what + "</td><td>" + x + "</td></tr>\n";
+}
+
+/// What a trace calls tasks and groups.
+struct labels {
+    const program* p;
+
+    std::string name(stretto::task_id t) const {
+        const operation& o = p->ops[p->order[t]];
+        return std::string(entry_of(o.what).name) + (o.backward ? " backward, " : ", ") + p->modules[o.module];
+    }
+    std::string_view op(stretto::task_id t) const { return entry_of(p->ops[p->order[t]].what).name; }
+    std::string group(stretto::group_id g) const { return std::to_string(g); }
+};
+
+void add_order(stretto::chrome_trace& trace, const char* title, const form& f,
+               std::span<const stretto::task_id> order) {
+    trace.add(title, *f.tasks, order, stretto::simulate(*f.tasks, order), stretto::profile_memory(*f.tasks, order),
+              labels{f.p.get()});
+}
+
+}  // namespace
+
+std::string html_report(const run_figures& f, const std::vector<double>& losses, std::int64_t first) {
+    constexpr double width = 640, height = 240;
+    const double most = std::max(f.entropy, losses.empty() ? 0.0 : *std::max_element(losses.begin(), losses.end()));
+    const auto y = [&](double loss) { return number(height - loss / most * height, 1); };
+    std::string points;
+    for (std::size_t k = 0; k < losses.size(); ++k)
+        points +=
+            number(width * static_cast<double>(k) / static_cast<double>(std::max<std::size_t>(losses.size() - 1, 1)),
+                   1) +
+            "," + y(losses[k]) + " ";
+    const std::string last = std::to_string(first + static_cast<std::int64_t>(losses.size()));
+    return "<!doctype html><meta charset=\"utf-8\"><title>moe_trainer</title>\n"
+           "<style>body{font:16px sans-serif;max-width:48em;margin:2em auto}td{padding:.2em 1em .2em 0}</style>\n"
+           "<h1>A mixture of experts, trained</h1>\n<p>Loss in nats a byte, steps " +
+           std::to_string(first + 1) + " to " + last + "; the dashed line is the unigram entropy of the text.</p>\n" +
+           "<svg viewBox=\"0 0 640 240\" width=\"640\" height=\"240\" role=\"img\" aria-label=\"loss curve\">"
+           "<polyline fill=\"none\" stroke=\"#06c\" stroke-width=\"2\" points=\"" +
+           points + "\"/><line x1=\"0\" x2=\"640\" y1=\"" + y(f.entropy) + "\" y2=\"" + y(f.entropy) +
+           "\" stroke=\"#888\" stroke-dasharray=\"6 4\"/></svg>\n<table>\n" +
+           row("loss", number(f.first_loss, 3) + " &rarr; " + number(f.last_loss, 3)) +
+           row("unigram entropy", number(f.entropy, 3)) +
+           row("step as written, ms",
+               number(f.whole_predicted, 1) + " predicted, " + number(f.whole_measured, 1) + " measured") +
+           row("step as planned, ms",
+               number(f.planned_predicted, 1) + " predicted, " + number(f.planned_measured, 1) + " measured") +
+           row("lower bound of any order, ms", number(f.bound, 1)) +
+           row("collectives hidden", number(100 * f.overlap_predicted, 0) + " % predicted, " +
+                                         number(100 * f.overlap_measured, 0) + " % measured") +
+           row("chunks at most", std::to_string(f.chunks)) + row("buckets", std::to_string(f.buckets)) +
+           row("exchanges on a communicator of their own", f.isolated ? "yes" : "no") +
+           row("tokens a second", number(f.tokens_per_second, 0)) + "</table>\n";
+}
+
+std::string trace_of(const form& whole, const planned_step& planned) {
+    stretto::chrome_trace trace;
+    std::vector<stretto::task_id> order(whole.tasks->size());
+    std::iota(order.begin(), order.end(), stretto::task_id{0});
+    add_order(trace, "as written", whole, order);
+    add_order(trace, "as planned", planned.chosen, planned.schedule.order());
+    return std::move(trace).json();
+}
+
+}  // namespace trainer

@@ -1,0 +1,41 @@
+// A training from its arguments to its last file.
+#ifndef MOE_TRAINER_SESSION_HPP
+#define MOE_TRAINER_SESSION_HPP
+
+#include <cstdint>
+#include <string>
+
+#include "forms.hpp"
+#include "model.hpp"
+#include "stretto/backend/host_link.hpp"
+#include "stretto/schedule/memory.hpp"
+
+namespace trainer {
+
+struct arguments {
+    mesh ranks = {2, 2};
+    model_shape shape = {};
+    bool chooses_chunks = true;  ///< or `chunks` has the sequences of each chunk
+    std::vector<std::int64_t> chunks = {};
+    stretto::host_link link = {.latency = {200'000}, .bytes_per_second = 40'000'000};
+    stretto::memory_budget memory_limit = stretto::memory_budget::times_input_peak(1.5);
+    std::int64_t steps = 300;
+    std::uint64_t seed = 1;
+    std::string text = "/usr/share/common-licenses/GPL-3", trace = {}, report = {}, checkpoint = {}, resume = {};
+    bool real_time = false;
+};
+
+/// Trains. Prints what it finds to standard output, progress and errors to standard error. Returns the exit status: 0;
+/// 1 if the run fails or forms of a step differ in a bit; 2 if the arguments, or files that they name, cannot be used.
+[[nodiscard]] int run_session(const arguments& a);
+
+/// The arguments of a command line; or the exit status, if it is not to be run.
+struct parsed_arguments {
+    arguments made = {};
+    int status = -1;  ///< -1: run it
+};
+[[nodiscard]] parsed_arguments parse(int argc, const char* const* argv);
+
+}  // namespace trainer
+
+#endif

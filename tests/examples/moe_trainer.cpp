@@ -1,0 +1,194 @@
+#include "session.hpp"
+// The trainer's forms of a step, held against the same training by hand, and its derivatives against differences.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "adapters.hpp"
+#include "examples/moe_trainer_eager.hpp"
+#include "forms.hpp"
+#include "stretto/testing/check_graph.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+#include "support/prop.hpp"
+#include "training.hpp"
+
+using namespace trainer;
+
+namespace {
+
+constexpr stretto::host_link no_link{};
+
+model_shape small_shape() {
+    model_shape s;
+    s.vocabulary = 128;
+    s.width = 16;
+    s.heads = 2;
+    s.experts = 4;
+    s.hidden = 8;
+    s.shared = 8;
+    s.sequence = 5;
+    s.batch = 6;
+    return s;
+}
+
+/// Some text, in which letters are not equally frequent.
+std::string some_text() {
+    std::string text;
+    std::uint32_t state = 7;
+    for (int k = 0; k < 3000; ++k) {
+        state = state * 1664525u + 1013904223u;
+        text += "the quick brown fox, and so on "[state >> 27];
+    }
+    return text;
+}
+
+std::vector<stretto::task_id> as_written(const form& f) {
+    std::vector<stretto::task_id> order(f.tasks->size());
+    std::iota(order.begin(), order.end(), 0u);
+    return order;
+}
+
+struct trained {
+    training_state state;
+    std::vector<double> losses;
+};
+
+/// So many steps in such chunks, with all else that the library does to the step, or as the chunks are written.
+trained train_in(const training_step& s, const std::vector<std::int64_t>& chunks, std::int64_t steps, bool planned) {
+    const form whole = *form_of(s.p, {.latency = {100'000}, .bytes_per_second = 100'000'000});
+    chunk_wish wish;
+    if (chunks.size() > 1) wish.settings = {{"", stretto::pass_direction::both, chunks}};
+    const auto plan = plan_step(s, whole, {.latency = {100'000}, .bytes_per_second = 100'000'000}, wish,
+                                stretto::memory_budget(stretto::unlimited_bytes));
+    REQUIRE_MESSAGE(plan, plan.error());
+    std::size_t sends = 0;
+    for (const op_id o : plan->chosen.p->order) sends += plan->chosen.p->ops[o].what == code::send_rows;
+    CHECK(sends == 4 * static_cast<std::size_t>(s.shape.layers) * chunks.size());
+    CHECK(plan->is_isolated == (s.p.mesh.ranks == s.p.mesh.expert_ranks && s.p.mesh.ranks > 1));
+    if (s.p.mesh.ranks > 1) CHECK(plan->chosen.buckets > 0);
+    const form& f = planned ? plan->chosen : plan->unmerged;
+    trained made{first_state(s, 3), {}};
+    run_result result;
+    run_options o;
+    o.steps = steps;
+    const auto wrong =
+        train(s, *f.p, *f.tasks, planned ? plan->schedule.order() : as_written(f), some_text(), o, made.state, result);
+    REQUIRE_MESSAGE(!wrong, *wrong);
+    made.losses = result.losses;
+    return made;
+}
+
+void compare_with_eager(const model_shape& shape, const mesh& m, const std::vector<std::int64_t>& chunks) {
+    CAPTURE(m.ranks);
+    CAPTURE(chunks.size());
+    const std::int64_t steps = 20;
+    const training_step s = build_step(shape, m);
+    const trained graph = train_in(s, chunks, steps, true);
+    eager::training by_hand(s, first_state(s, 3));
+    std::vector<double> losses;
+    for (std::int64_t k = 0; k < steps; ++k) losses.push_back(by_hand.step(some_text(), chunks));
+    CHECK(graph.losses == losses);
+    CHECK(graph.state == by_hand.state());
+    CHECK(graph.losses.back() != graph.losses.front());
+}
+
+}  // namespace
+
+TEST_CASE("the step keeps every promise of a view and of an op model") {
+    for (const mesh m : {mesh{1, 1}, mesh{2, 2}, mesh{4, 2}}) {
+        const training_step s = build_step(small_shape(), m);
+        const view v = stretto::views::from_values(values_view{&s.p});
+        const auto graph = stretto::check_graph(v);
+        CHECK_MESSAGE(graph, graph.error().message());
+        const auto model = stretto::check_op_model(v, op_model{&s.p, no_link});
+        CHECK_MESSAGE(model, model.error().message());
+    }
+}
+
+TEST_CASE("after 20 steps a step in chunks has the bits of eager chunks: weights, and what Adam remembers") {
+    const model_shape shape = small_shape();
+    for (const std::size_t k : {1u, 2u, 3u, 4u})
+        compare_with_eager(shape, {2, 2}, stretto::equal_chunks(shape.batch, k));
+    for (const mesh m : {mesh{1, 1}, mesh{4, 2}, mesh{4, 4}}) {
+        compare_with_eager(shape, m, stretto::equal_chunks(shape.batch, 2));
+        compare_with_eager(shape, m, {3, 1, 2});
+    }
+}
+
+TEST_CASE("and so it has if rows are rounded to 16 bits before they travel") {
+    model_shape shape = small_shape();
+    shape.rounds = true;
+    compare_with_eager(shape, {2, 2}, {4, 2});
+    const trained with = train_in(build_step(shape, {2, 2}), {6}, 2, true);
+    shape.rounds = false;
+    CHECK(with.losses != train_in(build_step(shape, {2, 2}), {6}, 2, true).losses);
+}
+
+TEST_CASE("buckets, communicators and order change no bit; chunks none of the first forward") {
+    const training_step s = build_step(small_shape(), {2, 2});
+    const trained whole = train_in(s, {6}, 3, true);
+    CHECK(whole.state == train_in(s, {6}, 3, false).state);
+    const trained cut = train_in(s, {2, 3, 1}, 3, true);
+    CHECK(cut.state == train_in(s, {2, 3, 1}, 3, false).state);
+    // Sums over chunks are rounded elsewhere; but for that, it is the same training.
+    for (std::size_t k = 0; k < 3; ++k) CHECK(cut.losses[k] == doctest::Approx(whole.losses[k]).epsilon(1e-4));
+    CHECK(cut.state.ranks[0].size() == whole.state.ranks[0].size());
+}
+
+TEST_CASE("it learns what letters alone do not tell") {
+    const training_step s = build_step(small_shape(), {2, 2});
+    const form f = *form_of(s.p, no_link);
+    std::string text;
+    while (text.size() < 3000) text += "the quick brown fox jumps over the lazy dog; ";
+    training_state state = first_state(s, 1);
+    run_result result;
+    run_options o;
+    o.steps = 200;
+    REQUIRE(!train(s, *f.p, *f.tasks, as_written(f), text, o, state, result));
+    const double last = std::accumulate(result.losses.end() - 5, result.losses.end(), 0.0) / 5;
+    CHECK(last < 0.8 * unigram_entropy(text));
+}
+
+TEST_CASE("gradients are what differences of the loss say") {
+    model_shape shape = small_shape();
+    shape.batch = 2;
+    const training_step s = build_step(shape, {1, 1});
+    const form f = *form_of(s.p, no_link);
+    const std::string text = some_text();
+    // The loss if one weight were greater by that; after a first step, what Adam keeps tells the gradient.
+    const auto run = [&](training_state& state) {
+        run_result result;
+        const auto wrong = train(s, *f.p, *f.tasks, as_written(f), text, {}, state, result);
+        REQUIRE_MESSAGE(!wrong, *wrong);
+        return result.losses[0];
+    };
+    const training_state begin = first_state(s, 5);
+    training_state after = begin;
+    static_cast<void>(run(after));
+    int compared = 0;
+    for (const weight& w : s.weights) {
+        std::vector<float> gradient = after.ranks[0].at(w.mean);  // a tenth of it
+        for (int few = 0; few < support::scaled_cases(3); ++few) {
+            const auto size = [](float a, float b) { return std::fabs(a) < std::fabs(b); };
+            const auto k =
+                static_cast<std::size_t>(std::max_element(gradient.begin(), gradient.end(), size) - gradient.begin());
+            const double told = 10 * static_cast<double>(gradient[k]);
+            const auto loss = [&](float more) {
+                training_state state = begin;
+                state.ranks[0].at(w.share)[k] += more;
+                return run(state);
+            };
+            CAPTURE(w.name);
+            CAPTURE(k);
+            const double difference = (loss(0.004f) - loss(-0.004f)) / 0.008;
+            CHECK(std::fabs(difference - told) < 0.05 * std::fabs(told) + 2e-3);
+            gradient[k] = 0;
+            ++compared;
+        }
+    }
+    CHECK(compared >= static_cast<int>(s.weights.size()));
+}
