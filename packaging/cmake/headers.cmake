@@ -443,7 +443,6 @@ set(STRETTO_BOOST_GRAPH_HEADERS
 
 # stretto::host: ranks as threads of one process; needs the threads of the system.
 set(STRETTO_HOST_HEADERS
-    include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/host_fold.hpp
     include/stretto/backend/detail/host_group.hpp
     include/stretto/backend/detail/host_lane.hpp
@@ -465,6 +464,8 @@ set(STRETTO_MPI_HEADERS
     include/stretto/backend/detail/mpi_mover.hpp
     include/stretto/backend/detail/mpi_run.hpp
     include/stretto/backend/mpi.hpp
+)
+
 # stretto::cuda_nccl: the libraries that the backend of devices calls; the backend itself needs none.
 set(STRETTO_CUDA_NCCL_HEADERS
     include/stretto/backend/cuda_nccl_library.hpp

@@ -1,4 +1,5 @@
-// Small programs that show whether a backend does what it is told.
+// Small programs that show whether a backend does what it is told. Longer than 300 lines: the programs share what they
+// are made of, and are read as one list.
 #ifndef STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 
