@@ -38,9 +38,9 @@ template <vertex_list_graph G, op_model<G> M, linear_model<G> L>
     linear_summary summary;
     std::vector<std::vector<vertex_t<G>>> classes;
     std::size_t here = 0;
-    const auto count = [](const auto& range) {
+    const auto count = [](auto&& range) {
         std::size_t n = 0;
-        for ([[maybe_unused]] const auto& x : range) ++n;
+        for ([[maybe_unused]] const value_t<G> x : range) ++n;
         return n;
     };
     for (const vertex_t<G> v : g.vertices()) {
