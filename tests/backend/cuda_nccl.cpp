@@ -67,6 +67,26 @@ TEST_CASE("it keeps the promises of a backend, on any number of ranks, however l
         }
 }
 
+TEST_CASE("a group of some ranks has a communicator on these, in the order of the group") {
+    process_groups groups;
+    const std::vector<rank_id> some = {2, 0};
+    groups.add({.size = 2, .ranks = some});
+    imitated_machine machine({}, 1);
+    std::vector<std::string> wrong(3);
+    const auto outcome = run_imitated(3, groups, {}, [&](imitated_rank& rank) {
+        const bool member = rank.rank() != 1;
+        if ((rank.channel(0) != nullptr) != member) wrong[rank.rank()] = "member";
+        if (member && rank.channel(0)->place() != (rank.rank() == 2 ? 0u : 1u)) wrong[rank.rank()] = "place";
+        if (member)
+            if (const auto found = check_backend(rank, 0); !found) wrong[rank.rank()] = found.error().message();
+        return std::optional<run_failure>();
+    });
+    CHECK(!outcome.failed());
+    for (const std::string& w : wrong) CHECK(w == "");
+    CHECK(machine.breaches.empty());
+    CHECK(machine.is_clean());
+}
+
 TEST_CASE("what ranks on devices compute in any legal order has the bits of ranks on the host, replayed and captured") {
     std::size_t collectives = 0, captured = 0;
     stretto_check("executed and interpreted", 60,

@@ -451,9 +451,10 @@ struct imitated_cuda {
         ++machine().comms;
         std::shared_ptr<imitated_group>& same = (*of->others)[of->splits];
         if (!same) same = std::make_shared<imitated_group>(0);
-        same->posts.emplace_back();
-        same->came.push_back(0);
-        same->aborted.push_back(0);
+        const std::size_t size = std::max(same->size(), key + 1);
+        same->posts.resize(size);
+        same->came.resize(size);
+        same->aborted.resize(size);
         ++same->joined;
         made->group = same;
         return busy;

@@ -1,5 +1,5 @@
-// What a consumer of the cuda_nccl component does: joins alone, where there is a device. Where there is none, it is told so
-// by a value.
+// What a consumer of the cuda_nccl component does: joins alone, where there is a device. Where there is none, it is
+// told so by a value.
 #include <cstdio>
 
 #include "stretto/backend/cuda_nccl.hpp"
