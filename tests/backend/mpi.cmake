@@ -50,7 +50,7 @@ function(stretto_mpi_test name numbers)
                 TIMEOUT 300
                 PROCESSORS 2
                 LABELS mpi
-                ENVIRONMENT "${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_mpi_yield_when_idle=1")
+                ENVIRONMENT "${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
         endforeach()
         set(arg_ONCE "")
     endforeach()

@@ -153,7 +153,7 @@ private:
         answers_.insert(answers_.end(), lanes.begin(), lanes.end());
     }
     void decide() {
-        std::stable_sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
+        std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
             return a.rank != b.rank ? a.rank < b.rank : a.lane < b.lane;
         });
         if (is_wait(*chosen_)) chosen_->waiting = answers_;
