@@ -55,11 +55,11 @@ public:
     node_id launch_part(node_id start, std::size_t k, node_id part) {
         const capture_split& b = *bucket_of_.at(start);
         const bool own = capture_bucket_forms::is_own(*step_, start);
-        if (k == 0) open(start, own);
+        if (k == 0) open(b, own);
         const capture_tensor sent = type_of(b.parts[k]);
         const std::string element(tensors_->element_name(start, own ? k : 0));
         const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
-        if (sent.dtype != element) part = cast(own ? "" : part_name(start, k) + "_cast", home, part, sent, element);
+        if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
 
         const collective_kind kind = step_->collective(start);
         const std::int64_t ranks = ranks_of(b);
@@ -148,17 +148,22 @@ private:
         node_id wait, start;
     };
 
-    void open(node_id start, bool own) {
-        members_ = own ? *fields_.texts(start, "members") : std::vector<std::string>();
-        outputs_ = own ? fields_.outputs(start) : std::vector<capture_tensor>();
-        const std::uint32_t pack = step_->inputs(start)[0];
-        absorbed_ =
-            own ? fields_.texts(pack, "absorbs").value_or(std::vector<std::string>()) : std::vector<std::string>();
+    void open(const capture_split& b, bool own) {
+        members_.clear();
+        absorbed_.clear();
         next_cast_ = 0;
+        if (!own) return;
+        members_ = *fields_.texts(b.start, "members");
+        outputs_ = fields_.outputs(b.start);
+        absorbed_ = fields_.texts(step_->inputs(b.start)[0], "absorbs").value_or(std::vector<std::string>());
+        std::size_t casts = 0;
+        for (std::size_t k = 0; k < b.parts.size(); ++k) casts += type_of(b.parts[k]).dtype != outputs_[k].dtype;
+        // Casts that change nothing are not made anew, and then nobody knows which of the names are of the others.
+        if (casts != absorbed_.size()) absorbed_.clear();
     }
     /// What a pack has converted is converted by itself.
     node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
-        if (name.empty()) name = next_cast_ < absorbed_.size() ? absorbed_[next_cast_++] : "cast";
+        if (next_cast_ < absorbed_.size()) name = absorbed_[next_cast_++];
         capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, home);
         n.inputs = {part};
         capture_tensor to = from;
