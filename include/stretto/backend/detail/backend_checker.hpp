@@ -1,5 +1,5 @@
-// Small programs that show whether a backend does what it is told. Longer than 300 lines: the programs share what they
-// are made of, and are read as one list.
+// Small programs that show whether a backend does what it is told. Longer than 300 lines: a probe is its program, op
+// model and kernels, and what must come out of them.
 #ifndef STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 
