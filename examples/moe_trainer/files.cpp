@@ -3,7 +3,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -84,9 +83,13 @@ std::string part_of(const std::string& path) { return path + ".part"; }
 }  // namespace
 
 stretto::expected<std::string, std::string> read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (!file.is_open() || file.bad()) return stretto::unexpected(path + ": cannot be read: give a file that is there");
+    std::error_code unknown;
+    std::ifstream file;
+    if (!std::filesystem::is_directory(path, unknown)) file.open(path, std::ios::binary);
+    if (!file.is_open()) return stretto::unexpected(path + ": cannot be read: give a file that is there");
+    std::string content;
+    for (char some[4096]; file.read(some, sizeof some), file.gcount() > 0;)
+        content.append(some, static_cast<std::size_t>(file.gcount()));
     return content;
 }
 
