@@ -78,7 +78,10 @@ parsed_arguments parse(int argc, const char* const* argv) {
     app.add_flag("--round", a.shape.rounds, "round rows to 16 bits (bf16) before they travel");
     app.add_option("--text", a.text, "what is learned; its bytes [/usr/share/common-licenses/GPL-3]")
         ->type_name("FILE");
-    app.add_option("--trace", a.trace, "write the step for ui.perfetto.dev")->type_name("FILE");
+    app.add_option("--trace", a.trace, "write the step and the last ones of the run, for ui.perfetto.dev")
+        ->type_name("FILE");
+    app.add_option("--write-step", a.step_file, "write the planned step for stretto-plan, of which --trace is a run")
+        ->type_name("FILE");
     app.add_option("--report", a.report, "write a page with the loss curve and all figures")->type_name("FILE");
     app.add_option("--checkpoint", a.checkpoint, "write the training after the last step")->type_name("FILE");
     app.add_option("--resume", a.resume, "go on from a checkpoint, up to --steps")->type_name("FILE");

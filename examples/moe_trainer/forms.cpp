@@ -141,11 +141,11 @@ expected<std::optional<form>, std::string> form_writer::isolated(const form& f) 
 
 expected<form_writer::chunk_search, std::string> form_writer::search(const form& f, const schedule_options& within,
                                                                      std::vector<stretto::limit_figures> rival) const {
-    chunk_search found{{}, {}, f, {}};
+    chunk_search found{{}, {}, {}, f, {}};
     if (!wish_.chooses && wish_.settings.empty()) {
         const auto whole = stretto::list_schedule(*f.tasks, within);
         if (!whole) return unexpected(unschedulable(f, whole.error()));
-        found.makespan = whole->makespan();
+        found.makespan = found.whole = whole->makespan();
         return found;
     }
     models m = models_of(*f.p, *step_, link_);
@@ -157,6 +157,7 @@ expected<form_writer::chunk_search, std::string> form_writer::search(const form&
         auto best = stretto::fastest_form(*f.tasks, m.view(), m.ops(), chunks, m.costs(), named,
                                           std::optional(m.rows(step_->shape.batch)), options);
         found.makespan = best.makespan;
+        if (best.whole) found.whole = best.whole->makespan();
         found.figures = std::move(best.figures);
         found.found = std::move(best.form);
         if (!found.makespan && !best.whole) return unexpected(unschedulable(f, best.whole.error()));
@@ -201,8 +202,8 @@ expected<stretto::scheduled_program<form>, std::string> form_writer::in_chunks(c
     return stretto::scheduled_program<form>{std::move(made), *std::move(scheduled)};
 }
 
-expected<std::optional<form>, std::string> form_writer::in_buckets(const form& f,
-                                                                   const schedule_options& within) const {
+expected<std::optional<form>, std::string> form_writer::in_buckets(const form& f, const schedule_options& within,
+                                                                   std::optional<stretto::nanoseconds> to_beat) const {
     trainer::program p = *f.p;
     const trainer::view v = stretto::views::from_values(values_view{&p});
     const op_model ops{&p, link_};
@@ -215,7 +216,8 @@ expected<std::optional<form>, std::string> form_writer::in_buckets(const form& f
                                                 .step_peak = within.memory_limit.unit({}),
                                                 .task_budget = 100'000,
                                                 .effort = within.effort,
-                                                .under = within.under});
+                                                .under = within.under,
+                                                .to_beat = to_beat});
     if (!found || found->front.empty()) return std::optional<form>();
     // Launches cost more than the clock knows: of plans that are as good as equally fast, the one with fewest.
     const auto* best = &found->front[0];

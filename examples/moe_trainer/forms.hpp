@@ -42,7 +42,7 @@ public:
     using program = form;
     using error = std::string;
     struct chunk_search {
-        std::optional<stretto::nanoseconds> makespan;
+        std::optional<stretto::nanoseconds> makespan, whole;
         std::vector<stretto::limit_figures> figures;
         form of;
         stretto::step_form<op_id> found;
@@ -61,7 +61,7 @@ public:
     [[nodiscard]] stretto::expected<stretto::scheduled_program<form>, error> in_chunks(
         chunk_search found, const stretto::schedule_options& within) const;
     [[nodiscard]] stretto::expected<std::optional<form>, error> in_buckets(
-        const form& f, const stretto::schedule_options& within) const;
+        const form& f, const stretto::schedule_options& within, std::optional<stretto::nanoseconds> to_beat) const;
     [[nodiscard]] error unschedulable(const form& f, const stretto::limit_too_low& why) const;
 
 private:

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "stretto/capture/capture_of_tasks.hpp"
+#include "stretto/capture/capture_writer.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -31,7 +33,9 @@ struct labels {
 
     std::string name(stretto::task_id t) const {
         const operation& o = p->ops[p->order[t]];
-        return std::string(entry_of(o.what).name) + (o.backward ? " backward, " : ", ") + p->modules[o.module];
+        // The number tells operations of a kind apart, since a step as a file needs different names.
+        return std::string(entry_of(o.what).name) + " " + std::to_string(p->order[t]) +
+               (o.backward ? " backward, " : ", ") + p->modules[o.module];
     }
     std::string_view op(stretto::task_id t) const { return entry_of(p->ops[p->order[t]].what).name; }
     std::string group(stretto::group_id g) const { return std::to_string(g); }
@@ -78,13 +82,48 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
            row("tokens a second", number(f.tokens_per_second, 0)) + "</table>\n";
 }
 
-std::string trace_of(const form& whole, const planned_step& planned) {
+std::string trace_of(const form& whole, const planned_step& planned,
+                     const std::vector<std::vector<stretto::measured_span>>& times) {
     stretto::chrome_trace trace;
     std::vector<stretto::task_id> order(whole.tasks->size());
     std::iota(order.begin(), order.end(), stretto::task_id{0});
     add_order(trace, "as written", whole, order);
     add_order(trace, "as planned", planned.chosen, planned.schedule.order());
+    constexpr std::uint32_t last_steps = 20;  // of a long training, so that a viewer opens the file
+    std::uint32_t steps = 0;
+    for (const auto& mine : times)
+        for (const stretto::measured_span& s : mine) steps = std::max(steps, s.step + 1);
+    std::vector<std::vector<stretto::measured_span>> shown;
+    std::optional<stretto::nanoseconds> zero;
+    for (const auto& mine : times) {
+        std::vector<stretto::measured_span>& late = shown.emplace_back();
+        for (const stretto::measured_span& s : mine) {
+            if (s.step + last_steps < steps) continue;
+            late.push_back(s);
+            zero = zero ? std::min(*zero, s.begin) : s.begin;
+        }
+    }
+    for (std::size_t rank = 0; rank < shown.size(); ++rank)
+        trace.add_run("rank " + std::to_string(rank), *planned.chosen.tasks, shown[rank],
+                      zero.value_or(stretto::nanoseconds{}), labels{planned.chosen.p.get()});
     return std::move(trace).json();
+}
+
+std::optional<std::string> write_step(const planned_step& planned, const std::string& path) {
+    const program& p = *planned.chosen.p;
+    std::vector<stretto::capture_group> groups;
+    for (const communicator& c : p.groups) {
+        const bool replicas = c.what == communicator::of::replicas;
+        const std::int64_t size = c.what == communicator::of::world ? p.mesh.ranks
+                                  : replicas                        ? p.mesh.ranks / p.mesh.expert_ranks
+                                                                    : p.mesh.expert_ranks;
+        groups.push_back({std::to_string(groups.size()), size, "", {}, c.duplicate_of});
+    }
+    const auto step = stretto::capture_of_tasks(*planned.chosen.tasks, "moe_trainer", groups, labels{&p});
+    if (!step) return step.error().message();
+    const auto written = stretto::write_plan(*step, planned.schedule.order(), path);
+    if (!written) return written.error().message();
+    return {};
 }
 
 }  // namespace trainer

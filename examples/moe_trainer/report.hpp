@@ -3,10 +3,12 @@
 #define MOE_TRAINER_REPORT_HPP
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "forms.hpp"
+#include "stretto/schedule/measured_span.hpp"
 
 namespace trainer {
 
@@ -23,7 +25,12 @@ struct run_figures {
 [[nodiscard]] std::string html_report(const run_figures& f, const std::vector<double>& losses, std::int64_t first);
 
 /// The step as it is written and as it is planned, as the clock of the library sees them, one below the other.
-[[nodiscard]] std::string trace_of(const form& whole, const planned_step& planned);
+/// As written and as planned, as predicted; and the last steps of the run on all ranks, if it was timed.
+[[nodiscard]] std::string trace_of(const form& whole, const planned_step& planned,
+                                   const std::vector<std::vector<stretto::measured_span>>& times);
+
+/// The planned step as a file that stretto-plan takes, with the names of the trace. An error if it cannot be written.
+[[nodiscard]] std::optional<std::string> write_step(const planned_step& planned, const std::string& path);
 
 }  // namespace trainer
 

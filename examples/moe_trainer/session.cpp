@@ -79,7 +79,7 @@ public:
     int run() {
         if (const auto wrong = fault_of(a_.shape, a_.ranks)) return fail(2, *wrong);
         if (a_.steps < 1) return fail(2, "there is nothing to do: use --steps 1, or more");
-        for (const std::string& path : {a_.trace, a_.report, a_.checkpoint})
+        for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
             if (!path.empty())
                 if (const auto wrong = fault_of_path(path)) return fail(2, *wrong);
         if (a_.real_time && !may_use_real_time())
@@ -108,6 +108,7 @@ public:
         run_result made;
         run_options options = options_for(a_.steps - state_.steps);
         options.progress = progress_bar(a_.steps);
+        options.timed = !a_.trace.empty();
         const std::int64_t first = state_.steps;
         if (const auto wrong = train_planned(options, state_, made)) return fail(1, *wrong);
         describe_run(made);
@@ -237,7 +238,10 @@ private:
         if (const auto wrong = write(a_.checkpoint, save)) return fail(2, *wrong);
         if (const auto wrong = write(a_.report, [&] { return html_report(figures_, made.losses, first); }))
             return fail(2, *wrong);
-        if (const auto wrong = write(a_.trace, [&] { return trace_of(*whole_, *planned_); })) return fail(2, *wrong);
+        if (const auto wrong = write(a_.trace, [&] { return trace_of(*whole_, *planned_, made.times); }))
+            return fail(2, *wrong);
+        if (!a_.step_file.empty())
+            if (const auto wrong = write_step(*planned_, a_.step_file)) return fail(2, *wrong);
         return 0;
     }
 

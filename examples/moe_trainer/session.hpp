@@ -21,7 +21,8 @@ struct arguments {
     stretto::memory_budget memory_limit = stretto::memory_budget::times_input_peak(1.5);
     std::int64_t steps = 300;
     std::uint64_t seed = 1;
-    std::string text = "/usr/share/common-licenses/GPL-3", trace = {}, report = {}, checkpoint = {}, resume = {};
+    std::string text = "/usr/share/common-licenses/GPL-3", trace = {}, step_file = {}, report = {}, checkpoint = {},
+                resume = {};
     bool real_time = false;
 };
 

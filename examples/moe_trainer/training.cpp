@@ -219,9 +219,10 @@ std::optional<std::string> train(const training_step& s, const program& p, const
     std::unique_ptr<stretto::host_world> world;
     {
         const real_time priority(options.real_time);  // of the channels, which are made here
-        world = std::make_unique<stretto::host_world>(state.ranks.size(), groups.all,
-                                                      stretto::host_options{.link = options.link});
+        world = std::make_unique<stretto::host_world>(
+            state.ranks.size(), groups.all, stretto::host_options{.link = options.link, .timed = options.timed});
     }
+    if (options.timed) result.times.resize(state.ranks.size());
     const auto failure = world->run([&](stretto::host_rank& on) {
         const std::size_t me = on.rank();
         rank_in_groups rank(on, groups.of_rank[me]);
@@ -265,6 +266,7 @@ std::optional<std::string> train(const training_step& s, const program& p, const
                                  static_cast<double>(losses[0].back() * seed[0]) * static_cast<double>(p.mesh.ranks),
                                  result.milliseconds.back());
         }
+        if (options.timed) result.times[me] = on.times();
     });
     if (failure) return explain(*failure, [&](stretto::task_id t) { return entry_of(p.ops[p.order[t]].what).name; });
     for (std::size_t k = 0; k < static_cast<std::size_t>(options.steps); ++k) {

@@ -12,6 +12,7 @@
 #include "ir.hpp"
 #include "model.hpp"
 #include "stretto/backend/host_link.hpp"
+#include "stretto/schedule/measured_span.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
 namespace trainer {
@@ -51,6 +52,7 @@ struct run_options {
     std::int64_t steps = 1;                      ///< to make now
     bool real_time = false;                      ///< threads of channels go before all others
     std::vector<std::int64_t>* takes = nullptr;  ///< by operation: the least time of its kernel on rank 0
+    bool timed = false;                          ///< whether all ranks note when operations begin and end
     std::function<void(std::int64_t step, double loss, double milliseconds)> progress = {};
 };
 
@@ -58,6 +60,7 @@ struct run_options {
 /// 0: of the step, and of the kernels in it. What is left of the step, the lane has waited for collectives.
 struct run_result {
     std::vector<double> losses = {}, milliseconds = {}, busy = {};
+    std::vector<std::vector<stretto::measured_span>> times = {};  ///< by rank, if the run was timed
 };
 
 /// Makes steps of `p`, in that order of its tasks, from `state`, which it changes. `p` is the program of `s`, or a form

@@ -11,6 +11,11 @@
 #include <vector>
 
 #include "session.hpp"
+#include "stretto/capture/capture_reader.hpp"
+#include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/run_reader.hpp"
+#include "stretto/schedule/measured_run.hpp"
+#include "stretto/schedule/task_graph.hpp"
 #include "support/prop.hpp"
 
 using namespace trainer;
@@ -126,12 +131,27 @@ TEST_CASE("what cannot be used is said, with status 2, and no file is left") {
     CHECK(at.files() == 2);
 }
 
-TEST_CASE("a training leaves a report, a trace and a checkpoint") {
+TEST_CASE("a training leaves a report, a trace, the step and a checkpoint") {
     const scratch at;
-    REQUIRE(status_of(small(at, {"--steps", "5", "--report", at.file("r"), "--trace", at.file("t"), "--checkpoint",
-                                 at.file("c")})) == 0);
+    REQUIRE(status_of(small(at, {"--steps", "5", "--report", at.file("r"), "--trace", at.file("t"), "--write-step",
+                                 at.file("s"), "--checkpoint", at.file("c")})) == 0);
     CHECK(read_file(at.file("r"))->find("<polyline") != std::string::npos);
     CHECK(read_file(at.file("t"))->find("all_to_all") != std::string::npos);
     CHECK(parsed_checkpoint(*read_file(at.file("c"))).has_value());
-    CHECK(at.files() == 4);
+    CHECK(at.files() == 5);
+
+    // The trace is a run of the step: every kernel and collective of it was measured on both ranks.
+    const auto step = stretto::read_capture(at.file("s"));
+    REQUIRE_MESSAGE(step, step.error().message());
+    const auto run = stretto::read_run(at.file("t"));
+    REQUIRE_MESSAGE(run, run.error().message());
+    const stretto::run_of_step found = stretto::match_run(*run, *step);
+    CHECK(found.unknown == 0);
+    const auto tasks = stretto::make_task_graph(stretto::capture_view{&*step}, stretto::capture_op_model{&*step});
+    REQUIRE(tasks);
+    const stretto::measured_run all = stretto::summarize_run(*tasks, found.spans);
+    CHECK(all.ranks == 2);
+    CHECK(all.steps.size() == 5);
+    for (stretto::task_id t = 0; t < tasks->size(); ++t)
+        if (does_work(tasks->kind[t])) CHECK_MESSAGE(all.tasks[t].spans == 10, step->name(t));
 }
