@@ -28,6 +28,6 @@ TEST_CASE("a failure says what happened and who waits for whom") {
     CHECK(explain(run_failure{why::call_failed, 2, no_group, 0, 4, "cudaEventRecord: no device"}, name) ==
           "rank 2 cannot go on at %4: cudaEventRecord: no device");
     CHECK(explain(run_failure{why::rank_left, 3}, name) == "rank 3 has left the run while others wait for it");
-    CHECK(explain(run_failure{why::transport, 1, no_group, 0, no_task, "no such communicator"}, name) ==
-          "rank 1 cannot reach the others: no such communicator");
+    CHECK(explain(run_failure{why::call_failed, 1, no_group, 0, no_task, "no such communicator"}, name) ==
+          "rank 1 cannot go on: no such communicator");
 }

@@ -33,7 +33,6 @@ struct run_failure {
         rank_threw,    ///< the program of `rank` threw outside of a kernel
         rank_left,     ///< the program of `rank` has returned while others wait for it
         call_failed,   ///< a library below the backend has failed on `rank`; `detail` tells the call and what it said
-        transport,     ///< what moves the bytes between ranks has reported an error; `detail` is what it said
     };
     reason why = reason::timeout;
     rank_id rank = 0;            ///< where it was noticed
@@ -75,10 +74,10 @@ template <class Name>
             text = rank + " has left the run while others wait for it";
             break;
         case why::call_failed:
-            text = rank + " cannot go on at " + (f.group == no_group ? task(f.task) : collective) + ": " + f.detail;
-            break;
-        case why::transport:
-            text = rank + " cannot reach the others: " + f.detail;
+            text = rank + " cannot go on";
+            if (f.group != no_group) text += " at " + collective;
+            else if (f.task != no_task) text += " at " + task(f.task);
+            text += ": " + f.detail;
             break;
     }
     for (const waiting_lane& w : f.waiting) {

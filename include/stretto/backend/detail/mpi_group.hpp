@@ -243,7 +243,7 @@ private:
     /// Whether a call of MPI has worked. If not, the run is given up.
     bool works(int code, const collective_operation& o) {
         if (code == MPI_SUCCESS) return true;
-        run_.fail({run_failure::reason::transport,
+        run_.fail({run_failure::reason::call_failed,
                    ranks_[place_],
                    id_,
                    begun(place_) - 1,
