@@ -50,7 +50,7 @@ public:
     using error = std::string;
     /// The program is written already, so that no more is promised than it takes.
     struct chunk_search {
-        std::optional<stretto::nanoseconds> makespan = {};
+        std::optional<stretto::nanoseconds> makespan = {}, whole = {};
         std::vector<stretto::limit_figures> figures = {};  // not known
         std::optional<stretto::scheduled_program<program>> written = {};
     };
@@ -70,7 +70,8 @@ public:
         return std::optional(*std::move(done));
     }
     maybe<std::optional<program>> reduced(const program&) const { return std::optional<program>(); }
-    maybe<std::optional<program>> in_buckets(const program&, const stretto::schedule_options&) const {
+    maybe<std::optional<program>> in_buckets(const program&, const stretto::schedule_options&,
+                                             std::optional<stretto::nanoseconds>) const {
         return std::optional<program>();
     }
     maybe<chunk_search> search(const program& p, const stretto::schedule_options& within,
@@ -83,6 +84,7 @@ public:
             found.written = {made, *std::move(plan)};
         };
         take(p);
+        found.whole = found.makespan;
         auto made = std::make_shared<form>();
         made->ops = p->ops;
         if (!cut(*made, within, std::move(rival))) return found;
