@@ -49,6 +49,7 @@ TEST_CASE("a virtual rank that gives up ends the run of the others") {
         return f ? support::words(*f) : std::string("|no failure|");
     });
     CHECK(said.find("|gone|") != said.npos);
-    CHECK(said.find("in barrier among ranks 0 1") != said.npos);
+    // Whether rank 0 was in the barrier by then, or had yet to come to it, is luck; that it is told is not.
+    CHECK(said.find("|no failure|") == said.npos);
     CHECK(machine.is_clean());
 }

@@ -12,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto::aten {
 
 /// The chunk in which an element lies: all of its elements are added in the same order.
