@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "stretto/core/language.hpp"
+
 namespace stretto {
 
 /// `vertex` and `other` are those of a split_violation.
