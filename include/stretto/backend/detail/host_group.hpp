@@ -48,12 +48,17 @@ public:
     /// Performs an operation as member `place`. Returns whether it is complete; not if the run was given up.
     bool perform(const collective_operation& o, std::size_t place, host_station& station) {
         member& me = members_[place];
-        me.operation = &o;
-        me.came = host_now();
-        me.begun.fetch_add(1, std::memory_order_relaxed);
-        if (auto overflow = find_sizes(o, ranks_, me.send_sizes, me.receive_sizes)) {
-            give_up(run_failure::reason::overflow, o, place, *std::move(overflow));
-            return false;
+        {
+            // The operation belongs to a program that goes away when its rank has been told of a failure.
+            const host_run::reading reading(run_);
+            if (!reading.may_read()) return false;
+            me.operation = &o;
+            me.came = host_now();
+            me.begun.fetch_add(1, std::memory_order_relaxed);
+            if (auto overflow = find_sizes(o, ranks_, me.send_sizes, me.receive_sizes)) {
+                give_up(run_failure::reason::overflow, o, place, *std::move(overflow));
+                return false;
+            }
         }
         if (!meet(me, station)) return false;
         bool in_shares = false;
