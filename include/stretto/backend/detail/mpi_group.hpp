@@ -68,6 +68,7 @@ public:
     /// Performs an operation. Returns whether it is complete; not if the run was given up.
     bool perform(const collective_operation& o, std::size_t, host_station& station) {
         const host_run::reading reading(run_);  // the memory of this process stays until it has ended
+        if (!run_.begins()) return false;       // unless it had gone before
         if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_)) {
             run_.fail(
                 {run_failure::reason::overflow, ranks_[place_], id_, begun(place_), o.task, *std::move(overflow), {}});

@@ -38,6 +38,11 @@ public:
         ++begun_[group];
         return true;
     }
+    /// Whether this process may still begin collectives. If not, whoever has put them may have gone.
+    [[nodiscard]] bool begins() {
+        const std::lock_guard lock(mutex_);
+        return !stopped_;
+    }
     /// From now on this process begins no collective.
     void stop() {
         const std::lock_guard lock(mutex_);
