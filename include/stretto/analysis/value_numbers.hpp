@@ -174,7 +174,7 @@ private:
         return n;
     }
 
-    /// For each value the first of those that may share memory with it.
+    /// The storage of a value is named by the first of the values that may share memory with it.
     template <class Ops>
     [[nodiscard]] std::vector<std::uint32_t> storages(const Ops& ops) const {
         std::vector<std::uint32_t> parent(names_.size());

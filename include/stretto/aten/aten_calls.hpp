@@ -38,7 +38,7 @@ public:
         return rule.as<chunk_rules::unknown>() == nullptr && rule.as<chunk_rules::refused>() == nullptr;
     }
 
-    /// Of copies, whatever their device or layout, and of casts to the same type.
+    /// The operand of a copy, whatever its device or layout, and of a cast to the same type; SIZE_MAX for all others.
     [[nodiscard]] std::size_t copied_operand(vertex_t<G> v) const {
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         std::size_t from = chunk_rules::no_operand;

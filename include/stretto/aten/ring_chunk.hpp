@@ -23,10 +23,10 @@ struct ring_chunk {
     friend constexpr bool operator==(const ring_chunk&, const ring_chunk&) = default;
 };
 
-/// Of element `at` of an all-reduce of `elements` elements: each ring takes a run of them, as long as that of the
-/// others rounded up, and each rank owns an equal part of a run, rounded up to whole elements. The element at byte
-/// offset o of a payload of B bytes on one ring of n ranks so belongs to chunk floor(o / (B / n)), but for the
-/// rounding. O(1). Precondition: 0 <= at < elements; ranks and rings are not 0.
+/// Where element `at` of an all-reduce of `elements` elements is reduced. Each ring takes a run of the elements, all
+/// runs but the last of the same length, and each rank owns an equal part of a run, rounded up to whole elements. On
+/// one ring of n ranks, the element at byte offset o of a payload of B bytes so belongs to chunk floor(o / (B / n)),
+/// but for the rounding. O(1). Precondition: 0 <= at < elements; ranks and rings are not 0.
 [[nodiscard]] constexpr ring_chunk chunk_of_all_reduce(std::int64_t at, std::int64_t elements, std::size_t ranks,
                                                        std::size_t rings) noexcept {
     const auto parts = static_cast<std::int64_t>(rings), owners = static_cast<std::int64_t>(ranks);
@@ -37,9 +37,9 @@ struct ring_chunk {
     return {static_cast<std::size_t>(ring), static_cast<std::size_t>((at - first) / chunk)};
 }
 
-/// Of element `at` of what is reduced and scattered: its owner is who receives it, and each ring takes a run of every
-/// share, as above. On one ring the order therefore depends on the owner alone, and on several ones on the place in the
-/// share too. O(1). Precondition: as above, and `ranks` divides `elements`.
+/// Where element `at` of what is reduced and scattered is reduced. Its owner is the rank that receives it, and each
+/// ring takes a run of every share, as above. On one ring the order therefore depends on the owner alone, and on
+/// several ones also on the place in the share. O(1). Precondition: as above, and `ranks` divides `elements`.
 [[nodiscard]] constexpr ring_chunk chunk_of_reduce_scatter(std::int64_t at, std::int64_t elements, std::size_t ranks,
                                                            std::size_t rings) noexcept {
     const auto parts = static_cast<std::int64_t>(rings);

@@ -37,9 +37,9 @@ struct collective_operation {
     std::size_t receive_bytes = 0;
     std::vector<std::size_t> send_sizes = {};     ///< of an all-to-all: bytes to each rank
     std::vector<std::size_t> receive_sizes = {};  ///< of an all-to-all: bytes from each rank
-    /// Of an all-to-all whose amounts are known only when it begins: where the number of rows to each rank, and from
-    /// each, is then; null where the sizes above tell it. Then send_bytes and receive_bytes are the room that there is.
-    /// Empty if the sizes above tell all.
+    /// The amounts of an all-to-all may be known only when it begins. These say where the number of rows to each rank,
+    /// and from each, stands then; they are null where the sizes above tell it, and send_bytes and receive_bytes are
+    /// the room that there is. They are empty if the sizes above tell all.
     std::vector<const std::int64_t*> send_rows = {}, receive_rows = {};
     std::size_t row_bytes = 0;
     std::uint64_t logical_id = 0;  ///< as in collective_call

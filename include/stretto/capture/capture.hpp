@@ -154,8 +154,8 @@ public:
     [[nodiscard]] nanoseconds duration(node_id v) const noexcept { return record(v).duration; }
     /// The storage that the node allocates. It is never negative, and all of it together fits in 64 bits.
     [[nodiscard]] bytes allocation(node_id v) const noexcept { return record(v).allocation; }
-    /// For a start: which collective (never `other`), on which group (below groups().size()), and how many bytes of
-    /// this rank's input. For any other node: `other`, 0 and 0.
+    /// Which collective a start launches (never `other`), on which group (below groups().size()), and how many bytes of
+    /// this rank's input it takes. Any other node has `other`, 0 and 0.
     [[nodiscard]] collective_kind collective(node_id v) const noexcept { return record(v).collective; }
     [[nodiscard]] group_id group(node_id v) const noexcept { return record(v).group; }
     [[nodiscard]] bytes payload(node_id v) const noexcept { return record(v).payload; }

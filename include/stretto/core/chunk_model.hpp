@@ -27,19 +27,19 @@ struct chunk_state {
     kind what = kind::whole;
     std::int8_t dim = -1;  ///< for sliced and permuted; for opaque: the dimension that parts share out, or -1
 
-    /// For integers that count rows from the first row of the chunk: how much every token before the chunk adds to
-    /// them. Row r of a tensor that is sliced with n rows per token has n here, and what is gathered from that tensor,
-    /// or scattered into it, with such integers stays within the chunk. For a number that is an addend: its share is
-    /// exactly this much per token. 0 means neither.
+    /// If the value holds integers that count rows from the first row of the chunk, this is how much every token before
+    /// the chunk adds to them. Row numbers of a tensor that is sliced with n rows per token have n here, and what is
+    /// gathered from that tensor, or scattered into it, with such integers stays within the chunk. If the value is a
+    /// number and an addend, its share is exactly this much per token. 0 means neither.
     std::int64_t positions = 0;
 
-    /// For permuted and opaque: the order that the rows are in, by a name that the model chooses. Two values go
-    /// together row by row only if their rows are in the same order. For a number that is an addend: the order whose
-    /// rows it counts. 0 means none.
+    /// The order that the rows of a permuted or opaque value are in, by a name that the model chooses. Two values go
+    /// together row by row only if their rows are in the same order. If the value is a number and an addend, this is
+    /// the order whose rows it counts. 0 means none.
     std::uint32_t order = 0;
 
-    /// For integers that are a permutation of the numbers of rows: the order of the value whose rows they number. 0
-    /// means none.
+    /// If the value holds integers that are a permutation of the numbers of rows, this is the order of the value whose
+    /// rows they number. 0 means none.
     std::uint32_t into = 0;
 
     friend bool operator==(const chunk_state&, const chunk_state&) = default;
@@ -57,8 +57,8 @@ struct chunk_verdict {
     /// operation does if they run one after the other, and if what reads the result runs after the last of them.
     bool chain = false;
 
-    /// For a refusal: the component of an operand that is whole, and that would have to be cut along `wanted_dim` for
-    /// the operation to run per chunk;
+    /// A refusal may name the component of an operand that is whole, and that would have to be cut along `wanted_dim`
+    /// for the operation to run per chunk. -1 names none.
     std::int32_t wanted = -1;
     std::int8_t wanted_dim = -1;
 
@@ -66,12 +66,12 @@ struct chunk_verdict {
     /// Parts are then converted before they are summed, as if every chunk were computed by itself.
     bool converts = false;
 
-    /// For a refusal: it is the operation itself that cannot run per chunk, such as a cumulative sum along the rows.
-    /// Otherwise other states of its operands may make it possible, and what left them in these may be the cause.
+    /// A refusal is inherent if the operation itself cannot run per chunk, such as a cumulative sum along the rows. If
+    /// it is not, other states of the operands may make it possible, and what left them in these may be the cause.
     bool inherent = false;
 
-    /// For a refusal: the model contradicts the program, as a rule does that names an operand which is not there. No
-    /// state of the operands would help. check_chunk_model reports it; a plan keeps the operation whole.
+    /// A refusal is the model's own fault if it contradicts the program, as a rule does that names an operand which is
+    /// not there. No state of the operands would help. check_chunk_model reports it; a plan keeps the operation whole.
     bool model_faulty = false;
 };
 

@@ -105,7 +105,7 @@ template <class = void>
             return unexpected(order_violation{rule::wait_before_start, place[t], t, g.launch[t]});
     }
 
-    // For each storage, a reader must stand between the same writers as in the input, and writers must keep their
+    // The readers of a storage must stand between the same writers as in the input, and its writers must keep their
     // order.
     for (const std::vector<detail::storage_use>& uses : detail::uses_of_written_storages(g)) {
         task_id latest = no_task, latest_writer = no_task;  // last in the order, of those seen

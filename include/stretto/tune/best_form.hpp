@@ -125,8 +125,8 @@ private:
         return wanted_.up_to ? steadiest(p, *wanted_.up_to) : merged(p, within_);
     }
 
-    /// Of the best forms for both ends and the middle of the range, the one whose worst ratio to the best of them is
-    /// least, over five points.
+    /// Makes the best forms for both ends and the middle of the range, and returns the one whose worst ratio to the
+    /// best of them, over five points, is least.
     [[nodiscard]] expected<result, error> steadiest(const program& p, contention up_to) {
         std::vector<result> plans;
         for (const contention c : contention_points(within_.under, up_to, 3)) {

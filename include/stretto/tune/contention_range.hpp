@@ -41,9 +41,9 @@ struct steady_plan {
     }
 };
 
-/// Of several plans the one whose worst ratio to the best of them, over all points, is least; of equal ones the first.
-/// `makespans[p][k]` is what plan p takes at point k. Nothing if there are no plans. The comparison is exact as long as
-/// doubles are. O(plans * points).
+/// Chooses, among several plans, the one whose worst ratio to the best of them, over all points, is least, and the
+/// first of equal ones. `makespans[p][k]` is what plan p takes at point k. Returns nothing if there are no plans. The
+/// comparison is exact as long as doubles are. O(plans * points).
 [[nodiscard]] inline std::optional<steady_plan> steadiest_of(std::span<const std::vector<nanoseconds>> makespans) {
     std::optional<steady_plan> steadiest;
     for (std::size_t p = 0; p < makespans.size(); ++p) {

@@ -51,7 +51,7 @@ private:
         old_id node;
         bool writes;
     };
-    /// Of the uses seen so far, the one that is last in the plan.
+    /// Which of the uses seen so far stands last in the plan.
     struct last_place {
         std::int64_t place = -1;
         old_id node = nobody;

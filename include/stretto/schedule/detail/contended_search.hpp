@@ -20,8 +20,8 @@
 
 namespace stretto::detail {
 
-/// Of the orders of both fronts, those that no other one of them beats in both makespan and peak; of equal ones those
-/// of the first. Fronts are sorted by ascending peak, and so by descending makespan.
+/// Merges two fronts into one: the orders that no other one of both beats in both makespan and peak, and those of the
+/// first front among equal ones. Fronts are sorted by ascending peak, and so by descending makespan.
 template <class = void>
 [[nodiscard]] inline std::vector<found_order> merged_fronts(std::vector<found_order> a, std::vector<found_order> b) {
     a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));

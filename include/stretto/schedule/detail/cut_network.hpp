@@ -53,7 +53,7 @@ public:
         queue_.assign(1, source);
         side_[source] = at_source;
     }
-    /// Of the minimum cuts, those with `v` on the side of the source, if there are any.
+    /// Keeps only the minimum cuts that have `v` on the side of the source, if there are any.
     void prefer_source(std::uint32_t v) {
         if (side_[v] != unknown) return;
         side_[v] = at_source;

@@ -14,8 +14,8 @@
 
 namespace stretto::detail {
 
-/// For each machine the nodes that it should prefer, first to last: [first[m], first[m + 1]) of `node`. The arrays
-/// belong to the workspace, as do those of the functions below.
+/// The order in which each machine should prefer its nodes: those of machine m are [first[m], first[m + 1]) of `node`.
+/// The arrays belong to the workspace, as do those of the functions below.
 struct machine_orders {
     std::vector<std::uint32_t> first;
     std::span<std::uint32_t> node;

@@ -55,7 +55,7 @@ public:
         first_.assign(programs.size() + 1, 0);
         for (std::size_t r = 0; r < programs.size(); ++r) first_[r + 1] = first_[r] + programs[r].size();
         collective_.assign(first_.back(), no_action);
-        // For each group, the collectives in the order in which its first member launches them.
+        // The first member of a group decides in which order its collectives are matched.
         std::vector<std::vector<std::uint32_t>> sequence(groups.size());
         for (rank_id r = 0; r < programs.size(); ++r) {
             std::vector<std::uint32_t> next(groups.size(), 0);

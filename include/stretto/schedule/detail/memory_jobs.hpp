@@ -99,7 +99,7 @@ private:
     static constexpr std::int64_t unknown = -1;
     [[nodiscard]] static constexpr std::uint32_t bit(std::size_t k) { return std::uint32_t{1} << k; }
 
-    /// Of the kernels at which the given order needs more than just before and after, those with the most.
+    /// Chooses the kernels at which memory has a local maximum in the given order, and of these the highest.
     void choose_kernels() {
         const workspace::scope scratch(w_);
         const std::span<std::int64_t> live = w_.take<std::int64_t>(c_.size());

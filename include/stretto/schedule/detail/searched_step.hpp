@@ -28,9 +28,9 @@ public:
         makespan_ = makespan_of(g, given_, room_);
     }
 
-    /// Of the input order; without the live bytes at each position.
+    /// The peak of the input order, without the live bytes at each position.
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
-    /// Of every order, by the clock of the contention.
+    /// No order has a shorter makespan than this by the clock of the contention.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
     [[nodiscard]] const compact_tasks& tasks() const noexcept { return tasks_; }
     [[nodiscard]] workspace& room() noexcept { return room_; }

@@ -224,7 +224,7 @@ private:
         return t.look("move_before", expected, finding::none, false);
     }
 
-    /// Of the part that was made last. Parts refer to states, and outlive the function that makes them.
+    /// The states of the part that was made last. Parts refer to states, and outlive the function that makes them.
     std::vector<chunk_state> states_;
 };
 

@@ -32,7 +32,7 @@ struct rule_number {
 /// `no_operand` and constants name none.
 class operand_names {
 public:
-    /// For an operation that has this many operands.
+    /// `operands` is how many the operation has: names beyond them are what is looked for.
     explicit constexpr operand_names(std::size_t operands) : operands_(operands) {}
 
     constexpr operand_names& add(std::string_view part, std::size_t operand) {

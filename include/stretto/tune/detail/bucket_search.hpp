@@ -80,8 +80,8 @@ public:
         halve_exposed();
     }
 
-    /// Of what was tried and fits, what nothing else beats in makespan, peak and number of collectives: by ascending
-    /// makespan, peak and number. Nothing if nothing fits.
+    /// These plans were tried and fit, and no other one beats them in makespan, peak and number of collectives. They
+    /// are sorted by ascending makespan, peak and number. There are none if nothing fits.
     [[nodiscard]] const std::vector<scheduled_buckets>& front() const noexcept { return front_; }
     /// The number of plans whose tasks were made.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_made_; }

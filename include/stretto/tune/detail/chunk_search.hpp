@@ -84,7 +84,8 @@ public:
     [[nodiscard]] const std::vector<std::size_t>& chosen() const noexcept { return chosen_.chunks; }
     [[nodiscard]] bool slices() const noexcept { return chosen_.slices; }
     [[nodiscard]] nanoseconds best() const noexcept { return best_; }
-    /// Of the best within each level, as it was when the level had been searched: larger limits do not change that.
+    /// These describe the best choice within each level, as it was when the level had been searched: larger limits do
+    /// not change that.
     [[nodiscard]] const std::vector<limit_figures>& figures() const noexcept { return figures_; }
     /// Choices whose tasks were made, slice by slice not counted if that was only tried of what had been.
     [[nodiscard]] std::size_t trials() const noexcept { return trials_; }
