@@ -300,10 +300,13 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/bucket_candidates.hpp
     include/stretto/transform/detail/bucket_sweep.hpp
     include/stretto/transform/detail/chunk_cells.hpp
+    include/stretto/transform/detail/chunk_live_outs.hpp
     include/stretto/transform/detail/chunk_program.hpp
     include/stretto/transform/detail/chunk_request.hpp
     include/stretto/transform/detail/chunk_state_words.hpp
+    include/stretto/transform/detail/chunk_states.hpp
     include/stretto/transform/detail/chunk_sweep.hpp
+    include/stretto/transform/detail/chunk_zeros.hpp
     include/stretto/transform/detail/described_program.hpp
     include/stretto/transform/detail/merged_order.hpp
     include/stretto/transform/detail/plan_text_words.hpp

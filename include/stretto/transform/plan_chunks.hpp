@@ -19,6 +19,7 @@
 #include "stretto/transform/chunk_plan.hpp"
 #include "stretto/transform/detail/chunk_program.hpp"
 #include "stretto/transform/detail/chunk_request.hpp"
+#include "stretto/transform/detail/chunk_states.hpp"
 #include "stretto/transform/detail/chunk_sweep.hpp"
 
 namespace stretto {
@@ -80,20 +81,21 @@ template <class G, class C>
 }
 
 /// Writes a plan from what a sweep has found.
-template <class G, class Sweep>
+template <class G>
 class chunk_plan_writer {
 public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
-    chunk_plan_writer(const numbered_chunk_program<G>& numbered, const Sweep& sweep, chunk_plan<V, X>& plan)
-        : n_(numbered), p_(numbered.p), sweep_(sweep), plan_(plan), last_split_(n_.values(), none) {}
+    chunk_plan_writer(const numbered_chunk_program<G>& numbered, const chunk_states& found, chunk_plan<V, X>& plan)
+        : n_(numbered), p_(numbered.p), s_(found), plan_(plan), last_split_(n_.values(), none) {}
 
-    void write() {
-        for (const auto& [v, why, cause] : sweep_.refusals())
+    /// Writes the refusals, the operations with their states, the splits and the joins.
+    void write(const std::vector<chunk_refusal>& refusals) {
+        for (const auto& [v, why, cause] : refusals)
             plan_.refused.push_back({n_.vertices[v], error_of(n_, why), n_.vertices[cause]});
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
-            if (!sweep_.in_body(v)) continue;
+            if (!s_.body[v]) continue;
             chunked_operation<V> o;
             o.vertex = n_.vertices[v];
             o.region = p_.region[v];
@@ -107,7 +109,7 @@ public:
             }
             o.last_result = count();
             o.once = whole && o.first_result != o.last_result && p_.writes[v].empty();
-            if (sweep_.is_chain(v)) o.chained = sweep_.chained_operand(v);
+            if (s_.chain[v]) o.chained = s_.chained_operand(v);
             plan_.operations.push_back(o);
         }
     }
@@ -120,8 +122,8 @@ private:
     /// Adds the states of an operand, and a split if the operand is the first in its region that is this value cut.
     void write_operand(std::uint32_t region, std::uint32_t x) {
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c)
-            plan_.states.push_back(sweep_.seen_in(region, x, c));
-        if (p_.token_dim[x] < 0 || sweep_.made_in(region, x)) return;
+            plan_.states.push_back(s_.seen_in(region, x, c));
+        if (p_.token_dim[x] < 0 || s_.made_in(region, x)) return;
         for (std::uint32_t s = last_split_[x]; s != none; s = split_before_[s])
             if (plan_.splits[s].region == region) return;
         split_before_.push_back(last_split_[x]);
@@ -133,18 +135,18 @@ private:
     bool write_result(std::uint32_t x) {
         bool whole = true;
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c) {
-            plan_.states.push_back(sweep_.state(c));
-            whole = whole && sweep_.state(c).what == chunk_state::kind::whole;
+            plan_.states.push_back(s_.state[c]);
+            whole = whole && s_.state[c].what == chunk_state::kind::whole;
         }
         return whole;
     }
 
     /// Adds a join if the value is read outside its region.
     void write_join(std::uint32_t v, std::uint32_t x) {
-        const chunk_state s = sweep_.state(p_.first_component[x]);
+        const chunk_state s = s_.state[p_.first_component[x]];
         chunk_join<V, X> join{n_.value(x), p_.region[v], recombination::first, static_cast<std::uint32_t>(s.dim), {}};
         for (std::uint32_t u : p_.readers[x])
-            if (!sweep_.together(u, v) && (join.readers.empty() || !(join.readers.back() == n_.vertices[u])))
+            if (!s_.together(u, v) && (join.readers.empty() || !(join.readers.back() == n_.vertices[u])))
                 join.readers.push_back(n_.vertices[u]);
         if (join.readers.empty()) return;
         if (s.what == chunk_state::kind::sliced) join.how = recombination::concat;
@@ -155,7 +157,7 @@ private:
 
     const numbered_chunk_program<G>& n_;
     const chunk_program& p_;
-    const Sweep& sweep_;
+    const chunk_states& s_;
     chunk_plan<V, X>& plan_;
     std::vector<std::uint32_t> last_split_;    // by value, in any region
     std::vector<std::uint32_t> split_before_;  // split -> another one of the same value
@@ -201,7 +203,7 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     const auto zeros = [&](std::uint32_t v) { return detail::makes_zeros(chunks, n.vertices[v]); };
     detail::chunk_sweep sweep(p, rule, extent, zeros, options.skip_refused, options.convert_sums);
     if (!sweep.run()) return unexpected(detail::error_of(n, sweep.fault()));
-    detail::chunk_plan_writer<G, decltype(sweep)>(n, sweep, plan).write();
+    detail::chunk_plan_writer<G>(n, sweep.states(), plan).write(sweep.refusals());
     choose_slices(plan, [&](const chunk_join<V, value_t<G>>& j) {
         double elements = 1;  // exact as far as it matters, and cannot overflow
         for (std::size_t d = 0; d < chunks.rank(j.value, 0); ++d)

@@ -45,12 +45,30 @@ struct chunk_program {
     }
 };
 
+/// The waits of each start, ascending. It is a template only so that those who merely include it do not pay for it.
+template <class = void>
+[[nodiscard]] inline index_lists waits_of_starts(const chunk_program& p) {
+    index_lists launches;
+    for (std::uint32_t v = 0; v < p.size(); ++v) {
+        if (p.launch[v] != v) launches.push(p.launch[v]);
+        launches.close_row();
+    }
+    return launches.inverse(p.size());
+}
+
 /// What the search finds wrong, in numbers of the program.
 struct chunk_fault {
     chunk_reason why;
     std::uint32_t vertex, other;
     std::string detail;
     std::uint32_t component = 0;  // the component of the results that the rule has left unset
+};
+
+/// A candidate that a token reaches but that must stay whole.
+struct chunk_refusal {
+    std::uint32_t vertex;
+    chunk_fault why;
+    std::uint32_t cause;  // the vertex whose refusal led to this one, or the vertex itself
 };
 
 /// The program of a view, and the way back to its handles.
