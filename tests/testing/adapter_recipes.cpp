@@ -5,11 +5,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "stretto/core/chunk_model.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/testing/check_graph.hpp"
+#include "stretto/testing/check_rewriter.hpp"
 #include "stretto/transform/reorder.hpp"
 #include "stretto/views/filtered.hpp"
 #include "stretto/views/from_values.hpp"
@@ -26,8 +30,14 @@ struct tensor {
     std::vector<instruction*> users;
 };
 struct instruction {
+    enum form {
+        plain,
+        collective,  // synchronous: done when the next instruction begins
+        launch,      // made by rewriting only: the halves of a collective
+        arrival
+    };
     const char* name;
-    bool collective;  // synchronous: done when the next instruction begins
+    form is;
     std::vector<tensor*> reads;
     tensor result = {};
 };
@@ -59,6 +69,12 @@ struct value {
     friend bool operator==(const value&, const value&) = default;
 };
 
+/// What an instruction is, as far as it reads: a collective is its start.
+inline vertex reader(instruction* i) {
+    constexpr vertex::role roles[] = {vertex::whole, vertex::start, vertex::start, vertex::wait};
+    return {roles[i->is], i};
+}
+
 struct function_view {
     using vertex_type = vertex;
     using value_type = value;
@@ -68,31 +84,31 @@ struct function_view {
         std::vector<vertex> all;  // arguments first: they are there before anything runs
         for (tensor& t : f->arguments) all.push_back({vertex::argument, &t});
         for (instruction& i : f->body) {
-            if (i.collective) all.push_back({vertex::start, &i});
-            all.push_back({i.collective ? vertex::wait : vertex::whole, &i});
+            all.push_back(reader(&i));
+            if (i.is == instruction::collective) all.push_back({vertex::wait, &i});
         }
         return all;
     }
     std::vector<value> operands(vertex v) const {
         if (v.what == vertex::argument) return {};
-        if (v.what == vertex::wait) return {{&v.op()->result, true}};
+        if (v != reader(v.op())) return {{&v.op()->result, true}};
         std::vector<value> all;
         for (tensor* t : v.op()->reads) all.push_back({t, false});
         return all;
     }
     std::array<value, 1> results(vertex v) const {
         if (v.what == vertex::argument) return {{{static_cast<tensor*>(v.of), false}}};
-        return {{{&v.op()->result, v.what == vertex::start}}};
+        return {{{&v.op()->result, v.what == vertex::start && v.op()->is == instruction::collective}}};
     }
     vertex producer(value x) const {
         if (x.t->made_by == nullptr) return {vertex::argument, x.t};
-        if (!x.t->made_by->collective) return {vertex::whole, x.t->made_by};
-        return {x.in_flight ? vertex::start : vertex::wait, x.t->made_by};
+        if (x.in_flight || x.t->made_by->is != instruction::collective) return reader(x.t->made_by);
+        return {vertex::wait, x.t->made_by};
     }
     std::vector<vertex> consumers(value x) const {
         if (x.in_flight) return {{vertex::wait, x.t->made_by}};
         std::vector<vertex> all;
-        for (instruction* i : x.t->users) all.push_back({i->collective ? vertex::start : vertex::whole, i});
+        for (instruction* i : x.t->users) all.push_back(reader(i));
         return all;
     }
 };
@@ -111,23 +127,71 @@ struct function_model {
         }
     }
     nanoseconds duration(vertex v) const { return {v.what == vertex::start || v.what == vertex::whole ? 100 : 0}; }
-    bytes bytes_of(value x) const {
-        return {x.t->made_by != nullptr && x.t->made_by->collective != x.in_flight ? 0 : 64};
-    }
+    bytes bytes_of(value x) const { return {aliases(x).empty() ? 64 : 0}; }
     /// The start allocates what the wait gives.
     std::vector<value> aliases(value x) const {
-        if (x.in_flight || x.t->made_by == nullptr || !x.t->made_by->collective) return {};
-        return {{x.t, true}};
+        if (x.in_flight || x.t->made_by == nullptr) return {};
+        if (x.t->made_by->is == instruction::arrival) return {{x.t->made_by->reads[0], false}};
+        if (x.t->made_by->is == instruction::collective) return {{x.t, true}};
+        return {};
     }
 };
 // [/recipe-view]
 
-instruction* append(function& f, const char* name, bool collective, std::vector<tensor*> reads) {
-    f.body.push_back({name, collective, std::move(reads)});
+// [recipe-rewriter]
+struct function_rewriter {
+    function* f;
+    std::list<instruction>::iterator at = {};
+
+    void insert_before(vertex v) {  // nothing stands between the halves of an instruction
+        for (at = f->body.begin(); &*at != v.op();) ++at;
+    }
+    /// Clones of a collective are halves, so that other work may stand between them.
+    std::array<value, 1> clone(vertex v, std::span<const value> operands, const chunk_part&) {
+        constexpr instruction::form forms[] = {instruction::plain, instruction::plain, instruction::launch,
+                                               instruction::arrival};  // by role
+        instruction* made = &*f->body.insert(at, {v.op()->name, forms[v.what], {}});
+        made->result.made_by = made;
+        for (value x : operands) {
+            made->reads.push_back(x.t);
+            x.t->users.push_back(made);
+        }
+        return {{{&made->result, false}}};
+    }
+};
+// [/recipe-rewriter]
+
+instruction* append(function& f, const char* name, instruction::form is, std::vector<tensor*> reads) {
+    f.body.push_back({name, is, std::move(reads)});
     instruction* made = &f.body.back();
     made->result.made_by = made;
     for (tensor* t : made->reads) t->users.push_back(made);
     return made;
+}
+
+/// A program with its numbers, for checks.
+struct program {
+    function f;
+    numbering<vertex> numbers{views::from_values(function_view{&f})};
+
+    auto base() { return views::from_values(function_view{&f}); }
+    auto view() { return views::numbered(base(), numbers); }
+    function_model model() const { return {}; }
+    function_rewriter rewriter() { return {&f}; }
+    void changed() { numbers.renumber(base()); }
+};
+
+/// An exchange before the experts, and one behind them.
+std::unique_ptr<program> exchanged_program() {
+    auto p = std::make_unique<program>();
+    p->f.arguments.resize(2);
+    tensor *rows = &p->f.arguments.front(), *weights = &p->f.arguments.back();
+    instruction* there = append(p->f, "exchange", instruction::collective, {rows});
+    instruction* experts = append(p->f, "experts", instruction::plain, {&there->result, weights});
+    instruction* back = append(p->f, "exchange", instruction::collective, {&experts->result});
+    append(p->f, "add", instruction::plain, {rows, &back->result});
+    p->changed();
+    return p;
 }
 
 }  // namespace
@@ -136,10 +200,10 @@ TEST_CASE("arguments are inputs, and a synchronous collective is a start and a w
     function f;
     f.arguments.resize(2);
     tensor *rows = &f.arguments.front(), *weights = &f.arguments.back();
-    instruction* exchange = append(f, "exchange", true, {rows});
-    instruction* experts = append(f, "experts", false, {&exchange->result, weights});
-    instruction* shared = append(f, "shared", false, {rows, weights});
-    append(f, "add", false, {&experts->result, &shared->result});
+    instruction* exchange = append(f, "exchange", instruction::collective, {rows});
+    instruction* experts = append(f, "experts", instruction::plain, {&exchange->result, weights});
+    instruction* shared = append(f, "shared", instruction::plain, {rows, weights});
+    append(f, "add", instruction::plain, {&experts->result, &shared->result});
 
     // [recipe-use]
     const auto base = stretto::views::from_values(function_view{&f});
@@ -170,4 +234,17 @@ TEST_CASE("arguments are inputs, and a synchronous collective is a start and a w
     REQUIRE(moves->moves.size() == 1);  // "shared" runs while the exchange is under way
     CHECK(moves->moves[0].vertex == vertex{vertex::whole, shared});
     CHECK(moves->moves[0].at == vertex{vertex::wait, exchange});
+}
+
+TEST_CASE("a synchronous collective is cloned as two halves") {
+    struct handle {  // what checks are given moves, and numbers do not
+        std::unique_ptr<program> p = exchanged_program();
+        auto view() const { return p->view(); }
+        auto model() const { return p->model(); }
+        auto rewriter() const { return p->rewriter(); }
+        void changed() const { p->changed(); }
+    };
+    const auto verbs = check_rewriter([] { return handle{}; });
+    REQUIRE_MESSAGE(verbs, verbs.error().message());
+    CHECK(verbs->clones >= 4 * 3);
 }

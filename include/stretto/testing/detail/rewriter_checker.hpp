@@ -41,7 +41,7 @@ public:
         const std::size_t step = inner.size() / most() + 1;
         for (std::size_t k = 0; k < inner.size(); k += step) {
             finding f;
-            if constexpr (cloning_rewriter<R, G>) f = try_clone(inner[k]);
+            if constexpr (cloning_rewriter<R, G>) f = try_clone(with_start(first, inner[k]));
             if constexpr (use_rewriter<R, G>)
                 if (!*f.rule) f = try_replace(inner[k]);
             if (*f.rule) return f;
@@ -68,6 +68,16 @@ private:
                 if (a.producer(o.operands[i]) != b.producer(p.operands[i])) return false;
         }
         return true;
+    }
+
+    /// The start that the operation at position p waits for, if it reads what that has in flight; p otherwise. A plan
+    /// never gives a wait a second reader of the same start, and an IR in which both are one operation cannot make one.
+    [[nodiscard]] static std::size_t with_start(const trial& t, std::size_t p) {
+        const std::size_t start = t.now[p].kind == op_kind::wait ? t.position(t.now[p].launch) : finding::none;
+        if (start == finding::none) return p;
+        for (const X& x : t.now[p].operands)
+            if (t.producer(x) == start) return start;
+        return p;
     }
 
     /// Clones the operation at position p three times, and then one of its readers, which must read the results of the
