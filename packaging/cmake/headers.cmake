@@ -101,9 +101,15 @@ set(STRETTO_HEADERS
     include/stretto/backend/detail/backend_checker.hpp
     include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/failure_of.hpp
+    include/stretto/backend/detail/first_failure.hpp
     include/stretto/backend/detail/lane_planner.hpp
+    include/stretto/backend/detail/lane_site.hpp
     include/stretto/backend/detail/log_checker.hpp
+    include/stretto/backend/detail/memory_block.hpp
+    include/stretto/backend/detail/owned.hpp
+    include/stretto/backend/detail/patience.hpp
     include/stretto/backend/detail/probe_program.hpp
+    include/stretto/backend/detail/rank_lanes.hpp
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp

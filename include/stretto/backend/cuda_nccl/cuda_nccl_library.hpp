@@ -22,6 +22,7 @@ struct cuda_library {
     using event_type = cudaEvent_t;
     using graph_type = cudaGraphExec_t;
 
+    /// What a call has said. An event that is not complete is no failure.
     static call_result told(cudaError_t e) {
         if (e == cudaSuccess) return {};
         if (e == cudaErrorNotReady) return {call_result::state::in_progress};
@@ -35,6 +36,7 @@ struct cuda_library {
         return told(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, first ? greatest : least));
     }
     static call_result end_stream(cudaStream_t s) { return told(cudaStreamDestroy(s)); }
+    /// Events that measure no time are the cheaper ones.
     static call_result make_event(cudaEvent_t& e) { return told(cudaEventCreateWithFlags(&e, cudaEventDisableTiming)); }
     static call_result end_event(cudaEvent_t e) { return told(cudaEventDestroy(e)); }
     static call_result record(cudaEvent_t e, cudaStream_t s) { return told(cudaEventRecord(e, s)); }
@@ -44,13 +46,16 @@ struct cuda_library {
         if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is no error
         return r;
     }
+    /// Launches of kernels return nothing: what was wrong with them is asked for afterwards, once.
     static call_result may_put() { return told(cudaGetLastError()); }
     static call_result call(cudaStream_t s, void (*f)(void*), void* with) {
         return told(cudaLaunchHostFunc(s, f, with));
     }
+    /// Between host and device in either direction, which CUDA tells from the addresses.
     static call_result copy(void* to, const void* from, std::size_t n, cudaStream_t s) {
         return told(cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s));
     }
+    /// Other threads of the process may do as they like meanwhile.
     static call_result begin_capture(cudaStream_t s) {
         return told(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
     }
@@ -75,6 +80,7 @@ protected:
     }
 };
 
+/// Amounts are bytes, and what is reduced is counted in elements, because NCCL adds these.
 struct cuda_nccl_library : cuda_library {
     using comm_type = ncclComm_t;
     using id_type = ncclUniqueId;
@@ -106,6 +112,7 @@ struct cuda_nccl_library : cuda_library {
             ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
     }
     static bool is_null(ncclComm_t comm) { return comm == nullptr; }
+    /// What has become of the calls in progress, or of the communicator meanwhile: it may fail while nobody calls it.
     static call_result state(ncclComm_t comm) {
         ncclResult_t now = ncclSuccess;
         const call_result asked = told_by_nccl(ncclCommGetAsyncError(comm, &now));
@@ -134,6 +141,7 @@ struct cuda_nccl_library : cuda_library {
                                       ncclComm_t comm, cudaStream_t s) {
         return told_by_nccl(ncclReduceScatter(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
     }
+    /// NCCL has no sums of what it has no type for.
     static bool can_reduce(element_type e, reduction_kind r) {
         return type_of(e) != ncclNumTypes && reduction_of(r) != ncclNumOps;
     }
@@ -161,6 +169,7 @@ private:
         return config;
     }
     static std::size_t bytes_of(element_type e) { return static_cast<std::size_t>(size_of(e)); }
+    /// ncclNumTypes for one that NCCL does not add.
     static ncclDataType_t type_of(element_type e) {
         switch (e) {
             case element_type::f16:
@@ -183,6 +192,7 @@ private:
                 return ncclNumTypes;
         }
     }
+    /// ncclNumOps for one that NCCL does not know.
     static ncclRedOp_t reduction_of(reduction_kind r) {
         switch (r) {
             case reduction_kind::sum:

@@ -12,11 +12,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,7 +23,7 @@
 #include "stretto/backend/cuda_nccl/detail/cuda_nccl_channel.hpp"
 #include "stretto/backend/cuda_nccl/detail/cuda_nccl_lane.hpp"
 #include "stretto/backend/cuda_nccl/detail/cuda_nccl_run.hpp"
-#include "stretto/core/config.hpp"
+#include "stretto/backend/detail/rank_lanes.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/process_groups.hpp"
 
@@ -34,34 +32,10 @@ namespace stretto {
 template <cuda_nccl_calls A>
 class cuda_nccl_rank;
 
-/// Memory of a rank, before which it must end.
-template <cuda_nccl_calls A>
-class cuda_nccl_arena {
-public:
-    [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-
-private:
-    friend class cuda_nccl_rank<A>;
-    cuda_nccl_arena() = default;
-
-    detail::cuda_nccl_memory<A> memory_;
-    std::size_t size_ = 0;
-};
-
 /// A replay that was captured: a graph that the device launches as a whole. What was bound must outlive it.
 template <cuda_nccl_calls A>
 class cuda_nccl_capture {
 public:
-    cuda_nccl_capture(cuda_nccl_capture&& other) noexcept
-        : rank_(std::exchange(other.rank_, nullptr)),
-          graph_(other.graph_),
-          calls_(std::move(other.calls_)),
-          collectives_(std::move(other.collectives_)) {}
-    cuda_nccl_capture& operator=(cuda_nccl_capture&&) = delete;
-    ~cuda_nccl_capture() {
-        if (rank_ != nullptr) static_cast<void>(A::end_graph(graph_));
-    }
     /// As executor::replay. All ranks of a group replay what they have captured, or all what is bound.
     [[nodiscard]] std::optional<run_failure> replay() { return rank_->replay(*this); }
 
@@ -70,7 +44,7 @@ private:
     cuda_nccl_capture() = default;
 
     cuda_nccl_rank<A>* rank_ = nullptr;
-    typename A::graph_type graph_ = {};
+    detail::owned<typename A::graph_type, &A::end_graph> graph_;
     typename detail::cuda_nccl_lane<A>::host_calls calls_;
     std::vector<std::size_t> collectives_;  // by channel
 };
@@ -83,12 +57,14 @@ private:
 /// of each group. What a failure says of `waiting` lanes names as `for_ranks` all other members of the group, since
 /// nobody knows who of them is missing. After a failure a rank runs nothing any more.
 template <cuda_nccl_calls A>
-class cuda_nccl_rank {
+class cuda_nccl_rank
+    : public detail::rank_lanes<cuda_nccl_rank<A>, detail::cuda_nccl_channel<A>, detail::cuda_nccl_event<A>> {
+    using base = detail::rank_lanes<cuda_nccl_rank<A>, detail::cuda_nccl_channel<A>, detail::cuda_nccl_event<A>>;
+
 public:
     using queue_type = detail::cuda_nccl_lane<A>;
-    using communicator_type = detail::cuda_nccl_channel<A>;
-    using arena_type = cuda_nccl_arena<A>;
-    using event_type = detail::cuda_nccl_event<A>;
+    using arena_type = detail::cuda_nccl_memory<A>;
+    using typename base::communicator_type, typename base::event_type;
     using stream_type = typename A::stream_type;
 
     /// Joins `ranks` ranks as number `rank`; all call it at the same time, with the same groups, and with the id that
@@ -105,70 +81,57 @@ public:
         }
         return expected<std::unique_ptr<cuda_nccl_rank>, run_failure>(std::move(made));
     }
-    cuda_nccl_rank(const cuda_nccl_rank&) = delete;
-    cuda_nccl_rank& operator=(const cuda_nccl_rank&) = delete;
     ~cuda_nccl_rank() {
-        std::vector<comm*> all = run_.comms;
+        const std::vector<comm*> all = run_.comms;
         for (comm* c : all) {
             c->at.operation = "its end";
             if (!run_.failed()) run_.did("ncclCommFinalize", A::finish(c->handle), *c);
         }
         if (run_.failed()) {
             drain();
-            return;
+        } else {
+            static_cast<void>(A::begin_group());
+            for (comm* c : all) static_cast<void>(A::end(c->handle));
+            static_cast<void>(A::end_group());
         }
-        static_cast<void>(A::begin_group());
-        for (comm* c : all) static_cast<void>(A::end(c->handle));
-        static_cast<void>(A::end_group());
+        base::channels().clear();  // before the run that they refer to
     }
 
     [[nodiscard]] rank_id rank() const noexcept { return run_.rank(); }
     /// Of the compute lane.
     [[nodiscard]] stream_type stream() const noexcept { return compute_.stream(); }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
-    [[nodiscard]] communicator_type* channel(group_id group) {
-        return group < channels_.size() ? channels_[group].get() : nullptr;
-    }
     [[nodiscard]] event_type* make_events(std::size_t n) {
-        std::vector<event_type>& made = events_.emplace_back(n);
-        for (event_type& e : made)
-            if (run_.failed() || !e.make(run_)) break;
-        return made.data();
-    }
-    [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
-        const device_memory kind = run_.options().memory;
-        const std::size_t n = std::max(static_cast<std::size_t>(size.count), std::size_t{1});
-        arena_type made;
-        made.size_ = static_cast<std::size_t>(size.count);
-        if (run_.failed() || !detail::allocate<A>(made.memory_, n, kind).done()) return {};
-        if (reinterpret_cast<std::uintptr_t>(made.data()) % alignment != 0) return {};
-        made.memory_.get_deleter().run = &run_;
-        if (kind == device_memory::registered)
-            for (comm* c : run_.comms) {
-                typename A::handle_type handle = {};
-                if (!A::enter(handle, c->handle, made.data(), n).done()) return {};
-                made.memory_.get_deleter().handles.emplace_back(c, handle);
-            }
+        event_type* const made = base::add_events(n);
+        for (std::size_t k = 0; k < n && !run_.failed(); ++k) run_.make(made[k], "cudaEventCreate", A::make_event);
         return made;
     }
+    /// Arenas must end before the rank.
+    [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
+        const device_memory kind = run_.options().memory;
+        const auto n = static_cast<std::size_t>(size.count);
+        arena_type made;
+        if (run_.failed() || !detail::allocate<A>(made, n, kind).done()) return {};
+        if (reinterpret_cast<std::uintptr_t>(made.data()) % alignment != 0) return {};
+        made.release().run = &run_;
+        for (std::size_t k = 0; kind == device_memory::registered && k < run_.comms.size(); ++k) {
+            typename A::handle_type handle = {};
+            if (!A::enter(handle, run_.comms[k]->handle, made.data(), std::max(n, std::size_t{1})).done()) return {};
+            made.release().handles.emplace_back(run_.comms[k], handle);
+        }
+        return made;
+    }
+    /// A replay begins, or a collective by itself. What could not be captured is forgotten.
     void begin() {
         run_.refused.reset();
         compute_.begin();
-        for_each_channel([](communicator_type& c) { c.begin(); });
+        base::for_all_channels([](communicator_type& c) { return c.begin(), true; });
     }
+    /// Of a replay: returns when all streams are done. While it is captured nothing runs, and nothing is waited for.
     [[nodiscard]] std::optional<run_failure> finish() {
         if (run_.now == form::replay && !run_.failed()) await_lanes();
         if (run_.failed()) drain();
         return run_.failed() ? run_.failure() : run_.refused;
-    }
-    /// Performs one collective outside of any order, with all other members of its group. Precondition: this rank is a
-    /// member of the group.
-    [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
-        communicator_type* const members = channel(group);
-        STRETTO_ASSERT(members != nullptr, "a rank performs collectives with groups of which it is a member");
-        begin();
-        members->launch(operation);
-        return finish();
     }
 
     /// Compares what all ranks have bound: whether they meet in the same collectives, with the same amounts, in the
@@ -195,15 +158,16 @@ public:
         // What has been forked must be joined, and what has begun must end, also if it is thrown away.
         if (!run_.failed()) join_lanes();
         if (began) {
-            const call_result ended = A::end_capture(made.graph_, stream());
-            if (ended.done()) made.rank_ = this;
+            const call_result ended = A::end_capture(made.graph_.slot(), stream());
+            made.graph_.keep(ended.done());
             if (!failure) run_.did("cudaStreamEndCapture", ended);
         }
         run_.now = form::replay;
-        for_each_channel([&](communicator_type& c) {
+        base::for_all_channels([&](communicator_type& c) {
             made.collectives_.push_back(c.in_stream());
-            c.count(-static_cast<std::ptrdiff_t>(c.in_stream()));
+            return c.count(-static_cast<std::ptrdiff_t>(c.in_stream())), true;
         });
+        made.rank_ = this;
         made.calls_ = compute_.take_calls();
         if (run_.failed()) failure = finish();
         if (failure) return unexpected(*std::move(failure));
@@ -217,38 +181,40 @@ private:
 
     cuda_nccl_rank(rank_id rank, cuda_nccl_options options) : run_(rank, options), compute_(run_) {}
 
+    /// Calls f(queue) for every channel and then the lane of kernels until it returns false. Returns whether it never
+    /// did.
     template <class F>
-    void for_each_channel(F f) {
-        for (const auto& c : channels_)
-            if (c) f(*c);
+    bool for_all_queues(F f) {
+        return base::for_all_channels(f) && f(compute_);
     }
 
+    /// Makes the stream of kernels, the communicator of all ranks, and from it that of each group, in their order: a
+    /// split is a collective of all ranks, members or not. Returns false after a failure.
     bool join(std::size_t ranks, const typename A::id_type& id, const process_groups& groups) {
         for (std::size_t r = 0; r < ranks; ++r) all_.push_back(static_cast<rank_id>(r));
-        world_.at.operation = "joining";
-        world_.at.members = &all_;
+        world_.at = {.operation = "joining", .members = &all_};
         const int ctas = run_.options().ctas;
         if (!run_.did("cudaSetDevice", A::use_device(run_.options().device)) || !compute_.make()) return false;
         if (!made(world_, "ncclCommInitRankConfig", A::join(world_.handle, ranks, id, rank(), ctas))) return false;
+        world_.at.operation = "splitting";
         for (group_id g = 0; g < groups.group_count(); ++g) {
             const process_group group = groups.group_at(g);
             const std::size_t place = group.place_of(rank());
             const bool member = place < group.ranks.size();
             const std::string name = "group " + std::to_string(g);
-            channels_.push_back(std::make_unique<communicator_type>(run_, group));
-            communicator_type& c = *channels_.back();
-            world_.at.group = c.comm().at.group = g;
-            world_.at.operation = c.comm().at.operation = "splitting";
-            c.comm().at.members = world_.at.members;
+            auto& channel = base::channels().emplace_back(std::make_unique<communicator_type>(run_, group));
+            comm& c = channel->comm();
+            world_.at.group = g;
+            c.at = world_.at;
             const call_result split =
-                A::split(c.comm().handle, world_.handle, member ? 0 : -1, member ? place : 0, name.c_str(), ctas);
+                A::split(c.handle, world_.handle, member ? 0 : -1, member ? place : 0, name.c_str(), ctas);
             if (!run_.did("ncclCommSplit", split, world_)) {
-                if (!A::is_null(c.comm().handle)) static_cast<void>(A::abort(c.comm().handle));
+                if (!A::is_null(c.handle)) static_cast<void>(A::abort(c.handle));
                 return false;
             }
-            if (!member) channels_.back().reset();
-            else if (!made(c.comm(), "ncclCommSplit", {call_result::state::in_progress}) || !c.make() ||
-                     !c.compare({}, true))
+            if (!member) channel.reset();
+            else if (!made(c, "ncclCommSplit", {call_result::state::in_progress}) || !channel->make() ||
+                     !channel->compare({}, true))
                 return false;
         }
         return true;
@@ -261,96 +227,80 @@ private:
 
     /// Lets the streams of channels begin after what is in that of kernels, or that one after all of them.
     bool fork() {
-        return compute_.end().record(run_, stream(), {}) &&
-               for_all_channels([&](communicator_type& c) { return compute_.end().wait(run_, c.stream(), c.site()); });
+        event_type& e = compute_.end();
+        return compute_.record(e) && base::for_all_channels([&](communicator_type& c) { return c.wait(e); });
     }
     bool join_lanes() {
-        return for_all_channels([&](communicator_type& c) {
-            return c.end().record(run_, c.stream(), c.site()) && c.end().wait(run_, stream(), c.site());
-        });
-    }
-    template <class F>
-    bool for_all_channels(F f) {
-        for (const auto& c : channels_)
-            if (c && !f(*c)) return false;
-        return true;
+        return base::for_all_channels(
+            [&](communicator_type& c) { return c.record(c.end()) && compute_.wait(c.end()); });
     }
 
     /// Waits until all streams are done, collective by collective.
     void await_lanes() {
-        if (!compute_.end().record(run_, stream(), {.task = compute_.task()})) return;
-        for (const auto& c : channels_) {
-            if (!c) continue;
-            if (!c->end().record(run_, c->stream(), c->site())) return;
-            for (std::size_t k = 0; k < c->in_stream(); ++k)
-                if (!await(c->at(k).ended, c->at(k).at)) return;
-        }
-        for (const auto& c : channels_)
-            if (c && !await(c->end(), c->site())) return;
-        if (await(compute_.end(), {.task = compute_.task()})) run_.poll();  // for a last kernel that has thrown
+        const bool done = for_all_queues([](auto& q) { return q.record(q.end()); }) &&
+                          base::for_all_channels([&](communicator_type& c) {
+                              for (std::size_t k = 0; k < c.in_stream(); ++k)
+                                  if (!await(c.at(k).ended, c.at(k).at)) return false;
+                              return true;
+                          }) &&
+                          for_all_queues([&](auto& q) { return await(q.end(), q.site()); });
+        if (done) run_.poll();  // for a last kernel that has thrown
     }
-    bool await(const event_type& e, const detail::cuda_nccl_site& at) {
-        return run_.await("cudaEventQuery", [&] { return e.query(); }, at, [&] { give_up(); });
+    bool await(const event_type& e, const detail::lane_site& at) {
+        return run_.await("cudaEventQuery", [&] { return A::query(e.get()); }, at, [&] { give_up(); });
     }
 
     /// Ends the run because something takes too long: a collective that the device has begun, if there is one.
     void give_up() {
-        run_failure f;
-        f.why = run_failure::reason::timeout;
-        f.rank = rank();
-        f.task = compute_.task();
-        if (!compute_.end().query().done()) {
-            waiting_lane& w = f.waiting.emplace_back();
-            w.rank = rank();
-            w.task = compute_.task();
-        }
-        for_each_channel([&](communicator_type& c) {
-            std::size_t k = 0;
-            while (k < c.in_stream() && c.at(k).ended.query().done()) ++k;
-            if (k == c.in_stream()) return;
-            const detail::cuda_nccl_site& at = c.at(k).at;
-            waiting_lane w{rank(), 1 + at.group, at.group, at.task, at.sequence, {}, {}};
-            for (const rank_id r : *at.members)
-                if (r != rank()) w.for_ranks.push_back(r);
-            f.waiting.push_back(w);
-            if (f.group != no_group || !c.at(k).began.query().done()) return;
-            f.group = at.group;
-            f.sequence = at.sequence;
-            f.task = at.task;
-            f.detail = "cudaEventQuery is never done" + at.words();
+        run_failure f = compute_.site().failure(run_failure::reason::timeout, rank());
+        if (!A::query(compute_.end().get()).done()) f.waiting.push_back(compute_.site().waiting(rank()));
+        base::for_all_channels([&](communicator_type& c) {
+            const auto* const open = c.first_open();
+            if (open == nullptr) return true;
+            f.waiting.push_back(open->at.waiting(rank()));
+            if (f.group != no_group || !A::query(open->began.get()).done()) return true;
+            f.group = open->at.group;
+            f.sequence = open->at.sequence;
+            f.task = open->at.task;
+            f.detail = "cudaEventQuery is never done" + open->at.words();
+            return true;
         });
         run_.fail(std::move(f));
     }
     /// After a failure: waits until streams are done, so that nobody uses what the caller will free. Communicators are
     /// aborted, so only kernels can take long, and after the deadline nobody waits for these.
     void drain() {
-        using clock = std::chrono::steady_clock;
-        const clock::time_point end = clock::now() + run_.options().deadline;
-        const auto empty = [&](event_type& e, stream_type s) {
-            if (!e.made() || !e.record(s).done()) return;
-            while (e.query().is == call_result::state::in_progress && clock::now() < end) std::this_thread::yield();
-        };
-        empty(compute_.end(), stream());
-        for_each_channel([&](communicator_type& c) { empty(c.end(), c.stream()); });
+        const auto end = std::chrono::steady_clock::now() + run_.options().deadline;
+        for_all_queues([&](auto& q) {
+            if (!q.end().is_there() || !A::record(q.end().get(), q.stream()).done()) return true;
+            const auto busy = [&] { return A::query(q.end().get()).is == call_result::state::in_progress; };
+            for (detail::patience between(64); busy() && std::chrono::steady_clock::now() < end;) between.pause();
+            return true;
+        });
     }
 
-    [[nodiscard]] std::optional<run_failure> replay(cuda_nccl_capture<A>& graph) {
+    /// Launches a captured graph and waits for it. Its collectives count like those of a replay, and as nobody knows
+    /// how far the graph is, a failure names the first group that takes part.
+    [[nodiscard]] std::optional<run_failure> replay(cuda_nccl_capture<A>& captured) {
         begin();
-        detail::cuda_nccl_site at;
-        std::size_t channel = 0;
-        for_each_channel([&](communicator_type& c) {
-            if (graph.collectives_[channel++] != 0 && at.members == nullptr)
-                at = {c.group(), c.sequence(), no_task, "a graph that was captured, whose first collectives are",
-                      c.site().members};
+        detail::lane_site at;
+        auto count = captured.collectives_.begin();
+        base::for_all_channels([&](communicator_type& c) {
+            if (*count++ == 0 || at.members != nullptr) return true;
+            at = c.site();
+            at.sequence = c.sequence();
+            at.task = no_task;
+            at.operation = "a graph that was captured, whose first collectives are";
+            return true;
         });
-        if (!run_.failed() && run_.did("cudaGraphLaunch", A::launch(graph.graph_, stream()), at) &&
-            compute_.end().record(run_, stream(), at) &&
-            run_.await("cudaEventQuery", [&] { return compute_.end().query(); }, at))
+        if (!run_.failed() && run_.did("cudaGraphLaunch", A::launch(captured.graph_.get(), stream()), at) &&
+            compute_.record(compute_.end()) &&
+            run_.await("cudaEventQuery", [&] { return A::query(compute_.end().get()); }, at))
             run_.poll();
-        channel = 0;
-        for_each_channel([&](communicator_type& c) {
-            c.count(static_cast<std::ptrdiff_t>(graph.collectives_[channel++]));
-            c.begin();
+        count = captured.collectives_.begin();
+        base::for_all_channels([&](communicator_type& c) {
+            c.count(static_cast<std::ptrdiff_t>(*count++));
+            return c.begin(), true;
         });
         if (run_.failed()) drain();
         return run_.failure();
@@ -359,9 +309,7 @@ private:
     detail::cuda_nccl_run<A> run_;
     std::vector<rank_id> all_;
     comm world_;
-    std::deque<std::vector<event_type>> events_;
     queue_type compute_;
-    std::vector<std::unique_ptr<communicator_type>> channels_;  // by group
 };
 
 }  // namespace stretto

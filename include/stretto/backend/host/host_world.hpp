@@ -66,7 +66,7 @@ public:
                                                                        : nullptr);
             }
         }
-        watchdog_ = std::thread([this] { watch(); });
+        watchdog_ = std::thread([this] { watch(); });  // at last, because it looks at everything above
     }
     host_world(const host_world&) = delete;
     host_world& operator=(const host_world&) = delete;

@@ -3,20 +3,20 @@
 #ifndef STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_RUN_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_RUN_HPP
 
-#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "stretto/backend/cuda_nccl/cuda_nccl_calls.hpp"
+#include "stretto/backend/detail/first_failure.hpp"
+#include "stretto/backend/detail/lane_site.hpp"
+#include "stretto/backend/detail/memory_block.hpp"
+#include "stretto/backend/detail/owned.hpp"
+#include "stretto/backend/detail/patience.hpp"
 #include "stretto/backend/run_failure.hpp"
 
 namespace stretto {
@@ -34,29 +34,18 @@ struct cuda_nccl_options {
 
 namespace stretto::detail {
 
-/// Where a rank is: at a collective, at a kernel, or neither.
-struct cuda_nccl_site {
-    group_id group = no_group;
-    std::uint32_t sequence = 0;
-    task_id task = no_task;
-    std::string_view operation = {};
-    const std::vector<rank_id>* members = nullptr;
+template <class A>
+using cuda_nccl_event = owned<typename A::event_type, &A::end_event>;
 
-    [[nodiscard]] std::string words() const {
-        if (members == nullptr) return {};
-        std::string text = ", in " + std::string(operation) + " among ranks";
-        for (const rank_id r : *members) text += " " + std::to_string(r);
-        return text;
-    }
-};
-
-/// A communicator of NCCL, and at what it is.
+/// A communicator of NCCL, and at what it is. The lane of kernels has none, so its handle is null.
 template <class A>
 struct cuda_nccl_comm {
     typename A::comm_type handle = {};
-    cuda_nccl_site at = {};
+    lane_site at = {};
 };
 
+/// The state of one rank. Only the thread of the rank calls it, but for `threw` and `failed`, which functions in
+/// streams may.
 template <class A>
 class cuda_nccl_run {
 public:
@@ -68,8 +57,6 @@ public:
     using comm = cuda_nccl_comm<A>;
 
     cuda_nccl_run(rank_id rank, cuda_nccl_options options) : rank_(rank), options_(options) {}
-    cuda_nccl_run(const cuda_nccl_run&) = delete;
-    cuda_nccl_run& operator=(const cuda_nccl_run&) = delete;
 
     form now = form::replay;
     std::vector<comm*> comms = {};            ///< those that live
@@ -77,16 +64,14 @@ public:
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] const cuda_nccl_options& options() const noexcept { return options_; }
-    [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    [[nodiscard]] bool goes_on() const noexcept { return !failed() && !refused; }
-    [[nodiscard]] const std::optional<run_failure>& failure() const noexcept { return failure_; }
+    [[nodiscard]] bool failed() const { return first_.is_there(); }
+    [[nodiscard]] bool goes_on() const { return !failed() && !refused; }
+    [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
 
     /// Gives the run up. Only the first failure counts. All communicators are aborted, in one group, because one after
     /// the other they may wait for each other.
     void fail(run_failure why) {
-        if (failure_) return;
-        failure_ = std::move(why);
-        failed_.store(true, std::memory_order_release);
+        if (!first_.keep(std::move(why))) return;
         static_cast<void>(A::begin_group());
         for (comm* c : comms)
             if (!A::is_null(c->handle)) static_cast<void>(A::abort(c->handle));
@@ -94,128 +79,121 @@ public:
         for (comm* c : comms) c->handle = {};
         comms.clear();
     }
-    void fail(run_failure::reason why, const cuda_nccl_site& at, std::string detail) {
-        fail(run_failure{why, rank_, at.group, at.sequence, at.task, std::move(detail), {}});
+    void fail(run_failure::reason why, const lane_site& at, std::string detail) {
+        fail(at.failure(why, rank_, std::move(detail)));
     }
     /// Whether a call has not failed; if it has, the run is given up. It may be in progress.
-    bool did(const char* call, call_result r, const cuda_nccl_site& at = {}) {
-        if (!r.failed()) return !failed();
-        fail(run_failure::reason::call_failed, at, std::string(call) + ": " + r.text + at.words());
-        return false;
+    bool did(const char* call, call_result r, const lane_site& at = {}) {
+        if (r.failed()) fail(run_failure::reason::call_failed, at, std::string(call) + ": " + r.text + at.words());
+        return !failed();
     }
     /// The same for a call on a communicator; if it is in progress, waits until it is not.
     bool did(const char* call, call_result r, const comm& c) {
         if (!did(call, r, c.at)) return false;
         return r.done() || await(call, [&] { return A::is_null(c.handle) ? call_result{} : A::state(c.handle); }, c.at);
     }
+    /// The same for a call, `writer(handle)`, that makes something, which is kept.
+    template <class T, auto End, class Writer>
+    bool make(owned<T, End>& to, const char* call, Writer writer, const lane_site& at = {}) {
+        const call_result r = writer(to.slot());
+        to.keep(r.done());
+        return did(call, r, at);
+    }
 
     /// Waits until `query()` is done, or has failed as a part of `call`, while all communicators are polled. What takes
     /// longer than the deadline ends the run, as `late()` says.
     template <class Query, class Late>
-    bool await(const char* call, Query query, const cuda_nccl_site& at, Late late) {
-        using clock = std::chrono::steady_clock;
-        const clock::time_point begin = clock::now();
-        for (std::uint32_t turns = 0;; ++turns) {
+    bool await(const char* call, Query query, const lane_site& at, Late late) {
+        const auto end = std::chrono::steady_clock::now() + options_.deadline;
+        for (patience between(64);; between.pause()) {
             const call_result r = query();
             if (!did(call, r, at)) return false;
             if (r.done()) return true;
             if (!poll()) return false;
-            if (clock::now() - begin > options_.deadline) return late(), false;
-            if (turns < 64) std::this_thread::yield();
-            else std::this_thread::sleep_for(std::chrono::microseconds(20));
+            if (std::chrono::steady_clock::now() > end) return late(), false;
         }
     }
     template <class Query>
-    bool await(const char* call, Query query, const cuda_nccl_site& at) {
+    bool await(const char* call, Query query, const lane_site& at) {
         return await(call, query, at, [&] {
             fail(run_failure::reason::timeout, at, std::string(call) + " does not return" + at.words());
         });
     }
 
-    /// Whether no kernel has thrown, and no communicator has failed.
+    /// Whether no kernel has thrown, and no communicator has failed. What has thrown cannot end the run where it is,
+    /// because only this thread may abort.
     bool poll() {
-        if (threw_.load(std::memory_order_acquire)) {
-            const std::lock_guard lock(mutex_);
-            fail(run_failure{run_failure::reason::kernel_threw, rank_, no_group, 0, thrower_, thrown_, {}});
-        }
+        if (thrown_.is_there()) fail(*thrown_.get());
         for (std::size_t k = 0; k < comms.size(); ++k)
             if (!did("ncclCommGetAsyncError", A::state(comms[k]->handle), comms[k]->at)) return false;
         return !failed();
     }
     /// A kernel has thrown. Any thread may say so.
     void threw(task_id t, std::string what) {
-        const std::lock_guard lock(mutex_);
-        if (threw_.load(std::memory_order_relaxed)) return;
-        thrower_ = t;
-        thrown_ = std::move(what);
-        threw_.store(true, std::memory_order_release);
+        thrown_.keep(lane_site{.task = t}.failure(run_failure::reason::kernel_threw, rank_, std::move(what)));
     }
 
 private:
     rank_id rank_;
     cuda_nccl_options options_;
-    std::optional<run_failure> failure_;
-    std::atomic<bool> failed_ = false, threw_ = false;
-    std::mutex mutex_;
-    task_id thrower_ = no_task;
-    std::string thrown_;
+    first_failure first_, thrown_;
 };
 
-/// An event, which belongs to whoever has it.
+/// A stream with the verbs that kernels and collectives have in common. In a comparison nothing is put into it.
 template <class A>
-class cuda_nccl_event {
+class cuda_nccl_queue {
 public:
-    cuda_nccl_event() = default;
-    cuda_nccl_event(cuda_nccl_event&& other) noexcept
-        : event_(other.event_), made_(std::exchange(other.made_, false)) {}
-    cuda_nccl_event& operator=(cuda_nccl_event&&) = delete;
-    ~cuda_nccl_event() {
-        if (made_) static_cast<void>(A::end_event(event_));
+    using event_type = cuda_nccl_event<A>;
+    using stream_type = typename A::stream_type;
+    using run_type = cuda_nccl_run<A>;
+    using form = typename run_type::form;
+
+    /// After a failure nothing is put into a stream any more: its communicator may be gone.
+    bool wait(event_type& e) {
+        if (run_.now == form::compare || run_.failed()) return !run_.failed();
+        return run_.did("cudaStreamWaitEvent", A::wait(stream(), e.get()), comm_.at);
     }
-    bool make(cuda_nccl_run<A>& run, const cuda_nccl_site& at = {}) {
-        const call_result r = A::make_event(event_);
-        made_ = r.done();
-        return run.did("cudaEventCreate", r, at);
+    bool record(event_type& e) { return run_.now == form::compare ? !run_.failed() : mark(e); }
+    /// The same in a comparison too, which puts work of its own into streams and waits for it.
+    bool mark(event_type& e) {
+        return !run_.failed() && run_.did("cudaEventRecord", A::record(e.get(), stream()), comm_.at);
     }
-    bool record(cuda_nccl_run<A>& run, typename A::stream_type s, const cuda_nccl_site& at) {
-        return !run.failed() && run.did("cudaEventRecord", A::record(event_, s), at);
+    [[nodiscard]] stream_type stream() const noexcept { return stream_.get(); }
+    /// Recorded behind everything, when somebody wants to know that the stream is empty.
+    [[nodiscard]] event_type& end() noexcept { return end_; }
+    /// At what the queue is: what was put into it last.
+    [[nodiscard]] const lane_site& site() const noexcept { return comm_.at; }
+
+protected:
+    explicit cuda_nccl_queue(run_type& run) : run_(run) {}
+    cuda_nccl_queue(const cuda_nccl_queue&) = delete;
+    cuda_nccl_queue& operator=(const cuda_nccl_queue&) = delete;
+    ~cuda_nccl_queue() = default;
+
+    /// Makes the stream, before others if `first`.
+    bool make(bool first) {
+        return run_.make(
+                   stream_, "cudaStreamCreate", [&](auto& s) { return A::make_stream(s, first); }, comm_.at) &&
+               run_.make(end_, "cudaEventCreate", A::make_event, comm_.at);
     }
-    bool wait(cuda_nccl_run<A>& run, typename A::stream_type s, const cuda_nccl_site& at) {
-        return !run.failed() && run.did("cudaStreamWaitEvent", A::wait(s, event_), at);
+
+    /// Waits for all that is in the stream. What is aborted elsewhere ends, too, without having moved anything; so the
+    /// communicator is asked afterwards.
+    bool await_stream() {
+        return mark(end_) &&
+               run_.await("cudaEventQuery", [&] { return A::query(end_.get()); }, comm_.at) && run_.poll();
     }
-    /// Without regard to failures.
-    [[nodiscard]] call_result record(typename A::stream_type s) { return A::record(event_, s); }
-    [[nodiscard]] bool made() const noexcept { return made_; }
-    [[nodiscard]] call_result query() const { return A::query(event_); }
+
+    run_type& run_;
+    cuda_nccl_comm<A> comm_;
 
 private:
-    typename A::event_type event_ = {};
-    bool made_ = false;
+    owned<stream_type, &A::end_stream> stream_;
+    event_type end_;
 };
 
-/// A stream, which ends with its owner.
-template <class A>
-class cuda_nccl_stream {
-public:
-    cuda_nccl_stream() = default;
-    cuda_nccl_stream(const cuda_nccl_stream&) = delete;
-    cuda_nccl_stream& operator=(const cuda_nccl_stream&) = delete;
-    ~cuda_nccl_stream() {
-        if (made_) static_cast<void>(A::end_stream(stream_));
-    }
-    bool make(cuda_nccl_run<A>& run, bool first) {
-        const call_result r = A::make_stream(stream_, first);
-        made_ = r.done();
-        return run.did("cudaStreamCreate", r);
-    }
-    [[nodiscard]] typename A::stream_type get() const noexcept { return stream_; }
-
-private:
-    typename A::stream_type stream_ = {};
-    bool made_ = false;
-};
-
-/// How memory ends: after a failure, no communicator knows of it any more.
+/// How memory ends: it leaves the communicators that it was registered with, in the order in which it has entered them.
+/// After a failure they are aborted, and know of it no more.
 template <class A>
 struct cuda_nccl_release {
     device_memory kind = device_memory::device;
@@ -229,15 +207,15 @@ struct cuda_nccl_release {
     }
 };
 
-/// Memory, which ends with its owner.
 template <class A>
-using cuda_nccl_memory = std::unique_ptr<std::byte, cuda_nccl_release<A>>;
+using cuda_nccl_memory = memory_block<cuda_nccl_release<A>>;
 
+/// Allocates `size` bytes, and so many more that there is an address.
 template <class A>
 [[nodiscard]] call_result allocate(cuda_nccl_memory<A>& to, std::size_t size, device_memory kind) {
     void* made = nullptr;
-    const call_result r = A::allocate(made, size, kind);
-    if (r.done()) to = cuda_nccl_memory<A>(static_cast<std::byte*>(made), {kind});
+    const call_result r = A::allocate(made, size == 0 ? 1 : size, kind);
+    if (r.done()) to = {static_cast<std::byte*>(made), size, {kind}};
     return r;
 }
 

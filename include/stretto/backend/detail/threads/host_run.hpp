@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/backend/detail/first_failure.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
 #include "stretto/backend/run_failure.hpp"
 
@@ -25,22 +26,18 @@ public:
 
     /// Gives the run up. Only the first failure counts. All words that have been entered are closed.
     void fail(run_failure why) {
+        if (!first_.keep(std::move(why))) return;
         const std::lock_guard lock(mutex_);
-        if (failure_) return;
-        failure_ = std::move(why);
-        failed_.store(true, std::memory_order_seq_cst);
         for (host_word* word : words_) word->close();
     }
-    [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_seq_cst); }
-    [[nodiscard]] std::optional<run_failure> failure() {
-        const std::lock_guard lock(mutex_);
-        return failure_;
-    }
-    /// From now on a failure closes this word, which lives as long as the run.
+    [[nodiscard]] bool failed() const { return first_.is_there(); }
+    [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
+    /// From now on a failure closes this word, which lives as long as the run. One that is reported meanwhile closes it
+    /// too: it is kept before words are closed, so either it is seen here, or the word is in the list by then.
     void enter(host_word& word) {
         const std::lock_guard lock(mutex_);
         words_.push_back(&word);
-        if (failure_) word.close();
+        if (failed()) word.close();
     }
 
     /// While one lives and `may_read()`, the memory of all ranks stays: a rank that gives up waits for the others'.
@@ -68,10 +65,9 @@ public:
 
 private:
     const bool timed_;
+    first_failure first_;
     std::mutex mutex_;
-    std::optional<run_failure> failure_;
     std::vector<host_word*> words_;
-    std::atomic<bool> failed_ = false;
     std::atomic<std::uint32_t> readers_ = 0;
 };
 

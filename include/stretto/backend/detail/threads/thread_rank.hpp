@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <new>
 #include <optional>
@@ -12,71 +11,55 @@
 #include <vector>
 
 #include "stretto/backend/concepts.hpp"
+#include "stretto/backend/detail/memory_block.hpp"
+#include "stretto/backend/detail/rank_lanes.hpp"
 #include "stretto/backend/detail/threads/host_lane.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
 #include "stretto/backend/detail/threads/verb_channel.hpp"
-#include "stretto/core/config.hpp"
 #include "stretto/core/process_group.hpp"
 #include "stretto/schedule/measured_span.hpp"
 
-namespace stretto {
-
-/// Memory of one rank, aligned as asked.
-class host_arena {
-public:
-    host_arena(std::byte* memory, std::size_t size, std::align_val_t alignment)
-        : memory_(memory, {alignment}), size_(size) {}
-    [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
-    [[nodiscard]] std::size_t size() const noexcept { return size_; }
-
-private:
-    struct release {
-        std::align_val_t alignment;
-        void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
-    };
-    std::unique_ptr<std::byte, release> memory_;
-    std::size_t size_;
-};
-
-}  // namespace stretto
-
 namespace stretto::detail {
+
+/// Gives back memory of the host, which was aligned as asked.
+struct host_release {
+    std::align_val_t alignment = {};
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+};
 
 /// The backend to which the program of a rank binds orders. Only the thread of the rank uses it. `Run` is a host_run
 /// that says how a run ends: `settle()` returns the failure when nothing uses the memory of this rank any more.
 template <class Group, class Run>
-class thread_rank {
+class thread_rank : public rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event> {
+    using base = rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event>;
+
 public:
     using queue_type = host_lane;
-    using communicator_type = verb_channel<Group>;
-    using arena_type = host_arena;
-    using event_type = host_event;
+    using arena_type = memory_block<host_release>;
+    using typename base::event_type;
 
     thread_rank(Run& run, rank_id rank) : run_(run), rank_(rank), compute_(run, rank) {}
-    thread_rank(const thread_rank&) = delete;
-    thread_rank& operator=(const thread_rank&) = delete;
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
-    [[nodiscard]] communicator_type* channel(group_id group) {
-        return group < channels_.size() ? channels_[group].get() : nullptr;
-    }
+    /// A failure of the run closes them, so that no lane sleeps on one for ever.
     [[nodiscard]] event_type* make_events(std::size_t n) {
-        std::unique_ptr<event_type[]>& made = events_.emplace_back(new event_type[n]);
+        event_type* const made = base::add_events(n);
         for (std::size_t k = 0; k < n; ++k) run_.enter(made[k].done);
-        return made.get();
+        return made;
     }
+    /// Nothing if there is not so much memory, which is no failure of the run.
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
         const auto count = static_cast<std::size_t>(size.count);
         void* const memory = ::operator new(count == 0 ? 1 : count, std::align_val_t(alignment), std::nothrow);
         if (memory == nullptr) return {};
-        return host_arena(static_cast<std::byte*>(memory), count, std::align_val_t(alignment));
+        return arena_type(static_cast<std::byte*>(memory), count, {std::align_val_t(alignment)});
     }
     void begin() {}
+    /// Kernels have run when they were launched; the channels may still be at work.
     [[nodiscard]] std::optional<run_failure> finish() {
         compute_.station().event.store(nullptr, std::memory_order_relaxed);
-        for (const auto& channel : channels_)
-            if (channel && !channel->finish(compute_.station())) break;
+        base::for_all_channels([&](auto& channel) { return channel.finish(compute_.station()); });
         collect_times();
         if (!run_.failed()) return {};
         return run_.settle();
@@ -85,19 +68,6 @@ public:
     /// timed: kernels, collectives from when this rank takes part, and waits from when the lane reaches them. Replays
     /// are numbered from 0 as steps.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
-    /// Performs one collective outside of any order, with all other members of its group. Returns when it is complete.
-    /// Precondition: this rank is a member of the group.
-    [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
-        communicator_type* const members = channel(group);
-        STRETTO_ASSERT(members != nullptr, "a rank performs collectives with groups of which it is a member");
-        begin();
-        members->launch(operation);
-        return finish();
-    }
-
-protected:
-    using channel_list = std::vector<std::unique_ptr<communicator_type>>;
-    [[nodiscard]] channel_list& channels() noexcept { return channels_; }
 
 private:
     /// Takes what the lanes have noted since the last time. What belongs to no task, such as a collective by itself, is
@@ -115,8 +85,7 @@ private:
         };
         take(compute_);
         if (run_.failed()) return;  // channels may still be at work
-        for (const auto& channel : channels_)
-            if (channel) take(*channel);
+        base::for_all_channels([&](auto& channel) { return take(channel), true; });
         if (times_.size() != before) ++steps_timed_;
     }
 
@@ -124,9 +93,7 @@ private:
     rank_id rank_;
     std::vector<measured_span> times_;
     std::uint32_t steps_timed_ = 0;
-    std::deque<std::unique_ptr<event_type[]>> events_;
     queue_type compute_;
-    channel_list channels_;  // by group
 };
 
 }  // namespace stretto::detail

@@ -59,8 +59,7 @@ public:
     }
     /// Whether the operation is one that members can perform: what is reduced must be numbers that they can add.
     [[nodiscard]] bool can(const collective_operation& o) const {
-        return (o.kind != transfer_kind::reduce_scatter && o.kind != transfer_kind::all_reduce) ||
-               can_fold(o.element, o.reduction);
+        return !reduces(o.kind) || can_fold(o.element, o.reduction);
     }
     [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
     [[nodiscard]] std::size_t place() const noexcept { return place_; }

@@ -25,7 +25,9 @@ template <class Channel>
            channel.station().since.load(std::memory_order_relaxed) != 0;
 }
 
-/// Adds the lanes of a rank that wait: its compute lane, and its channels, pointers by group of which some are null.
+/// Adds the lanes of a rank that wait: its compute lane, and its channels, pointers by group of which some are null. A
+/// lane may go on while it is looked at, so that what is read of it may be of different moments. That is for words
+/// only: whether to give up is decided by `overdue`.
 template <class Channels>
 void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels& channels,
                        std::vector<waiting_lane>& all) {
@@ -52,7 +54,8 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
     }
 }
 
-/// The collective that somebody is missing from is the one to name.
+/// Makes the failure one of the first collective that somebody is missing from, if there is one: other lanes wait
+/// because it does not end.
 inline void name_missing(run_failure& failure) {
     for (const waiting_lane& w : failure.waiting) {
         if (failure.group != no_group || w.for_ranks.empty()) continue;

@@ -16,6 +16,7 @@
 
 #include "stretto/backend/collective_operation.hpp"
 #include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/lane_site.hpp"
 #include "stretto/backend/detail/threads/host_fold.hpp"
 #include "stretto/backend/detail/threads/host_run.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
@@ -61,6 +62,7 @@ public:
             }
         }
         if (!meet(me, station)) return false;
+        // From here to the next meeting nobody changes what members show.
         bool in_shares = false;
         std::int64_t arrival = 0;
         {
@@ -77,6 +79,7 @@ public:
             if (!reading.may_read()) return false;
             gather_shares(o, place);
         }
+        // The link is as slow as it is said to be, and no slower: what copies have taken is part of its time.
         if (const std::int64_t left = link_.is_emulated() ? arrival - host_now() : 0; left > 0)
             std::this_thread::sleep_for(std::chrono::nanoseconds(left));
         return meet(me, station);  // nobody reads what a member sends any more
@@ -100,7 +103,7 @@ private:
     struct alignas(64) member {
         const collective_operation* operation = nullptr;
         std::vector<std::size_t> send_sizes, receive_sizes;  // of an all-to-all, in bytes
-        std::int64_t came = 0;
+        std::int64_t came = 0;                               // when, by host_now()
         std::uint32_t meetings = 0;
         std::atomic<std::uint32_t> begun = 0;
     };
@@ -116,19 +119,15 @@ private:
 
     /// Whether all members have come for the same. If not, the run is given up.
     bool compare(const collective_operation& o, std::size_t place) {
-        for (std::size_t k = 0; k < size(); ++k) {
-            const collective_operation& other = *members_[k].operation;
-            const bool shares = o.kind == transfer_kind::all_to_all && other.kind == o.kind;
-            const std::size_t here = shares ? members_[place].receive_sizes[k] : o.send_bytes;
-            const std::size_t there = shares ? members_[k].send_sizes[place] : other.send_bytes;
-            if (agree(o, here, other, there)) continue;
-            give_up(run_failure::reason::mismatch, o, place, difference(o, here, other, there, ranks_[k]));
-            return false;
-        }
-        return true;
+        auto wrong = first_difference(
+            o, ranks_, [&](std::size_t k) -> const collective_operation& { return *members_[k].operation; },
+            [&](std::size_t k) { return members_[place].receive_sizes[k]; },
+            [&](std::size_t k) { return members_[k].send_sizes[place]; });
+        if (wrong) give_up(run_failure::reason::mismatch, o, place, *std::move(wrong));
+        return !wrong;
     }
     void give_up(run_failure::reason why, const collective_operation& o, std::size_t place, std::string detail) {
-        run_.fail({why, ranks_[place], id_, begun(place) - 1, o.task, std::move(detail), {}});
+        run_.fail(lane_site{id_, begun(place) - 1, o.task}.failure(why, ranks_[place], std::move(detail)));
     }
 
     /// This member fetches what others send. Of an all-reduce it reduces its share only.

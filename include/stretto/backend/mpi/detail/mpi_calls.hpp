@@ -1,5 +1,5 @@
 // The header of MPI without its C++ bindings, which are gone from the standard, and what every use of it needs: words
-// for errors, bytes at places that an int does not count, and a wait that lets others have the processor.
+// for errors, and bytes at places that an int does not count.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 
@@ -13,15 +13,15 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <string>
-#include <thread>
 #include <vector>
+
+#include "stretto/backend/detail/owned.hpp"
 
 namespace stretto::detail {
 
-/// What MPI says of an error code.
+/// What MPI says of an error code. One that it does not know is told as a number.
 [[nodiscard]] inline std::string words_of_mpi_error(int code) {
     std::array<char, MPI_MAX_ERROR_STRING> text = {};
     int length = 0;
@@ -35,6 +35,7 @@ namespace stretto::detail {
 class mpi_bytes_at {
 public:
     mpi_bytes_at(std::size_t at, std::size_t size, std::size_t largest_block) {
+        // MPI counts blocks in an int, too: with the largest block these are 2^62 bytes.
         std::vector<int> lengths;
         std::vector<MPI_Aint> places;
         for (std::size_t done = 0; done < size;) {
@@ -43,41 +44,20 @@ public:
             places.push_back(static_cast<MPI_Aint>(at + done));
             done += length;
         }
-        code_ =
-            MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE, &type_);
-        if (code_ == MPI_SUCCESS) code_ = MPI_Type_commit(&type_);
+        code_ = MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), places.data(), MPI_BYTE,
+                                         &type_.slot());
+        type_.keep(code_ == MPI_SUCCESS);
+        if (code_ == MPI_SUCCESS) code_ = MPI_Type_commit(&type_.slot());
     }
-    mpi_bytes_at(mpi_bytes_at&& other) noexcept : type_(other.type_), code_(other.code_) {
-        other.type_ = MPI_DATATYPE_NULL;
-    }
-    mpi_bytes_at& operator=(mpi_bytes_at&&) = delete;
-    ~mpi_bytes_at() {
-        if (type_ != MPI_DATATYPE_NULL) MPI_Type_free(&type_);
-    }
-    [[nodiscard]] MPI_Datatype type() const noexcept { return type_; }
+    [[nodiscard]] MPI_Datatype type() const noexcept { return type_.get(); }
+    /// What MPI has said when the type was made; it is none unless that was MPI_SUCCESS.
     [[nodiscard]] int code() const noexcept { return code_; }
 
 private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+    static int free(MPI_Datatype& type) { return MPI_Type_free(&type); }
+
+    owned<MPI_Datatype, &mpi_bytes_at::free> type_;
     int code_ = MPI_SUCCESS;
-};
-
-/// MPI makes progress when it is called, and not for certain otherwise; so whoever waits asks again and again. Between
-/// two questions others get the processor, and after many of them the thread sleeps.
-class mpi_patience {
-public:
-    explicit mpi_patience(int questions) : left_(questions) {}
-    void pause() {
-        if (left_ > 0) {
-            --left_;
-            std::this_thread::yield();
-        } else {
-            std::this_thread::sleep_for(std::chrono::microseconds(20));
-        }
-    }
-
-private:
-    int left_;
 };
 
 }  // namespace stretto::detail

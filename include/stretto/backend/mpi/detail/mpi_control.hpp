@@ -70,6 +70,7 @@ public:
 
 private:
     using clock = std::chrono::steady_clock;
+    /// How many runs a process has left, and whether the last of them has failed.
     struct progress {
         std::uint32_t runs = 0;
         bool failed = false;
@@ -80,6 +81,8 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
     };
 
+    /// What the thread does until all processes have come to the end. It sleeps between two looks: as long as nobody
+    /// waits for other processes, seldom enough not to be noticed by kernels.
     void work() {
         using std::chrono::milliseconds;
         const auto pause =
@@ -108,6 +111,7 @@ private:
         }
     }
 
+    /// What is wrong, if anything is.
     [[nodiscard]] std::optional<run_failure> look() const {
         // Somebody has failed, and rank 0 does not say what it was.
         if (failed_peer_ && clock::now() - failed_peer_->second > watch_.grace)
@@ -133,9 +137,11 @@ private:
         }
         if (now - *failed_at_ > watch_.grace && !run_.abandoned()) run_.give_up_waiting();
     }
+    /// Whether others must be asked for whom they wait before a failure can be told.
     [[nodiscard]] static bool is_wait(const run_failure& f) {
         return f.why == run_failure::reason::timeout || f.why == run_failure::reason::rank_left;
     }
+    /// Of rank 0: a process has failed. The first report is chosen; later ones only say who waits there.
     void take_report(int from, run_failure report) {
         add_answer(from, report.waiting);
         if (chosen_) return;
@@ -148,10 +154,13 @@ private:
         for (int r = 1; r < ranks_; ++r)
             if (answered_[static_cast<std::size_t>(r)] == 0) send(r, message_kind::question, {});
     }
+    /// Of rank 0: the lanes that wait on another process, once each.
     void add_answer(int from, const std::vector<waiting_lane>& lanes) {
         if (std::exchange(answered_[static_cast<std::size_t>(from)], char{1})) return;
         answers_.insert(answers_.end(), lanes.begin(), lanes.end());
     }
+    /// Of rank 0: tells all others what they report. Lanes are sorted, so that the words do not depend on who was asked
+    /// first.
     void decide() {
         std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
             return a.rank != b.rank ? a.rank < b.rank : a.lane < b.lane;
@@ -162,6 +171,7 @@ private:
         run_.agree(*chosen_);
     }
 
+    /// Takes all messages that are there, and waits for none.
     void receive() {
         while (true) {
             int there = 0;
@@ -205,6 +215,7 @@ private:
                 break;
         }
     }
+    /// Tells all others how far this process has come, so that they know for what they would wait in vain.
     void tell_progress(progress p) {
         last_runs_ = p.runs;
         if (p.failed) run_.stop();  // what it has begun is all that it will
@@ -215,6 +226,7 @@ private:
         for (int r = 0; r < ranks_; ++r)
             if (r != rank_) send(r, message_kind::progress, out.text());
     }
+    /// Puts a message on its way. It is kept until it has been received.
     void send(int to, message_kind kind, const std::string& text) {
         letter& l = letters_.emplace_back();
         l.text = text;

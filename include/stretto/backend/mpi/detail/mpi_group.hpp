@@ -7,11 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "stretto/backend/collective_operation.hpp"
 #include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/lane_site.hpp"
+#include "stretto/backend/detail/patience.hpp"
 #include "stretto/backend/detail/threads/host_word.hpp"
 #include "stretto/backend/mpi/detail/mpi_calls.hpp"
 #include "stretto/backend/mpi/detail/mpi_mover.hpp"
@@ -69,11 +72,8 @@ public:
     bool perform(const collective_operation& o, std::size_t, host_station& station) {
         const host_run::reading reading(run_);  // the memory of this process stays until it has ended
         if (!run_.begins()) return false;       // unless it had gone before
-        if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_)) {
-            run_.fail(
-                {run_failure::reason::overflow, ranks_[place_], id_, begun(place_), o.task, *std::move(overflow), {}});
-            return false;
-        }
+        if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_))
+            return give_up(run_failure::reason::overflow, o, begun(place_), *std::move(overflow));
         if (!run_.begin(id_)) return false;
         arrived_[place_].fetch_add(1, std::memory_order_relaxed);
         station.meeting.store(true, std::memory_order_relaxed);
@@ -97,43 +97,21 @@ public:
     void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
 
 private:
-    static constexpr std::size_t words_of_operation = 7;
-    [[nodiscard]] std::size_t longest_note() const { return words_of_operation + 2 * size(); }
+    [[nodiscard]] std::size_t longest_note() const { return note_length + 2 * size(); }
     [[nodiscard]] std::uint64_t* note(std::size_t place) { return notes_.data() + place * longest_note(); }
     [[nodiscard]] const std::uint64_t* note(std::size_t place) const { return notes_.data() + place * longest_note(); }
 
-    /// What a member has come for, as far as others must agree.
-    [[nodiscard]] collective_operation operation_of_note(std::size_t place) const {
-        const std::uint64_t* const words = note(place);
-        collective_operation o;
-        o.kind = static_cast<transfer_kind>(words[0]);
-        o.reduction = static_cast<reduction_kind>(words[1]);
-        o.element = static_cast<element_type>(words[2]);
-        o.root = static_cast<std::uint32_t>(words[3]);
-        o.logical_id = words[4];
-        o.chunk = static_cast<std::uint32_t>(words[5]);
-        o.send_bytes = words[6];
-        return o;
-    }
     /// Of an all-to-all: what member `from` sends to member `to`, and what that one expects.
-    [[nodiscard]] std::size_t sent(std::size_t from, std::size_t to) const {
-        return note(from)[words_of_operation + to];
-    }
+    [[nodiscard]] std::size_t sent(std::size_t from, std::size_t to) const { return note(from)[note_length + to]; }
     [[nodiscard]] std::size_t expected(std::size_t from, std::size_t to) const {
-        return note(to)[words_of_operation + size() + from];
+        return note(to)[note_length + size() + from];
     }
 
     /// Begins to tell all others what this member has come for, and to hear it from them.
     bool tell(const collective_operation& o) {
         std::uint64_t* const mine = note(place_);
-        mine[0] = static_cast<std::uint64_t>(o.kind);
-        mine[1] = static_cast<std::uint64_t>(o.reduction);
-        mine[2] = static_cast<std::uint64_t>(o.element);
-        mine[3] = o.root;
-        mine[4] = o.logical_id;
-        mine[5] = o.chunk;
-        mine[6] = o.send_bytes;
-        std::size_t length = words_of_operation;
+        write_note(o, o.send_bytes, mine);
+        std::size_t length = note_length;
         if (o.kind == transfer_kind::all_to_all) {
             for (const std::size_t n : send_sizes_) mine[length++] = n;
             for (const std::size_t n : receive_sizes_) mine[length++] = n;
@@ -153,7 +131,7 @@ private:
     /// Waits until all members have told what they have come for. Returns false if one of them never will.
     bool await_notes(const collective_operation& o) {
         const std::uint32_t sequence = begun(place_) - 1;
-        mpi_patience patience(200);
+        patience between(200);
         while (true) {
             int count = 0;
             if (!works(MPI_Testsome(static_cast<int>(notices_.size()), notices_.data(), &count, finished_.data(),
@@ -170,7 +148,7 @@ private:
                 withdraw();
                 return false;
             }
-            patience.pause();
+            between.pause();
         }
     }
     [[nodiscard]] bool is_hopeless(std::uint32_t sequence) {
@@ -198,22 +176,11 @@ private:
 
     /// Whether all members have come for the same. If this one is concerned, it gives the run up; else another does.
     bool compare(const collective_operation& o) {
+        auto wrong = first_difference(
+            o, ranks_, [&](std::size_t k) { return read_note(note(k)); },
+            [&](std::size_t k) { return expected(k, place_); }, [&](std::size_t k) { return sent(k, place_); });
+        if (wrong) return give_up(run_failure::reason::mismatch, o, begun(place_) - 1, *std::move(wrong));
         const bool shares = o.kind == transfer_kind::all_to_all;
-        for (std::size_t k = 0; k < size(); ++k) {
-            const collective_operation other = operation_of_note(k);
-            const bool both = shares && other.kind == o.kind;
-            const std::size_t here = both ? expected(k, place_) : o.send_bytes;
-            const std::size_t there = both ? sent(k, place_) : other.send_bytes;
-            if (agree(o, here, other, there)) continue;
-            run_.fail({run_failure::reason::mismatch,
-                       ranks_[place_],
-                       id_,
-                       begun(place_) - 1,
-                       o.task,
-                       difference(o, here, other, there, ranks_[k]),
-                       {}});
-            return false;
-        }
         bool same = true;
         for (std::size_t from = 0; shares && from < size(); ++from)
             for (std::size_t to = 0; to < size(); ++to) same = same && sent(from, to) == expected(from, to);
@@ -243,14 +210,12 @@ private:
     }
     /// Whether a call of MPI has worked. If not, the run is given up.
     bool works(int code, const collective_operation& o) {
-        if (code == MPI_SUCCESS) return true;
-        run_.fail({run_failure::reason::call_failed,
-                   ranks_[place_],
-                   id_,
-                   begun(place_) - 1,
-                   o.task,
-                   words_of_mpi_error(code),
-                   {}});
+        return code == MPI_SUCCESS ||
+               give_up(run_failure::reason::call_failed, o, begun(place_) - 1, words_of_mpi_error(code));
+    }
+    /// Ends the run at collective `sequence`, and says that this operation does not go on.
+    bool give_up(run_failure::reason why, const collective_operation& o, std::uint32_t sequence, std::string detail) {
+        run_.fail(lane_site{id_, sequence, o.task}.failure(why, ranks_[place_], std::move(detail)));
         return false;
     }
 

@@ -23,6 +23,7 @@ enum class message_kind : int {
     verdict,   ///< from rank 0: the failure that all report
 };
 
+/// Appends to a text. Numbers are as the machine has them, because the processes of a run are on machines of one kind.
 class message_writer {
 public:
     void number(std::uint32_t x) {
@@ -30,6 +31,7 @@ public:
         std::memcpy(bytes, &x, sizeof(x));
         text_.append(bytes, sizeof(x));
     }
+    /// The length, and then the text.
     void words(std::string_view x) {
         number(static_cast<std::uint32_t>(x.size()));
         text_.append(x);
@@ -38,6 +40,7 @@ public:
         number(static_cast<std::uint32_t>(all.size()));
         for (const std::uint32_t x : all) number(x);
     }
+    /// All of it: every process tells the failure of another one in the same words.
     void failure(const run_failure& f) {
         number(static_cast<std::uint32_t>(f.why));
         for (const std::uint32_t x : {f.rank, f.group, f.sequence, f.task}) number(x);
@@ -55,7 +58,8 @@ private:
     std::string text_;
 };
 
-/// Reads what a message_writer has written. Of a text that ends too early the rest is zero, and the reader is broken.
+/// Reads what a message_writer has written, in the same order. Of a text that ends too early the rest is zero, and the
+/// reader is broken: so nobody need ask after every number, but once after the last one.
 class message_reader {
 public:
     explicit message_reader(std::string_view text) : rest_(text) {}
@@ -75,7 +79,7 @@ public:
         return x;
     }
     std::vector<std::uint32_t> numbers() {
-        const std::size_t size = number();
+        const std::size_t size = number();  // of a broken text it may be anything, so nothing is reserved
         std::vector<std::uint32_t> all;
         for (std::size_t k = 0; k < size && !broken_; ++k) all.push_back(number());
         return all;
@@ -101,6 +105,7 @@ private:
     bool broken_ = false;
 };
 
+/// The text of a failure alone.
 [[nodiscard]] inline std::string message_of(const run_failure& f) {
     message_writer out;
     out.failure(f);

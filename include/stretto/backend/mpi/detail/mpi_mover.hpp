@@ -10,6 +10,7 @@
 
 #include "stretto/backend/collective_operation.hpp"
 #include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/patience.hpp"
 #include "stretto/backend/detail/threads/host_fold.hpp"
 #include "stretto/backend/mpi/detail/mpi_calls.hpp"
 #include "stretto/backend/mpi/detail/mpi_run.hpp"
@@ -80,7 +81,7 @@ public:
                 return exchange(parts_.data(), o.receive, o.send_bytes);
             }
             case transfer_kind::barrier:
-                break;
+                break;  // all have told that they have begun it, which is all that it means
         }
         return true;
     }
@@ -139,16 +140,17 @@ private:
     bool complete(Begin begin) {
         MPI_Request request = MPI_REQUEST_NULL;
         if (!works(begin(&request))) return false;
-        mpi_patience patience(20'000);
+        patience between(20'000);
         while (true) {
             int done = 0;
             if (!works(MPI_Test(&request, &done, MPI_STATUS_IGNORE))) return false;
             if (done != 0) return true;
             if (run_.abandoned()) return false;
-            patience.pause();
+            between.pause();
         }
     }
-    /// Where the bytes for, or from, each member are in a buffer.
+    /// Where the bytes for, or from, each member are in a buffer, in units of the caller and in those of MPI. It
+    /// belongs to the mover, so that a replay allocates nothing.
     struct placement {
         std::vector<std::size_t> at, sizes;
         std::vector<int> places, counts;
@@ -158,12 +160,14 @@ private:
             at[member] = begin;
             sizes[member] = size;
         }
+        /// As MPI counts. Precondition: an int does.
         void count() {
             for (std::size_t k = 0; k < at.size(); ++k) {
                 places[k] = static_cast<int>(at[k]);
                 counts[k] = static_cast<int>(sizes[k]);
             }
         }
+        /// Types of MPI that stand for what an int does not count.
         [[nodiscard]] std::vector<mpi_bytes_at> types(std::size_t largest_block) const {
             std::vector<mpi_bytes_at> made;
             made.reserve(at.size());
