@@ -192,7 +192,8 @@ private:
     /// split is a collective of all ranks, members or not. Returns false after a failure.
     bool join(std::size_t ranks, const typename A::id_type& id, const process_groups& groups) {
         for (std::size_t r = 0; r < ranks; ++r) all_.push_back(static_cast<rank_id>(r));
-        world_.at = {.operation = "joining", .members = &all_};
+        world_.at.operation = "joining";
+        world_.at.members = &all_;
         const int ctas = run_.options().ctas;
         if (!run_.did("cudaSetDevice", A::use_device(run_.options().device)) || !compute_.make()) return false;
         if (!made(world_, "ncclCommInitRankConfig", A::join(world_.handle, ranks, id, rank(), ctas))) return false;
