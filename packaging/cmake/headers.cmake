@@ -156,6 +156,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/compiled.hpp
     include/stretto/schedule/contention.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
+    include/stretto/schedule/cost/charge_synchronisation.hpp
     include/stretto/schedule/cost/cost_model.hpp
     include/stretto/schedule/cost/cost_point.hpp
     include/stretto/schedule/cost/monotone_hull.hpp
