@@ -18,6 +18,7 @@
 
 namespace stretto::detail {
 
+/// What failures call it, which is also what NCCL does.
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
                                           "all_to_all", "broadcast",      "barrier"};
@@ -119,7 +120,8 @@ template <class Other, class Expected, class Sent>
     return {};
 }
 
-/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements.
+/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements, as evenly as they go. Each
+/// byte is the share of one member, so that all receive the same bits.
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t members,
                                                                   std::size_t place) {
     const auto element = static_cast<std::size_t>(size_of(o.element));

@@ -128,7 +128,8 @@ private:
         }
     }
 
-    /// Writes down who waits for whom, and ends the run.
+    /// Writes down who waits for whom, and ends the run. Lanes that only wait because of the failure wait no longer
+    /// then, so this comes first.
     void give_up(run_failure::reason why, rank_id rank) {
         run_failure failure;
         failure.why = why;

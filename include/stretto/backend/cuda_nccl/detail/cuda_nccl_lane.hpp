@@ -45,6 +45,14 @@ public:
         comm_.at.task = t;
         return run_.goes_on();
     }
+    /// Waits for all that is in the stream, because the host reads a number. Nothing is there yet while it is captured.
+    bool settle() {
+        if (run_.goes_on() && run_.now == base::form::capture)
+            run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
+                                            "a number that the host reads cannot be captured");
+        if (!run_.goes_on() || run_.now == base::form::compare) return run_.goes_on();
+        return base::await_stream();
+    }
     /// A kernel that takes a stream puts its work into it here. Any other is a function of the host, which the stream
     /// calls.
     template <class Kernel>

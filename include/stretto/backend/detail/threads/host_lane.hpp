@@ -45,6 +45,8 @@ public:
         if (run_.is_timed() && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
+    /// Nothing is under way on this lane between two verbs.
+    bool settle() { return !run_.failed(); }
     /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
     /// forever. Returns whether to go on.
     template <class Kernel>
