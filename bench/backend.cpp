@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/checked_order.hpp"
 #include "stretto/views/from_values.hpp"

@@ -15,8 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include "stretto/backend/host.hpp"
-#include "stretto/backend/mpi.hpp"
+#include "stretto/backend/host/host_world.hpp"
+#include "stretto/backend/mpi/mpi_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "support/arguments.hpp"
 

@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/plan_overlap.hpp"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/transform/apply_buckets.hpp"

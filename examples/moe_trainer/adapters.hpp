@@ -13,7 +13,7 @@
 #include "costs.hpp"
 #include "grouped_rows.hpp"
 #include "ir.hpp"
-#include "stretto/backend/host_link.hpp"
+#include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/module_model.hpp"
 #include "stretto/core/op_model.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "ir.hpp"
-#include "stretto/backend/host_link.hpp"
+#include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/units.hpp"
 
 namespace trainer {

@@ -10,7 +10,7 @@
 
 #include "ir.hpp"
 #include "model.hpp"
-#include "stretto/backend/host_link.hpp"
+#include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/memory.hpp"

@@ -7,7 +7,7 @@
 
 #include "forms.hpp"
 #include "model.hpp"
-#include "stretto/backend/host_link.hpp"
+#include "stretto/backend/host/host_link.hpp"
 #include "stretto/schedule/memory.hpp"
 
 namespace trainer {

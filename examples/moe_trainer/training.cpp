@@ -12,7 +12,7 @@
 #include "adapters.hpp"
 #include "kernels.hpp"
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/checked_order.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "ir.hpp"
 #include "model.hpp"
-#include "stretto/backend/host_link.hpp"
+#include "stretto/backend/host/host_link.hpp"
 #include "stretto/schedule/measured_span.hpp"
 #include "stretto/schedule/task_graph.hpp"
 

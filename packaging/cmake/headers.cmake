@@ -93,17 +93,23 @@ set(STRETTO_HEADERS
     include/stretto/backend/check_log.hpp
     include/stretto/backend/collective_operation.hpp
     include/stretto/backend/concepts.hpp
-    include/stretto/backend/cuda_nccl.hpp
-    include/stretto/backend/cuda_nccl_calls.hpp
+    include/stretto/backend/cuda_nccl/cuda_nccl_calls.hpp
+    include/stretto/backend/cuda_nccl/cuda_nccl_rank.hpp
+    include/stretto/backend/cuda_nccl/detail/cuda_nccl_channel.hpp
+    include/stretto/backend/cuda_nccl/detail/cuda_nccl_lane.hpp
+    include/stretto/backend/cuda_nccl/detail/cuda_nccl_run.hpp
     include/stretto/backend/detail/backend_checker.hpp
     include/stretto/backend/detail/collective_rules.hpp
-    include/stretto/backend/detail/cuda_nccl_channel.hpp
-    include/stretto/backend/detail/cuda_nccl_lane.hpp
-    include/stretto/backend/detail/cuda_nccl_run.hpp
     include/stretto/backend/detail/failure_of.hpp
+    include/stretto/backend/detail/first_failure.hpp
     include/stretto/backend/detail/lane_planner.hpp
+    include/stretto/backend/detail/lane_site.hpp
     include/stretto/backend/detail/log_checker.hpp
+    include/stretto/backend/detail/memory_block.hpp
+    include/stretto/backend/detail/owned.hpp
+    include/stretto/backend/detail/patience.hpp
     include/stretto/backend/detail/probe_program.hpp
+    include/stretto/backend/detail/rank_lanes.hpp
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp
@@ -150,6 +156,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/compiled.hpp
     include/stretto/schedule/contention.hpp
     include/stretto/schedule/cost/alpha_beta.hpp
+    include/stretto/schedule/cost/charge_synchronisation.hpp
     include/stretto/schedule/cost/cost_model.hpp
     include/stretto/schedule/cost/cost_point.hpp
     include/stretto/schedule/cost/monotone_hull.hpp
@@ -446,32 +453,32 @@ set(STRETTO_BOOST_GRAPH_HEADERS
 
 # stretto::host: ranks as threads of one process; needs the threads of the system.
 set(STRETTO_HOST_HEADERS
-    include/stretto/backend/detail/host_fold.hpp
-    include/stretto/backend/detail/host_group.hpp
-    include/stretto/backend/detail/host_lane.hpp
-    include/stretto/backend/detail/host_run.hpp
-    include/stretto/backend/detail/host_word.hpp
-    include/stretto/backend/detail/thread_rank.hpp
-    include/stretto/backend/detail/verb_channel.hpp
-    include/stretto/backend/detail/waiting_lanes.hpp
-    include/stretto/backend/host.hpp
-    include/stretto/backend/host_link.hpp
+    include/stretto/backend/detail/threads/host_fold.hpp
+    include/stretto/backend/detail/threads/host_lane.hpp
+    include/stretto/backend/detail/threads/host_run.hpp
+    include/stretto/backend/detail/threads/host_word.hpp
+    include/stretto/backend/detail/threads/thread_rank.hpp
+    include/stretto/backend/detail/threads/verb_channel.hpp
+    include/stretto/backend/detail/threads/waiting_lanes.hpp
+    include/stretto/backend/host/detail/host_group.hpp
+    include/stretto/backend/host/host_link.hpp
+    include/stretto/backend/host/host_world.hpp
 )
 
 # stretto::mpi: ranks as processes; needs MPI, and what stretto::host needs.
 set(STRETTO_MPI_HEADERS
-    include/stretto/backend/detail/mpi_calls.hpp
-    include/stretto/backend/detail/mpi_control.hpp
-    include/stretto/backend/detail/mpi_group.hpp
-    include/stretto/backend/detail/mpi_message.hpp
-    include/stretto/backend/detail/mpi_mover.hpp
-    include/stretto/backend/detail/mpi_run.hpp
-    include/stretto/backend/mpi.hpp
+    include/stretto/backend/mpi/detail/mpi_calls.hpp
+    include/stretto/backend/mpi/detail/mpi_control.hpp
+    include/stretto/backend/mpi/detail/mpi_group.hpp
+    include/stretto/backend/mpi/detail/mpi_message.hpp
+    include/stretto/backend/mpi/detail/mpi_mover.hpp
+    include/stretto/backend/mpi/detail/mpi_run.hpp
+    include/stretto/backend/mpi/mpi_world.hpp
 )
 
 # stretto::cuda_nccl: the libraries that the backend of devices calls; the backend itself needs none.
 set(STRETTO_CUDA_NCCL_HEADERS
-    include/stretto/backend/cuda_nccl_library.hpp
+    include/stretto/backend/cuda_nccl/cuda_nccl_library.hpp
 )
 
 # stretto::range_v3: ranges of ours in range-v3 pipelines.

@@ -14,6 +14,7 @@
 #include "stretto/core/process_group.hpp"
 #include "stretto/schedule/deadlock.hpp"
 #include "support/prop.hpp"
+#include "support/reading_model.hpp"
 
 using namespace stretto;
 using support::toy_program;
@@ -75,6 +76,50 @@ TEST_CASE("each fault is found and named") {
     CHECK(first(elsewhere).why == why::wrong_lane);
     // A lane that is not told of the wait's collective goes on too early.
     CHECK(first(without(form::wait, 0, made.instructions[1].event)).why == why::unordered);
+}
+
+TEST_CASE("a launch before the host has read the number of another task is a fault") {
+    const toy_program p = two_collectives();
+    const task_graph g = support::graph_of(p, {1, 0, 0, 0, 0, 0});
+    const lane_program made = planned(g, support::program_order(6));
+    run_log log = log_of(made);
+    REQUIRE(check_log(g, made.arena, log).empty());
+    const rank_program held = program_of(g, log);
+    REQUIRE(held.size() == 7);
+    CHECK(held[1].what == rank_action::form::host_wait);
+    CHECK(held[1].after == std::vector<std::uint32_t>{0});
+    const auto at = std::find(log.begin(), log.end(), log_entry{form::settle, 0, 0});
+    REQUIRE(at != log.end());
+    log.erase(at);
+    const auto found = check_log(g, made.arena, log);
+    const auto early = std::find_if(found.begin(), found.end(), [](const auto& f) { return f.why == why::not_held; });
+    REQUIRE(early != found.end());
+    CHECK(early->task == 1);
+    CHECK(early->other == 0);
+    CHECK(explain(*early, [](task_id t) { return "%" + std::to_string(t); }) ==
+          "%1 is launched before the host has read the number of %0");
+}
+
+TEST_CASE("ranks that read numbers in other orders hang, although nobody's data waits for the other's") {
+    // On each rank, both collectives could be under way at the same time, were it not for the number between them.
+    toy_program q = two_collectives();
+    q.ops.insert(q.ops.begin() + 5,
+                 {{.kind = op_kind::view, .operands = {{3, 0}}}, {.kind = op_kind::view, .operands = {{4, 0}}}});
+    q.ops[7].operands = {{3, 0}, {4, 0}};
+    const std::vector<rank_id> ranks = {0, 1};
+    const process_group groups[] = {{.size = 2, .id = 0, .ranks = ranks}, {.size = 2, .id = 1, .ranks = ranks}};
+    const auto reading = [&](const std::vector<char>& reads) {
+        const task_graph g = support::graph_of(q, reads);
+        const rank_program programs[] = {program_of(g, log_of(planned(g, {0, 1, 3, 5, 2, 4, 6, 7}))),
+                                         program_of(g, log_of(planned(g, {0, 2, 4, 6, 1, 3, 5, 7})))};
+        return check_deadlock(programs, groups);
+    };
+    CHECK(reading({0, 0, 0, 0, 0, 0, 0, 0}));
+    const auto hang = reading({0, 0, 0, 0, 0, 1, 1, 0});
+    REQUIRE_FALSE(hang);
+    CHECK(hang.error().why == deadlock::reason::cycle);
+    CHECK(std::any_of(hang.error().chain.begin(), hang.error().chain.end(),
+                      [](const blocked_action& b) { return b.why == blocked_action::reason::host; }));
 }
 
 TEST_CASE("bytes that are read before they are written, or after they were given away") {

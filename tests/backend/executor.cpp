@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "stretto/backend/check_log.hpp"
 #include "stretto/backend/recorder.hpp"
 #include "stretto/core/process_groups.hpp"
+#include "support/reading_model.hpp"
 
 using namespace stretto;
 using support::toy_program;
@@ -80,7 +82,8 @@ checked_order in_program_order(const task_graph& g) { return *check_order(g, sup
 }  // namespace
 
 TEST_CASE("an executor puts into queues what the program says, at every replay") {
-    const task_graph g = support::graph_of(two_channels());
+    const toy_program p = two_channels();
+    const task_graph g = support::graph_of(p, {0, 1, 0, 0, 0, 0, 1, 0});
     source s{&g};
     recorder rank(two_groups(), 1);
     auto made = bind_order(g, in_program_order(g), s, rank);
@@ -88,6 +91,7 @@ TEST_CASE("an executor puts into queues what the program says, at every replay")
     CHECK(rank.log().empty());
     CHECK_FALSE(made->replay());
     CHECK(rank.log() == log_of(made->program()));
+    CHECK(std::count(rank.log().begin(), rank.log().end(), log_entry{log_entry::form::settle, 0, 0}) == 2);
     CHECK(check_log(g, made->program().arena, rank.log()).empty());
     CHECK_FALSE(made->replay());
     CHECK(rank.log().size() == 2 * log_of(made->program()).size());

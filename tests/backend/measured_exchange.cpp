@@ -11,7 +11,7 @@
 
 #include "stretto/backend/check_log.hpp"
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/backend/recorder.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "support/prop.hpp"

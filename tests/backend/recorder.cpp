@@ -35,6 +35,7 @@ TEST_CASE("every verb is written down, and no kernel is run") {
     CHECK(rank.channel(0)->record(*first));
     CHECK(rank.compute().wait(*first));
     CHECK(rank.compute().pass(10));
+    CHECK(rank.compute().settle());
     CHECK_FALSE(rank.finish());
     CHECK_FALSE(ran);
     CHECK(rank.log() == run_log{{form::launch, 0, 8},
@@ -43,5 +44,6 @@ TEST_CASE("every verb is written down, and no kernel is run") {
                                 {form::launch, 1, 9},
                                 {form::record, 1, 0},
                                 {form::wait, 0, 0},
-                                {form::launch, 0, 10}});
+                                {form::launch, 0, 10},
+                                {form::settle, 0, 0}});
 }

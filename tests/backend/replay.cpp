@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
 
 using namespace stretto;

@@ -79,3 +79,33 @@ TEST_CASE("durations that add up to too much are refused") {
     REQUIRE_FALSE(made);
     CHECK(made.error().message().find("too long") != std::string::npos);
 }
+
+TEST_CASE("what it takes that the host reads a number is charged where it does, and nothing is without a charge") {
+    capture_builder b("step");
+    b.append(node("x", op_kind::input, {}, {}));
+    b.append(node("k", op_kind::compute, {0}, {100}));
+    capture_node number = node("n", op_kind::view, {1}, {});
+    number.op = "aten._local_scalar_dense.default";
+    number.allocation = {};
+    b.append(number);
+    b.append(node("other", op_kind::compute, {1, 2}, {7}));
+    number.name = "m";
+    b.append(number);
+    const capture step = *std::move(b).build();
+    CHECK(capture_op_model{&step}.synchronises(2));
+    CHECK_FALSE(capture_op_model{&step}.synchronises(1));
+    const auto same = with_synchronisation(step, {});
+    REQUIRE(same);
+    CHECK(*same == step);
+    const auto charged = with_synchronisation(step, {12'000});
+    REQUIRE(charged);
+    CHECK(charged->kind(2) == op_kind::compute);
+    CHECK(charged->duration(2).count == 12'000);
+    CHECK(charged->duration(1).count == 100);
+    CHECK(charged->duration(3).count == 7);
+    CHECK(charged->op(2) == step.op(2));
+    const auto g = make_task_graph(capture_view{&*charged}, capture_op_model{&*charged});
+    REQUIRE(g);
+    CHECK(g->holds_host(2));
+    CHECK_FALSE(with_synchronisation(step, {(std::int64_t{1} << 62) - 1}).has_value());  // twice, and others
+}

@@ -56,11 +56,20 @@ TEST_CASE("what a model leaves out has a default") {
     CHECK(collective_of<program>(m, at(1)) == collective_kind::other);
     CHECK(group_of<program>(m, at(1)) == 0);
     CHECK(payload_of<program>(m, at(1)) == bytes{0});
+    CHECK_FALSE(does_synchronise<program>(m, at(3)));
     CHECK(allocation_of<program>(m, x) == bytes{0});
     int seen = 0;
     for_each_alias<program>(m, x, [&](archetypes::value) { ++seen; });
     for_each_effect<program>(m, at(1), [&](archetypes::value) { ++seen; });
     CHECK(seen == 0);
+}
+
+TEST_CASE("a model may say where the host reads numbers") {
+    static_assert(op_model<archetypes::readers, program>);
+    static_assert(members_of<program, archetypes::readers>().synchronises);
+    static_assert(!members_of<program, archetypes::kinds>().synchronises);
+    CHECK(does_synchronise<program>(archetypes::readers(0), at(3)));
+    CHECK_FALSE(does_synchronise<program>(archetypes::readers(0), at(1)));
 }
 
 TEST_CASE("a wait waits for the producer of its first operand, if that is a start") {

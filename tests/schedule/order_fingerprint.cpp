@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "support/prop.hpp"
+#include "support/reading_model.hpp"
 
 using namespace stretto;
 using support::toy_program;
@@ -51,6 +52,23 @@ TEST_CASE("the order on a group counts, how groups interleave does not") {
     CHECK_FALSE(of({0, 1, 2}) ==
                 fingerprint_of(collectives({{0, gather}, {0, scatter}, {2, gather}}), std::vector<task_id>{0, 1, 2}));
     CHECK_FALSE(of({0}) == fingerprint_of(collectives({{1, gather}}), std::vector<task_id>{0}));
+}
+
+TEST_CASE("where the host reads numbers counts, but for what comes behind the last launch") {
+    toy_program p;
+    p.groups = 2;
+    for (const group_id group : {0u, 1u})
+        p.ops.push_back({.kind = op_kind::start, .collective = gather, .group = group, .results = {{{8}, {}}}});
+    for (int k = 0; k < 2; ++k) p.ops.push_back({});
+    const task_graph reads = support::graph_of(p, {0, 0, 1, 1}), quiet = support::graph_of(p);
+    const auto of = [](const task_graph& g, const std::vector<task_id>& order) { return fingerprint_of(g, order); };
+    CHECK(of(reads, {0, 1, 2, 3}) == of(quiet, {0, 1, 2, 3}));
+    CHECK(of(reads, {0, 1, 2, 3}) == of(reads, {1, 0, 3, 2}));
+    CHECK_FALSE(of(reads, {0, 2, 1, 3}) == of(reads, {0, 1, 2, 3}));
+    CHECK_FALSE(of(reads, {0, 2, 1, 3}) == of(reads, {2, 0, 1, 3}));
+    CHECK_FALSE(of(reads, {0, 2, 1, 3}) == of(reads, {0, 2, 3, 1}));
+    CHECK(of(reads, {0, 2, 1, 3}) == of(reads, {0, 3, 1, 2}));  // which number it is nobody asks
+    CHECK(of(quiet, {0, 2, 1, 3}) == of(quiet, {2, 0, 3, 1}));
 }
 
 TEST_CASE("collectives that nothing tells apart may change places, until something does") {

@@ -11,6 +11,7 @@
 #include "stretto/schedule/deadlock.hpp"
 #include "support/prop.hpp"
 #include "support/random_program.hpp"
+#include "support/reading_model.hpp"
 
 using namespace stretto;
 using support::toy_program;
@@ -45,6 +46,55 @@ TEST_CASE("a collective begins after the kernels launched before it, and a wait 
     CHECK(p[3].stream != p[2].stream);
 }
 
+TEST_CASE("the host waits for all that was launched before it where it reads a number, be it a kernel or a view") {
+    for (const op_kind kind : {op_kind::compute, op_kind::view}) {
+        toy_program p;
+        p.ops.push_back({.kind = op_kind::start, .results = {{{8}, {}}}});
+        p.ops.push_back({.kind = op_kind::wait, .operands = {{0, 0}}, .results = {{{0}, {{0, 0}}}}});
+        p.ops.push_back({.kind = kind, .operands = {{1, 0}}});
+        p.ops.push_back({.kind = op_kind::start, .results = {{{8}, {}}}});
+        const task_graph g = support::graph_of(p, {1, 1, 1, 1});  // of others than kernels and views nobody asks
+        const rank_program behind = program_of(g, std::vector<task_id>{0, 1, 2, 3});
+        REQUIRE(behind.size() == 4);
+        CHECK(behind[2].what == rank_action::form::host_wait);
+        CHECK(behind[2].after == std::vector<std::uint32_t>{1});
+        const rank_program alone = program_of(support::graph_of({{{.kind = kind}}}, {1}), std::vector<task_id>{0});
+        REQUIRE(alone.size() == 1);
+        CHECK(alone[0].after.empty());
+    }
+}
+
+TEST_CASE("ranks that read numbers between different launches hang, and say that a host waits") {
+    // A collective on each of two groups and its wait; the host reads a number behind the first wait.
+    toy_program p;
+    p.groups = 2;
+    for (const group_id group : {0u, 1u})
+        p.ops.push_back({.kind = op_kind::start, .group = group, .results = {{{8}, {}}}});
+    for (const std::uint32_t start : {0u, 1u})
+        p.ops.push_back({.kind = op_kind::wait, .operands = {{start, 0}}, .results = {{{0}, {{start, 0}}}}});
+    p.ops.push_back({.operands = {{2, 0}}});
+    p.ops.push_back({.operands = {{3, 0}}});
+    const std::vector<rank_id> both = {0, 1};
+    const std::vector<process_group> groups = {{.size = 2, .id = 0, .ranks = both},
+                                               {.size = 2, .id = 1, .ranks = both}};
+    const std::vector<task_id> here = {0, 2, 4, 1, 3, 5}, there = {1, 3, 5, 0, 2, 4}, together = {0, 1, 2, 3, 4, 5};
+    const auto judged = [&](const task_graph& g, const std::vector<task_id>& a, const std::vector<task_id>& b) {
+        return check_deadlock(std::vector<rank_program>{program_of(g, a), program_of(g, b)}, groups);
+    };
+    const task_graph reads = support::graph_of(p, {0, 0, 0, 0, 1, 1});
+    CHECK(judged(reads, here, here));
+    CHECK(judged(reads, together, together));
+    const auto hang = judged(reads, here, there);
+    REQUIRE(!hang);
+    CHECK(hang.error().why == deadlock::reason::cycle);
+    bool held = false;
+    for (const blocked_action& b : hang.error().chain) held = held || b.why == blocked_action::reason::host;
+    CHECK(held);
+    // Where no data flows between the two collectives, launches that nobody holds up are all made.
+    const std::vector<task_id> early = {0, 1, 2, 4, 3, 5}, late = {1, 0, 3, 5, 2, 4};
+    CHECK(judged(reads, early, late));
+}
+
 TEST_CASE("communicators in flight are those with collectives that no wait has seen") {
     const auto most = [](const task_graph& g, const std::vector<task_id>& order) {
         return communicators_in_flight(g, order);
@@ -62,7 +112,8 @@ TEST_CASE("property: ranks that issue one order cannot hang where their devices 
     int tight = 0;
     stretto_check("one order", 300, [&] {
         const toy_program p = *support::random_programs({.max_ops = 24});
-        const task_graph g = support::graph_of(p);
+        const auto drawn = *rc::gen::arbitrary<std::vector<std::uint8_t>>();
+        const task_graph g = support::graph_of(p, support::marks_of(p, drawn));
         std::vector<task_id> order(g.size());
         for (task_id t = 0; t < g.size(); ++t) order[t] = t;
         const std::vector<rank_id> both = {0, 1};

@@ -20,7 +20,7 @@
 #include "stretto/aten/detail/interpreter_program.hpp"
 #include "stretto/aten/interpretation.hpp"
 #include "stretto/backend/executor.hpp"
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 #include "stretto/capture/capture_calls.hpp"
 #include "stretto/capture/capture_fields.hpp"
 #include "stretto/capture/capture_tensors.hpp"

@@ -53,6 +53,7 @@ public:
         return true;
     }
     bool pass(task_id) { return true; }
+    bool settle() { return true; }
 };
 
 /// communicator, and no more: of one member, to which everything comes from itself.
@@ -92,7 +93,7 @@ private:
     std::size_t size_;
 };
 
-/// backend, and no more.
+/// backend, and no more: a rank that is alone, so that collectives are copies. A queue is done when its verb returns.
 class single_rank {
 public:
     using queue_type = lane;

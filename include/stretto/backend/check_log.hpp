@@ -27,6 +27,7 @@ struct log_finding {
         race,              ///< `task` and `other` use the same bytes, one writes, and nothing orders them
         unordered,         ///< `task` depends on `other` in the graph, and nothing orders them
         before_ready,      ///< `task` reads bytes of `storage` that nobody has written
+        not_held,          ///< `entry` launches `task`, and the host has not waited for the number of `other` before
         after_free,        ///< `task` reads bytes of `storage` that were overwritten for another one
         redundant_wait,    ///< without the wait `entry` all would be ordered as well: no fault
     };
@@ -84,6 +85,13 @@ template <class = void>
                 last[e.lane] = static_cast<std::uint32_t>(made.size() - 1);
                 break;
             }
+            case log_entry::form::settle: {
+                rank_action& action = made.emplace_back();
+                action.what = rank_action::form::host_wait;
+                action.after = waits[e.lane];  // what follows on the lane still names them
+                if (last[e.lane] != UINT32_MAX) action.after.push_back(last[e.lane]);
+                break;
+            }
         }
     }
     return made;
@@ -109,6 +117,8 @@ template <class Name>
             return text(f.task) + " depends on " + text(f.other) + ", which need not be complete; make it wait";
         case why::before_ready:
             return text(f.task) + " reads bytes that nobody has written";
+        case why::not_held:
+            return text(f.task) + " is launched before the host has read the number of " + text(f.other);
         case why::after_free:
             return text(f.task) + " reads bytes that were given to another storage";
         case why::redundant_wait:

@@ -24,6 +24,11 @@ enum class transfer_kind : std::uint8_t {
     barrier,         ///< nothing moves; complete when all ranks have begun it
 };
 
+/// Whether numbers of ranks are added up, so that it must be known how.
+[[nodiscard]] constexpr bool reduces(transfer_kind kind) noexcept {
+    return kind == transfer_kind::reduce_scatter || kind == transfer_kind::all_reduce;
+}
+
 /// An operation. What a rank sends must stay as it is until it is complete, and must not be where anything is received,
 /// except as may_overlap allows. Of ranks only the order in their group counts here.
 struct collective_operation {
@@ -150,7 +155,7 @@ struct collective_operation {
             return refuse(why::unknown_collective);
     }
     if (made.receive_bytes > static_cast<std::size_t>(room.count)) return refuse(why::sizes_disagree);
-    if (made.kind == transfer_kind::reduce_scatter || made.kind == transfer_kind::all_reduce) {
+    if (reduces(made.kind)) {
         const auto element = static_cast<std::size_t>(size_of(call.element));
         if (element == 0 || call.reduction == reduction_kind::none || call.reduction == reduction_kind::unknown)
             return refuse(why::unsupported_reduction);

@@ -51,11 +51,11 @@ concept arena = std::movable<A> && requires(const A& a) {
 };
 
 /// What one rank runs on. `compute()` is the queue of kernels: `launch(task, kernel)` makes it call the kernel, and
-/// `pass(task)` says that the waits before are those of a task without a kernel.
-/// `channel(group)` is the communicator of a group, or null for a group of which this rank is no member.
-/// `make_events(n)` gives n events that live as long as the backend; `make_arena(size, alignment)` gives nothing if
-/// there is no such memory. `begin()` opens a replay and `finish()` returns when all that was put into queues since is
-/// complete, or has been given up.
+/// `pass(task)` says that the waits before are those of a task without a kernel; `settle()` returns when all that was
+/// put into it is complete, because the host reads a number that was made there, or false like a verb. `channel(group)`
+/// is the communicator of a group, or null for a group of which this rank is no member. `make_events(n)` gives n events
+/// that live as long as the backend; `make_arena(size, alignment)` gives nothing if there is no such memory. `begin()`
+/// opens a replay and `finish()` returns when all that was put into queues since is complete, or has been given up.
 template <class B>
 concept backend =
     queue<typename B::queue_type> && communicator<typename B::communicator_type> && arena<typename B::arena_type> &&
@@ -64,6 +64,7 @@ concept backend =
         { b.compute() } -> std::same_as<typename B::queue_type&>;
         { b.compute().launch(t, kernel) } -> std::same_as<bool>;
         { b.compute().pass(t) } -> std::same_as<bool>;
+        { b.compute().settle() } -> std::same_as<bool>;
         { b.channel(group) } -> std::same_as<typename B::communicator_type*>;
         { b.make_events(n) } -> std::same_as<typename B::queue_type::event_type*>;
         { b.make_arena(size, n) } -> std::same_as<std::optional<typename B::arena_type>>;

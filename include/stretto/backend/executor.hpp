@@ -24,12 +24,13 @@ namespace stretto {
 template <backend B, class Kernel>
 class executor {
 public:
-    /// Runs the order once. Returns when all of it is complete, or what kept it from being; a backend that has failed
-    /// runs nothing any more. O(instructions + waits), with no allocation.
+    /// Runs the order once. Where the host reads a number, nothing is issued before the number is there, so that
+    /// kernels behind it may look at it when they are launched. Returns when all of it is complete, or what kept it
+    /// from being; a backend that has failed runs nothing any more. O(instructions + waits), with no allocation.
     [[nodiscard]] std::optional<run_failure> replay() {
         backend_->begin();
         for (const step& s : steps_)
-            if (!issue(s)) break;
+            if (!issue(s) || (s.holds_host && !backend_->compute().settle())) break;
         return backend_->finish();
     }
 
@@ -47,15 +48,18 @@ private:
     using event_type = typename B::queue_type::event_type;
     static constexpr std::uint32_t nothing = UINT32_MAX;
 
+    /// An instruction with all that is looked up by number, so that a replay only follows pointers.
     struct step {
         std::uint32_t first_wait, last_wait, event;
         std::uint32_t work;                      // a kernel or an operation; nothing for a wait
         typename B::communicator_type* channel;  // null: the compute lane
         task_id task;
+        bool holds_host;
     };
 
     executor() = default;
 
+    /// Puts one instruction into its lane. Returns whether the run goes on.
     [[nodiscard]] bool issue(const step& s) {
         if (s.channel != nullptr) return put(*s.channel, s, [&] { return s.channel->launch(operations_[s.work]); });
         typename B::queue_type& lane = backend_->compute();
@@ -70,6 +74,9 @@ private:
         return s.event == lane_instruction::no_event || lane.record(events_[s.event]);
     }
 
+    /// Makes steps of the program. Returns the first thing that is wrong; until the end nothing is put into any lane,
+    /// and what has been made ends with the executor. Channels are told at last how much a replay puts into them,
+    /// because they may keep what they have made for it.
     template <class S>
     [[nodiscard]] std::optional<bind_error> bind(const task_graph& g, S& source) {
         using why = bind_error::reason;
@@ -82,7 +89,7 @@ private:
         std::vector<std::byte*> operands, results;
         for (const lane_instruction& i : program_.instructions) {
             const task_id t = i.task;
-            step made{i.first_wait, i.last_wait, i.event, nothing, nullptr, t};
+            step made{i.first_wait, i.last_wait, i.event, nothing, nullptr, t, i.holds_host};
             if (does_work(g.kind[t])) {
                 operands.clear();
                 results.clear();
@@ -98,6 +105,7 @@ private:
                 const group_id group = g.group[t];
                 channels[group] = backend_->channel(group);
                 if (channels[group] == nullptr) return bind_error{why::not_a_member, t, group};
+                // Its waits, itself, and the record behind it.
                 made.channel = channels[group];
                 made.work = static_cast<std::uint32_t>(operations_.size());
                 verbs[group] += std::size_t{i.last_wait} - i.first_wait + 2;
@@ -106,6 +114,7 @@ private:
                 if (g.storages[x].empty()) return bind_error{why::several_storages, t, group};
                 const value_id sent = g.operands[t][0];
                 if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
+                // A measured exchange has a capacity instead of a payload, and it must lie in the storages.
                 const collective_call call = source.call(t);
                 const bool measured = measures(call);
                 const bytes sendable = room_for(g, source, sent, measured), room = room_for(g, source, x, measured);
@@ -130,11 +139,13 @@ private:
         return {};
     }
 
+    /// Whether some amount of a call is known only when the step runs.
     [[nodiscard]] static bool measures(const collective_call& call) {
         const auto measured = [](split_size x) { return x.what == split_size::form::measured; };
         return std::any_of(call.input_sizes.begin(), call.input_sizes.end(), measured) ||
                std::any_of(call.output_sizes.begin(), call.output_sizes.end(), measured);
     }
+    /// The length of a row; 0, which no row has, if the source does not know it.
     template <class S>
     [[nodiscard]] static bytes row_of(S& source, task_id t) {
         if constexpr (detail::has_row_bytes<S>) return source.row_bytes(t);
@@ -163,6 +174,8 @@ private:
             }
         return {};
     }
+    /// Where the number is that a value holds, or null if there can be none: who does not say lets it lie in a storage,
+    /// where 8 bytes must be left and aligned.
     template <class S>
     [[nodiscard]] const std::int64_t* count_at(const task_graph& g, S& source, value_id x) const {
         if constexpr (detail::has_count<S>) {
@@ -181,6 +194,8 @@ private:
         else return {};
     }
 
+    /// Finds where each value is that lives in one storage: in the arena, or in memory of the caller. Others stay null,
+    /// and are refused where a task uses them.
     template <class S>
     void find_addresses(const task_graph& g, S& source) {
         addresses_.assign(g.allocation.size(), nullptr);
@@ -193,6 +208,7 @@ private:
             if (base != nullptr) addresses_[x] = base + offset_of(source, x).count;
         }
     }
+    /// Appends the address of a value that a task uses, null for one without bytes. Returns why it has none.
     [[nodiscard]] std::optional<bind_error> add_address(const task_graph& g, task_id t, value_id x,
                                                         std::vector<std::byte*>& to) const {
         if (g.storages[x].size() > 1) return bind_error{bind_error::reason::several_storages, t};

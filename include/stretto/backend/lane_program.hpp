@@ -28,6 +28,7 @@ struct lane_instruction {
     std::uint32_t lane = 0;
     std::uint32_t first_wait = 0, last_wait = 0;  ///< a range of lane_program::waits
     std::uint32_t event = no_event;               ///< recorded behind it
+    bool holds_host = false;                      ///< the host issues nothing behind it before its lane has come so far
 
     friend bool operator==(const lane_instruction&, const lane_instruction&) = default;
 };
@@ -54,8 +55,10 @@ struct lane_program {
 ///   - its predecessors in the graph. A dependence on a start is one on its launch; only waits, and what uses the bytes
 ///     of the collective, begin after its end.
 /// Waits are minimal: without any of them some such pair would not be ordered. Inputs, views and outputs need no
-/// instruction, nor does a wait for what is known to be complete. Deterministic. O((V + E) L) time and O(V L) space for
-/// L lanes, plus the time of plan_arena; the minimum follows from clocks, one count for each lane (Mattern 1989).
+/// instruction, nor does a wait for what is known to be complete. Where the host reads a number
+/// (task_graph::holds_host) it goes on when all that the number depends on is complete, and so whatever it issues
+/// later, on any lane, comes after that. Deterministic. O((V + E) L) time and O(V L) space for L lanes, plus the time
+/// of plan_arena; the minimum follows from clocks, one count for each lane (Mattern 1989).
 template <class = void>
 [[nodiscard]] expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order,
                                                             std::int64_t alignment = 64);

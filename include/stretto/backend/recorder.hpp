@@ -17,17 +17,18 @@
 
 namespace stretto {
 
-/// One verb: an event that lane `lane` waits for or records, or the task that it begins. Lane 0 computes, and lane
-/// 1 + group is the channel of a group.
+/// One verb: an event that lane `lane` waits for or records, the task that it begins, or that the host does not go on
+/// before the lane has come so far. Lane 0 computes, and lane 1 + group is the channel of a group.
 struct log_entry {
     enum class form : std::uint8_t {
         wait,
         record,
-        launch
+        launch,
+        settle
     };
     form what = form::launch;
     std::uint32_t lane = 0;
-    std::uint32_t which = 0;  ///< an event, or a task
+    std::uint32_t which = 0;  ///< an event, or a task; 0 of the host
 
     friend bool operator==(const log_entry&, const log_entry&) = default;
 };
@@ -43,6 +44,7 @@ using run_log = std::vector<log_entry>;
         for (const std::uint32_t event : program.waits_of(i)) log.push_back({log_entry::form::wait, lane, event});
         log.push_back({log_entry::form::launch, lane, i.task});
         if (i.event != lane_instruction::no_event) log.push_back({log_entry::form::record, lane, i.event});
+        if (i.holds_host) log.push_back({log_entry::form::settle, lane, 0});
     }
     return log;
 }
@@ -50,6 +52,7 @@ using run_log = std::vector<log_entry>;
 /// The backend of one rank of `groups`. What it hands out refers to it, so it stays where it is.
 class recorder {
 public:
+    /// Events are numbered from 0 in the order in which they are made, as those of a lane_program are.
     struct event_type {
         std::uint32_t number = 0;
     };
@@ -67,7 +70,9 @@ public:
             return add(log_entry::form::launch, t);
         }
         bool pass(task_id t) { return add(log_entry::form::launch, t); }
+        bool settle() { return add(log_entry::form::settle, 0); }
         bool launch(const collective_operation& operation) { return add(log_entry::form::launch, operation.task); }
+        // A log grows, and whatever is asked of the recorder it can: it does nothing.
         void reserve(std::size_t) {}
         [[nodiscard]] bool can(const collective_operation&) const noexcept { return true; }
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -121,6 +126,7 @@ public:
     void begin() {}
     [[nodiscard]] std::optional<run_failure> finish() { return {}; }
 
+    /// Everything that was put since the recorder was made, over all replays.
     [[nodiscard]] const run_log& log() const noexcept { return log_; }
 
 private:

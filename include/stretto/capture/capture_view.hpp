@@ -49,6 +49,10 @@ struct capture_op_model {
     [[nodiscard]] bytes bytes_of(std::uint32_t x) const noexcept { return step->allocation(x); }
     [[nodiscard]] std::span<const std::uint32_t> aliases(std::uint32_t x) const noexcept { return step->aliases(x); }
     [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const noexcept { return step->writes(v); }
+    /// Where one number of a tensor becomes a number of the program.
+    [[nodiscard]] bool synchronises(std::uint32_t v) const noexcept {
+        return step->op(v) == "aten._local_scalar_dense.default";
+    }
 };
 
 static_assert(dependence_graph<capture_view> && dataflow_graph<capture_view>);

@@ -1,4 +1,5 @@
-// A captured step with durations that a run has measured, so that it is planned for the machine on which it runs.
+// A captured step with other durations, so that it is planned for the machine on which it runs: those that a run has
+// measured, or with what it takes that the host reads numbers.
 #ifndef STRETTO_CAPTURE_RETIMED_CAPTURE_HPP
 #define STRETTO_CAPTURE_RETIMED_CAPTURE_HPP
 
@@ -11,6 +12,8 @@
 #include "stretto/capture/capture_view.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/schedule/cost/charge_synchronisation.hpp"
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
@@ -34,6 +37,21 @@ inline expected<capture, diagnostic> with_durations_of(const capture& step, std:
     for (std::uint32_t v = 0; v < step.size(); ++v) {
         capture_node n = node_of(step, v);
         if (does_work(n.kind) && run.tasks[v].spans != 0) n.duration = run.tasks[v].duration;
+        made.append(n);
+    }
+    return std::move(made).build();
+}
+
+/// The same step with so long a time charged for every number that the host reads (charge_synchronisation), where the
+/// lane of kernels then stands still. An error if durations add up to more than a capture may hold. O(text + V + E).
+/// Precondition: the charge is not negative, and below 2^62 ns.
+inline expected<capture, diagnostic> with_synchronisation(const capture& step, nanoseconds each) {
+    const charge_synchronisation model(capture_op_model{&step}, each);
+    capture_builder made = capture_builder::like(step);
+    for (std::uint32_t v = 0; v < step.size(); ++v) {
+        capture_node n = node_of(step, v);
+        n.kind = model.kind(v);
+        n.duration = model.duration(v);
         made.append(n);
     }
     return std::move(made).build();

@@ -51,6 +51,7 @@ STRETTO_MEMBER_NAME(launch_of);
 STRETTO_MEMBER_NAME(bytes_of);
 STRETTO_MEMBER_NAME(aliases);
 STRETTO_MEMBER_NAME(effects);
+STRETTO_MEMBER_NAME(synchronises);
 
 // An optional member is either missing, or as documented.
 template <class M, class G>
@@ -90,6 +91,10 @@ template <class M, class G>
 concept effects_returns_values = !has_effects<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
     { m.effects(v) } -> iterable_of<value_t<G>>;
 };
+template <class M, class G>
+concept synchronises_returns_bool = !has_synchronises<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.synchronises(v) } -> std::convertible_to<bool>;
+};
 
 }  // namespace detail
 
@@ -107,6 +112,8 @@ concept effects_returns_values = !has_effects<M, vertex_t<G>> || requires(const 
 ///   aliases(x) -> values               values whose storage x shares: of earlier vertices,  default none
 ///                                      or earlier results of its own
 ///   effects(v) -> values               values whose storage v writes in place               default none
+///   synchronises(v) -> bool            of a compute or a view: the host reads a number      default false
+///                                      there, and launches nothing behind it before
 template <class M, class G>
 concept op_model =
     dataflow_graph<G> && std::copy_constructible<M> &&
@@ -116,7 +123,7 @@ concept op_model =
     detail::group_returns_group_id_unnarrowed<M, G> && detail::payload_returns_bytes<M, G> &&
     detail::call_returns_collective_call<M, G> && detail::launch_of_returns_vertex<M, G> &&
     detail::bytes_of_returns_bytes<M, G> && detail::aliases_returns_values<M, G> &&
-    detail::effects_returns_values<M, G>;
+    detail::effects_returns_values<M, G> && detail::synchronises_returns_bool<M, G>;
 
 /// An op model that knows the calls of its starts: `call(v) -> collective_call`, whose kind is `collective(v)`.
 template <class M, class G>
@@ -125,7 +132,7 @@ concept calling_op_model = op_model<M, G> && detail::has_call<M, vertex_t<G>>;
 /// Which of the optional members a model has.
 struct op_model_members {
     bool duration = false, collective = false, group = false, payload = false, call = false, launch_of = false,
-         bytes_of = false, aliases = false, effects = false;
+         bytes_of = false, aliases = false, effects = false, synchronises = false;
     friend bool operator==(const op_model_members&, const op_model_members&) = default;
 };
 
@@ -141,7 +148,8 @@ template <dataflow_graph G, op_model<G> M>
             .launch_of = detail::has_launch_of<M, V>,
             .bytes_of = detail::has_bytes_of<M, X>,
             .aliases = detail::has_aliases<M, X>,
-            .effects = detail::has_effects<M, V>};
+            .effects = detail::has_effects<M, V>,
+            .synchronises = detail::has_synchronises<M, V>};
 }
 
 /// These accessors fill in the defaults. Library code reads models only through them.
@@ -192,6 +200,12 @@ template <dataflow_graph G, op_model<G> M>
 constexpr bytes allocation_of(const M& model, value_t<G> x) {
     if constexpr (detail::has_bytes_of<M, value_t<G>>) return model.bytes_of(x);
     else return {};
+}
+
+template <dataflow_graph G, op_model<G> M>
+constexpr bool does_synchronise(const M& model, vertex_t<G> v) {
+    if constexpr (detail::has_synchronises<M, vertex_t<G>>) return model.synchronises(v);
+    else return false;
 }
 
 /// The start that `w` waits for, or `w` itself if it waits for nothing.

@@ -66,10 +66,12 @@ inline void add_call(word_hash& hash, const task_graph& g, task_id t) {
 }  // namespace detail
 
 /// The fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of ids, the
-/// sequence of (kind, element type, logical id, chunk). Two orders, of one graph or of two, have the same fingerprint
-/// if and, except for collisions of a 128-bit hash, only if these sequences are the same for every group. It does not
-/// matter how collectives of different groups interleave; durations and payloads, on which ranks need not agree, do not
-/// matter either. What an op model leaves out (`call`, core/collective_call.hpp) counts as equal. O(V + groups).
+/// sequence of (kind, element type, logical id, chunk), each with how often the host has waited for a number before,
+/// because ranks whose hosts wait between other launches can hang, too. Two orders, of one graph or of two, have the
+/// same fingerprint if and, except for collisions of a 128-bit hash, only if these sequences are the same for every
+/// group. It does not matter how collectives of different groups interleave; durations and payloads, on which ranks
+/// need not agree, do not matter either. What an op model leaves out (`call`, core/collective_call.hpp) counts as
+/// equal. O(V + groups).
 template <class = void>
 [[nodiscard]] order_fingerprint fingerprint_of(const task_graph& g, std::span<const task_id> order) {
     struct sequence {
@@ -77,10 +79,13 @@ template <class = void>
         std::uint64_t count = 0;
     };
     std::vector<sequence> of_group(g.groups);
+    std::uint64_t held = 0;
     for (const task_id t : order) {
+        held += g.holds_host(t);
         if (g.kind[t] != op_kind::start) continue;
         sequence& s = of_group[g.group[t]];
         detail::add_call(s.calls, g, t);
+        if (held != 0) s.calls.add(held);
         ++s.count;
     }
     detail::word_hash all;

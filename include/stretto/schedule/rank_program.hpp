@@ -75,8 +75,9 @@ namespace detail {
 
 /// The program of a rank that issues the tasks in this order: every group has a stream of its own, kernels share one, a
 /// wait is where the kernels' stream waits for a collective, and a collective begins after the kernels launched before
-/// it. The host never waits. All ranks run it with groups of their own. The k-th action belongs to the k-th task in
-/// `order` that is a start or a wait on one. O(V + groups).
+/// it. The host waits where it reads a number, for all kernels launched before, and nowhere else. All ranks run it with
+/// groups of their own. The k-th action belongs to the k-th task in `order` that is a start, a wait on one, or one that
+/// synchronises. O(V + groups).
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, std::span<const task_id> order) {
     const auto kernels = static_cast<std::uint32_t>(g.groups);
@@ -95,6 +96,11 @@ template <class = void>
         } else if (g.kind[t] == op_kind::wait && g.launch[t] != no_task && action_of[g.launch[t]] != none) {
             program.push_back({rank_action::form::kernel, kernels, 0, 0, {action_of[g.launch[t]]}});
             last_kernel = next;
+        } else if (g.holds_host(t)) {
+            // Kernels do not wait for other ranks, so all of them are complete as soon as the last wait before is.
+            rank_action& made = program.emplace_back();
+            made.what = rank_action::form::host_wait;
+            if (last_kernel != none) made.after = {last_kernel};
         }
     }
     return program;

@@ -48,6 +48,7 @@ struct task_graph {
     std::vector<bytes> payload;               ///< of starts
     std::vector<task_id> launch;              ///< of waits: the start, or no_task
     std::vector<call_identity> identity;      ///< of starts; empty if the op model has no calls
+    std::vector<std::uint8_t> synchronises;   ///< not 0 if the host waits there for a number; empty if it never does
     std::size_t groups = 0;                   ///< one more than the largest group in use
 
     // Values and memory.
@@ -65,6 +66,8 @@ struct task_graph {
     index_lists successors;
 
     [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
+    /// Whether the host reads a number at `t`, and launches nothing behind it before.
+    [[nodiscard]] bool holds_host(task_id t) const { return !synchronises.empty() && synchronises[t] != 0; }
 };
 
 /// Why a view and its model do not make a task graph. `task` and `other` are positions in program order. `other` is
@@ -166,6 +169,10 @@ template <class G, class M>
             if (g.payload[t].count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
             if (g.group[t] >= group_limit) return unexpected(task_graph_error{why::group_out_of_range, t, no_task});
             if (g.group[t] >= g.groups) g.groups = std::size_t{g.group[t]} + 1;
+        }
+        if ((kind == op_kind::compute || kind == op_kind::view) && does_synchronise<G>(model, v)) {
+            g.synchronises.resize(t + std::size_t{1}, 0);
+            g.synchronises[t] = 1;
         }
         if (kind == op_kind::wait) {
             const vertex_t<G> s = launch_of<G>(view, model, v);

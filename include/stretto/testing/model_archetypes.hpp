@@ -55,6 +55,15 @@ public:
     }
 };
 
+/// op_model whose host reads numbers, and no more: in operation 3, a view, and in 5, where nobody asks.
+class readers : public kinds {
+public:
+    using kinds::kinds;
+    constexpr proxy<bool> synchronises(vertex v) const {
+        return proxy<bool>(detail::position(v) == 3 || detail::position(v) == 5);
+    }
+};
+
 /// linear_model, and no more: operation 3 is a view, operation 5 adds, and all are alike.
 class sums : detail::unassignable {
 public:

@@ -2,8 +2,8 @@
 // told so by a value.
 #include <cstdio>
 
-#include "stretto/backend/cuda_nccl.hpp"
-#include "stretto/backend/cuda_nccl_library.hpp"
+#include "stretto/backend/cuda_nccl/cuda_nccl_library.hpp"
+#include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 
 int main() {
     // [join]

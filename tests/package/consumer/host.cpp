@@ -1,7 +1,7 @@
 // What a consumer of the host component does: ranks that gather what each has.
 #include <cstdio>
 
-#include "stretto/backend/host.hpp"
+#include "stretto/backend/host/host_world.hpp"
 
 int main() {
     const stretto::rank_id ranks[] = {0, 1, 2};

@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "stretto/backend/mpi.hpp"
+#include "stretto/backend/mpi/mpi_world.hpp"
 
 namespace {
 

@@ -22,14 +22,15 @@ namespace stretto::detail {
 
 /// One collective with kernels around it.
 struct probe {
-    const char* rule;
+    const char* rule;  ///< what a finding calls it
     collective_kind kind;
+    /// How much each member sends to each other one in an all-to-all.
     enum class shares : std::uint8_t {
         equal,
         unequal,
         measured
     } how = shares::equal;
-    bool in_place = false;
+    bool in_place = false;  ///< whether it receives where it sends
 };
 
 /// All that a backend must be able to do. In place, what arrives lies where the own part has been sent from; measured
@@ -63,6 +64,8 @@ public:
         const std::size_t sends = size_of_sent(), makes = size_of_made();
         const auto size = [](std::size_t n) { return bytes{static_cast<std::int64_t>(n * 4)}; };
         p_.add(op_kind::input, {}, {size(1)});
+        // The kernel that fills what is sent also writes the counts of rows, each a number of 64 bits, if they are
+        // measured.
         std::vector<bytes> made = {size(what.in_place && sends < makes ? makes : sends)};
         if (what.how == probe::shares::measured) made.resize(1 + 2 * members, bytes{8});
         fill_ = p_.add(op_kind::compute, {0}, made);
@@ -83,6 +86,7 @@ public:
         last_ =
             p_.add(op_kind::compute, {p_.operations[wait].makes[0], p_.operations[beside_].makes[0]}, {size(makes)});
         p_.add(op_kind::output, p_.operations[last_].makes, {});
+        // Counts are operands of the start: the first is what is sent, then what goes to each member, then what comes.
         splits_.resize(2 * members);
         for (std::size_t k = 0; k < members; ++k) {
             const bool measured = what.how == probe::shares::measured;
@@ -121,6 +125,7 @@ public:
     [[nodiscard]] work kernel(task_id t, task_memory m) const {
         return {this, t, {m.operands.begin(), m.operands.end()}, {m.results.begin(), m.results.end()}};
     }
+    /// The one collective of the probe. Its id is the same on all members, as ranks must agree about it.
     [[nodiscard]] collective_call call(task_id) const {
         collective_call c;
         c.kind = what_.kind;
@@ -150,6 +155,7 @@ public:
 
     /// Makes all numbers others than in the replays before, so that what a replay has left over is not taken for right.
     void set_replay(std::size_t replay) { replay_ = replay; }
+    /// What the last kernel makes, in which everything else shows.
     [[nodiscard]] value_id result() const { return p_.operations[last_].makes[0]; }
 
     /// The first number of the result that is not what it should be, or as many as there are.
@@ -202,6 +208,7 @@ public:
     }
 
 private:
+    /// How many numbers this member sends.
     [[nodiscard]] std::size_t size_of_sent() const {
         if (what_.kind == collective_kind::all_gather) return share;
         if (what_.kind != collective_kind::all_to_all) return members_ * share;
@@ -209,7 +216,8 @@ private:
         for (const std::size_t n : sent_) sum += n;
         return sum;
     }
-    /// What one member sends to another, in numbers.
+    /// What one member sends to another, in numbers. Unequal ones differ in both, so that no exchange of places goes
+    /// unnoticed.
     [[nodiscard]] std::size_t rows(std::size_t from, std::size_t to) const {
         return what_.how == probe::shares::equal ? share : 1 + (from + 2 * to) % 4;
     }

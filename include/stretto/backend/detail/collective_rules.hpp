@@ -18,6 +18,7 @@
 
 namespace stretto::detail {
 
+/// What failures call it, which is also what NCCL does.
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
                                           "all_to_all", "broadcast",      "barrier"};
@@ -65,6 +66,32 @@ namespace stretto::detail {
            (o.kind == transfer_kind::barrier || here == there);
 }
 
+/// What a member tells each other one of what it has come for: so many numbers, the same on all machines of a run.
+inline constexpr std::size_t note_length = 7;
+
+/// Writes the note of a member that sends `size` bytes: of an all-to-all those to whoever is told.
+inline void write_note(const collective_operation& o, std::size_t size, std::uint64_t* to) {
+    *to++ = static_cast<std::uint64_t>(o.kind);
+    *to++ = static_cast<std::uint64_t>(o.reduction);
+    *to++ = static_cast<std::uint64_t>(o.element);
+    *to++ = o.root;
+    *to++ = o.logical_id;
+    *to++ = o.chunk;
+    *to++ = size;
+}
+/// What a note says, as far as members must agree; its size is that of what is sent. Allocates nothing.
+[[nodiscard]] inline collective_operation read_note(const std::uint64_t* from) {
+    collective_operation o;
+    o.kind = static_cast<transfer_kind>(*from++);
+    o.reduction = static_cast<reduction_kind>(*from++);
+    o.element = static_cast<element_type>(*from++);
+    o.root = static_cast<std::uint32_t>(*from++);
+    o.logical_id = *from++;
+    o.chunk = static_cast<std::uint32_t>(*from++);
+    o.send_bytes = *from++;
+    return o;
+}
+
 /// Of members that do not agree: what has come here and what on the other rank.
 [[nodiscard]] inline std::string difference(const collective_operation& o, std::size_t here,
                                             const collective_operation& other, std::size_t there, rank_id other_rank) {
@@ -78,7 +105,23 @@ namespace stretto::detail {
     return text;
 }
 
-/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements.
+/// Compares what a member has come for with what each of `ranks` has. `other(k)` is what member k has come for; of an
+/// all-to-all, `expected(k)` is what is expected of it, and `sent(k)` what it sends here. Returns in words how the
+/// first one that does not agree differs.
+template <class Other, class Expected, class Sent>
+[[nodiscard]] std::optional<std::string> first_difference(const collective_operation& o, std::span<const rank_id> ranks,
+                                                          Other other, Expected expected, Sent sent) {
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+        const collective_operation& theirs = other(k);
+        const bool shares = o.kind == transfer_kind::all_to_all && theirs.kind == o.kind;
+        const std::size_t here = shares ? expected(k) : o.send_bytes, there = shares ? sent(k) : theirs.send_bytes;
+        if (!agree(o, here, theirs, there)) return difference(o, here, theirs, there, ranks[k]);
+    }
+    return {};
+}
+
+/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements, as evenly as they go. Each
+/// byte is the share of one member, so that all receive the same bits.
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t members,
                                                                   std::size_t place) {
     const auto element = static_cast<std::size_t>(size_of(o.element));

@@ -83,7 +83,7 @@ public:
         const std::uint32_t lane = g_.kind[t] == op_kind::start ? lane_of_group_[g_.group[t]] : 0;
         const std::size_t waits = made_.waits.size();
         wait_for_needed(lane);
-        if (!does_work(g_.kind[t]) && waits == made_.waits.size()) {
+        if (!does_work(g_.kind[t]) && waits == made_.waits.size() && !g_.holds_host(t)) {
             // Nothing is issued: whoever comes after it comes after all that it would have waited for.
             std::copy(needed_.begin(), needed_.end(), clock(done_by_, t).begin());
             return;
@@ -93,6 +93,7 @@ public:
         made.lane = lane;
         made.first_wait = static_cast<std::uint32_t>(waits);
         made.last_wait = static_cast<std::uint32_t>(made_.waits.size());
+        made.holds_host = g_.holds_host(t);
         issued_[lane].push_back(static_cast<std::uint32_t>(made_.instructions.size()));
         made_.instructions.push_back(made);
         const auto position = static_cast<std::uint32_t>(issued_[lane].size());
@@ -104,6 +105,8 @@ public:
             clock(used_, s)[lane] = position;
             if (writes) clock(written_, s)[lane] = position;
         });
+        // What the host has waited for, every later instruction knows to be complete, whatever its lane.
+        for (std::size_t other = 0; made.holds_host && other < lanes_; ++other) join(clock(known_, other), now);
     }
 
     /// The program of what has been issued. To be called once, at the end.

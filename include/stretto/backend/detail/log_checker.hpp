@@ -14,8 +14,8 @@
 namespace stretto::detail {
 
 /// Checks one log of one rank. Entries on a lane come one behind the other, a wait comes behind the record that it
-/// names, and nothing else is ordered, whenever it was logged: the log shows one run, and a race may have gone well in
-/// it.
+/// names, everything comes behind what its host has waited for, and nothing else is ordered, whenever it was logged:
+/// the log shows one run, and a race may have gone well in it.
 template <class = void>
 class log_checker {
 public:
@@ -60,16 +60,27 @@ private:
         launched_.assign(g_.size(), none);
         recorded_.assign(log_.size(), none);
         previous_.assign(log_.size(), none);
+        settled_.assign(log_.size(), none);
+        std::uint32_t settled = none;
+        task_id unread = no_task;  // where the host is to read a number, and has not waited for it yet
         std::vector<std::uint32_t> last_of_lane(g_.groups + 1, none), record_of;
         for (std::uint32_t at = 0; at < log_.size(); ++at) {
             const log_entry& e = log_[at];
             previous_[at] = std::exchange(last_of_lane[e.lane], at);
+            settled_[at] = settled;
+            if (e.what == log_entry::form::settle) {
+                settled = at;
+                if (e.lane == 0) unread = no_task;
+                continue;
+            }
             if (e.what == log_entry::form::launch) {
                 const task_id t = e.which;
                 const std::uint32_t lane = g_.kind[t] == op_kind::start ? 1 + g_.group[t] : 0;
                 if (launched_[t] != none) found_.push_back({why::launched_twice, at, t});
                 if (lane != e.lane) found_.push_back({why::wrong_lane, at, t});
                 launched_[t] = at;
+                if (unread != no_task) found_.push_back({why::not_held, at, t, unread});
+                unread = g_.holds_host(t) ? t : no_task;
                 continue;
             }
             if (e.which >= record_of.size()) record_of.resize(e.which + std::size_t{1}, none);
@@ -78,7 +89,8 @@ private:
             else recorded_[at] = record_of[e.which];
         }
         for (task_id t = 0; t < g_.size(); ++t)
-            if (does_work(g_.kind[t]) && launched_[t] == none) found_.push_back({why::missing_task, 0, t});
+            if ((does_work(g_.kind[t]) || g_.holds_host(t)) && launched_[t] == none)
+                found_.push_back({why::missing_task, 0, t});
         return found_.empty();
     }
 
@@ -134,7 +146,7 @@ private:
     [[nodiscard]] std::vector<std::uint64_t> close(std::uint32_t without) const {
         std::vector<std::uint64_t> before(log_.size() * words_);
         for (std::uint32_t at = 0; at < log_.size(); ++at)
-            for (const std::uint32_t from : {previous_[at], at == without ? none : recorded_[at]}) {
+            for (const std::uint32_t from : {previous_[at], settled_[at], at == without ? none : recorded_[at]}) {
                 if (from == none) continue;
                 for (std::size_t w = 0; w < words_; ++w) before[at * words_ + w] |= before[from * words_ + w];
                 before[at * words_ + from / 64] |= std::uint64_t{1} << from % 64;
@@ -203,6 +215,7 @@ private:
     std::vector<std::uint32_t> launched_;        // by task: its entry
     std::vector<std::uint32_t> recorded_;        // by entry: of a wait, the record that it waits for
     std::vector<std::uint32_t> previous_;        // by entry: the one before it on its lane
+    std::vector<std::uint32_t> settled_;         // by entry: the last wait of the host before it
     std::vector<std::vector<access>> accesses_;  // by entry
     std::vector<requirement> required_;
     std::vector<log_finding> found_;

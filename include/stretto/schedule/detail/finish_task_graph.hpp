@@ -204,6 +204,7 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
     g.group.resize(tasks);
     g.payload.resize(tasks);
     if (!g.identity.empty()) g.identity.resize(tasks);
+    if (!g.synchronises.empty()) g.synchronises.resize(tasks, 0);
     g.launch.resize(tasks);
     g.first_result.resize(tasks + 1);
     g.storage_owner.resize(g.allocation.size());

@@ -38,6 +38,8 @@ STRETTO_MEMBER_NAME(payloads);
 STRETTO_MEMBER_NAME(process_group);
 STRETTO_MEMBER_NAME(size_of);
 STRETTO_MEMBER_NAME(start_of);
+STRETTO_MEMBER_NAME(synchronizes);
+STRETTO_MEMBER_NAME(syncs);
 STRETTO_MEMBER_NAME(writes);
 
 /// A sentence about the first member that looks like a misspelt optional one, or nullptr. One that stands beside the
@@ -93,6 +95,10 @@ template <class M, class G>
         if constexpr (has_effects_of<M, V>) return "nothing reads the member effects_of(v); is it effects(v)?";
         if constexpr (has_mutates<M, V>) return "nothing reads the member mutates(v); is it effects(v)?";
         if constexpr (has_writes<M, V>) return "nothing reads the member writes(v); is it effects(v)?";
+    }
+    if constexpr (!found.synchronises) {
+        if constexpr (has_synchronizes<M, V>) return "nothing reads the member synchronizes(v); is it synchronises(v)?";
+        if constexpr (has_syncs<M, V>) return "nothing reads the member syncs(v); is it synchronises(v)?";
     }
     return nullptr;
 }

@@ -1,0 +1,88 @@
+// The compute lane of a rank on a device: a stream of kernels.
+#ifndef STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_LANE_HPP
+#define STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_LANE_HPP
+
+#include <concepts>
+#include <cstddef>
+#include <deque>
+#include <utility>
+
+#include "stretto/backend/cuda_nccl/detail/cuda_nccl_run.hpp"
+#include "stretto/backend/detail/failure_of.hpp"
+
+namespace stretto::detail {
+
+/// A kernel of the host as an entry of a stream.
+template <class A>
+struct cuda_nccl_host_call {
+    cuda_nccl_run<A>* run;
+    void (*perform)(void*);
+    void* kernel;
+    task_id task;
+
+    /// After a failure, what is in streams is still run through, but no kernel is.
+    static void call(void* data) {
+        const auto& c = *static_cast<const cuda_nccl_host_call*>(data);
+        if (c.run->failed()) return;
+        if (auto thrown = failure_of([&] { c.perform(c.kernel); })) c.run->threw(c.task, *std::move(thrown));
+    }
+};
+
+/// Its site has no group: what fails here is a kernel.
+template <class A>
+class cuda_nccl_lane : public cuda_nccl_queue<A> {
+    using base = cuda_nccl_queue<A>;
+    using base::run_, base::comm_;
+
+public:
+    using host_calls = std::deque<cuda_nccl_host_call<A>>;
+
+    explicit cuda_nccl_lane(cuda_nccl_run<A>& run) : base(run) {}
+    bool make() { return base::make(false); }
+
+    /// Waits that were put before are those of this task, which has no kernel.
+    bool pass(task_id t) {
+        comm_.at.task = t;
+        return run_.goes_on();
+    }
+    /// Waits for all that is in the stream, because the host reads a number. Nothing is there yet while it is captured.
+    bool settle() {
+        if (run_.goes_on() && run_.now == base::form::capture)
+            run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
+                                            "a number that the host reads cannot be captured");
+        if (!run_.goes_on() || run_.now == base::form::compare) return run_.goes_on();
+        return base::await_stream();
+    }
+    /// A kernel that takes a stream puts its work into it here. Any other is a function of the host, which the stream
+    /// calls.
+    template <class Kernel>
+    bool launch(task_id t, Kernel& kernel) {
+        if (!pass(t) || run_.now == base::form::compare) return run_.goes_on();
+        if constexpr (std::invocable<Kernel&, typename base::stream_type>) {
+            auto thrown = failure_of([&] { kernel(this->stream()); });
+            if (!thrown) return run_.did("a kernel", A::may_put(), comm_.at);
+            run_.threw(t, *std::move(thrown));
+            return run_.poll();
+        } else {
+            if (used_ == calls_.size()) calls_.emplace_back();
+            cuda_nccl_host_call<A>& c = calls_[used_++];
+            c = {&run_, [](void* k) { (*static_cast<Kernel*>(k))(); }, &kernel, t};
+            return run_.did("cudaLaunchHostFunc", A::call(this->stream(), &cuda_nccl_host_call<A>::call, &c), comm_.at);
+        }
+    }
+
+    void begin() {
+        used_ = 0;
+        pass(no_task);
+    }
+    /// The calls of a capture, which the graph refers to.
+    [[nodiscard]] host_calls take_calls() { return std::exchange(calls_, {}); }
+
+private:
+    host_calls calls_;  // as many as a replay has had; used again by the next; a deque, since streams have their places
+    std::size_t used_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,47 @@
+// Where a lane is, to say so when it cannot go on.
+#ifndef STRETTO_BACKEND_DETAIL_LANE_SITE_HPP
+#define STRETTO_BACKEND_DETAIL_LANE_SITE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// At a collective of a group, at a kernel, or neither: what is not known has its default. What is referred to outlives
+/// the site.
+struct lane_site {
+    group_id group = no_group;
+    std::uint32_t sequence = 0;
+    task_id task = no_task;
+    std::string_view operation = {};                ///< what is done there, in words
+    const std::vector<rank_id>* members = nullptr;  ///< those of the group, who do it together
+
+    /// The end of a sentence about it; nothing for a lane that is alone.
+    [[nodiscard]] std::string words() const {
+        if (members == nullptr) return {};
+        std::string text = ", in " + std::string(operation) + " among ranks";
+        for (const rank_id r : *members) text += " " + std::to_string(r);
+        return text;
+    }
+    /// What has gone wrong here, as `rank` has noticed.
+    [[nodiscard]] run_failure failure(run_failure::reason why, rank_id rank, std::string detail = {}) const {
+        return {why, rank, group, sequence, task, std::move(detail), {}};
+    }
+    /// That `rank` waits here, for any of the others: nobody knows who of them is missing.
+    [[nodiscard]] waiting_lane waiting(rank_id rank) const {
+        waiting_lane w{rank, group == no_group ? 0 : 1 + group, group, task, sequence};
+        for (std::size_t k = 0; members != nullptr && k < members->size(); ++k)
+            if ((*members)[k] != rank) w.for_ranks.push_back((*members)[k]);
+        return w;
+    }
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,32 @@
+// Memory of an arena, from wherever a backend has it.
+#ifndef STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
+#define STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "stretto/core/language.hpp"
+
+namespace stretto::detail {
+
+/// So many bytes, which `Release`, called with their address, gives back in the end. It moves without the bytes.
+template <class Release>
+class memory_block {
+public:
+    memory_block() = default;
+    memory_block(std::byte* block, std::size_t size, Release release)
+        : memory_(block, std::move(release)), size_(size) {}
+    [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    /// What gives it back, to be told of what that takes.
+    [[nodiscard]] Release& release() noexcept { return memory_.get_deleter(); }
+
+private:
+    std::unique_ptr<std::byte, Release> memory_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,67 @@
+// What every rank that runs something has: channels by group, events that live as long as it, and collectives by
+// themselves.
+#ifndef STRETTO_BACKEND_DETAIL_RANK_LANES_HPP
+#define STRETTO_BACKEND_DETAIL_RANK_LANES_HPP
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// The base of `Rank`, a backend.
+template <class Rank, class Communicator, class Event>
+class rank_lanes {
+public:
+    using communicator_type = Communicator;
+    using event_type = Event;
+
+    rank_lanes() = default;
+    rank_lanes(const rank_lanes&) = delete;
+    rank_lanes& operator=(const rank_lanes&) = delete;
+
+    /// Null for a group of which this rank is no member.
+    [[nodiscard]] communicator_type* channel(group_id group) {
+        return group < channels_.size() ? channels_[group].get() : nullptr;
+    }
+    /// Performs one collective outside of any order, with all other members of its group. Returns when it is complete.
+    /// Precondition: this rank is a member of the group.
+    [[nodiscard]] std::optional<run_failure> perform(group_id group, const collective_operation& operation) {
+        communicator_type* const members = channel(group);
+        STRETTO_ASSERT(members != nullptr, "a rank performs collectives with groups of which it is a member");
+        auto& self = static_cast<Rank&>(*this);
+        self.begin();
+        members->launch(operation);
+        return self.finish();
+    }
+
+protected:
+    ~rank_lanes() = default;
+    using channel_list = std::vector<std::unique_ptr<communicator_type>>;
+
+    [[nodiscard]] channel_list& channels() noexcept { return channels_; }
+    /// Calls f(channel) for every channel until it returns false. Returns whether it never did.
+    template <class F>
+    bool for_all_channels(F f) {
+        for (const auto& c : channels_)
+            if (c && !f(*c)) return false;
+        return true;
+    }
+    /// Events do not move, because what is bound has their addresses.
+    [[nodiscard]] event_type* add_events(std::size_t n) { return events_.emplace_back(new event_type[n]).get(); }
+
+private:
+    std::deque<std::unique_ptr<event_type[]>> events_;
+    channel_list channels_;  // by group
+};
+
+}  // namespace stretto::detail
+
+#endif

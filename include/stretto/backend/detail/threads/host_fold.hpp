@@ -1,0 +1,101 @@
+// Reductions among ranks on the host: in the order of ranks, so that the result is the same in every run.
+#ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_FOLD_HPP
+#define STRETTO_BACKEND_DETAIL_THREADS_HOST_FOLD_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "stretto/core/collective_call.hpp"
+#include "stretto/core/element_type.hpp"
+
+namespace stretto::detail {
+
+/// Whether fold_into can do it: integers and reals of 32 and 64 bits. Of integers no average is formed.
+[[nodiscard]] constexpr bool can_fold(element_type element, reduction_kind reduction) noexcept {
+    const bool real = element == element_type::f32 || element == element_type::f64;
+    if (!real && element != element_type::i32 && element != element_type::i64) return false;
+    if (reduction == reduction_kind::average) return real;
+    return reduction != reduction_kind::none && reduction != reduction_kind::unknown;
+}
+
+/// Puts f(element at `into`, element at `from`) in the place of the former, element by element. The two ranges are the
+/// same or apart. `size` is in bytes, and a multiple of that of T. O(size).
+template <class T, class F>
+void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f) {
+    for (std::size_t at = 0; at < size; at += sizeof(T)) {
+        T a, b;  // addresses need not be aligned for T
+        std::memcpy(&a, into + at, sizeof(T));
+        std::memcpy(&b, from + at, sizeof(T));
+        a = f(a, b);
+        std::memcpy(into + at, &a, sizeof(T));
+    }
+}
+
+/// Numbers in which a sum of T is formed: integers wrap around, as they do on devices.
+template <class T>
+struct fold_number {
+    using type = T;
+};
+template <>
+struct fold_number<std::int32_t> {
+    using type = std::uint32_t;
+};
+template <>
+struct fold_number<std::int64_t> {
+    using type = std::uint64_t;
+};
+
+/// fold_into for one type of elements. Of equal maxima and minima the one at `into` stays, so that the order of ranks
+/// decides, as it does everywhere else.
+template <class T>
+void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, std::size_t size) {
+    using number = typename fold_number<T>::type;
+    switch (reduction) {
+        case reduction_kind::max:
+            return fold_elements<T>(into, from, size, [](T a, T b) { return a < b ? b : a; });
+        case reduction_kind::min:
+            return fold_elements<T>(into, from, size, [](T a, T b) { return b < a ? b : a; });
+        case reduction_kind::product:
+            return fold_elements<number>(into, from, size, [](number a, number b) { return a * b; });
+        default:
+            return fold_elements<number>(into, from, size, [](number a, number b) { return a + b; });
+    }
+}
+
+/// Folds `size` bytes of elements at `from` into those at `into`; of an average, only the sum.
+inline void fold_into(element_type element, reduction_kind reduction, std::byte* into, const std::byte* from,
+                      std::size_t size) {
+    if (element == element_type::f32) return fold_as<float>(reduction, into, from, size);
+    if (element == element_type::f64) return fold_as<double>(reduction, into, from, size);
+    if (element == element_type::i32) return fold_as<std::int32_t>(reduction, into, from, size);
+    fold_as<std::int64_t>(reduction, into, from, size);
+}
+
+/// Makes averages of sums over `ranks` ranks.
+inline void divide_sums(element_type element, std::byte* sums, std::size_t size, std::size_t ranks) {
+    if (element == element_type::f32)
+        fold_elements<float>(sums, sums, size, [&](float a, float) { return a / static_cast<float>(ranks); });
+    else fold_elements<double>(sums, sums, size, [&](double a, double) { return a / static_cast<double>(ranks); });
+}
+
+/// Folds `size` bytes of each of `members` parts, the k-th of which is at `part(k)`, in the order of members. A part
+/// may be where the result is to be: sums are formed beside it, block by block.
+template <class Part>
+void fold_in_order(element_type element, reduction_kind reduction, std::byte* to, std::size_t size, std::size_t members,
+                   Part part) {
+    alignas(64) std::byte block[4096];
+    for (std::size_t at = 0; at < size;) {
+        const std::size_t length = std::min(size - at, sizeof(block));
+        std::memcpy(block, part(std::size_t{0}) + at, length);
+        for (std::size_t k = 1; k < members; ++k) fold_into(element, reduction, block, part(k) + at, length);
+        if (reduction == reduction_kind::average) divide_sums(element, block, length, members);
+        std::memcpy(to + at, block, length);
+        at += length;
+    }
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,83 @@
+// The compute lane of a rank on the host.
+#ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_LANE_HPP
+#define STRETTO_BACKEND_DETAIL_THREADS_HOST_LANE_HPP
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/failure_of.hpp"
+#include "stretto/backend/detail/threads/host_run.hpp"
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/measured_span.hpp"
+
+namespace stretto::detail {
+
+/// The compute lane of a rank: the thread that puts is the one that runs, so a launch returns when the kernel has.
+class host_lane {
+public:
+    using event_type = host_event;
+
+    host_lane(host_run& run, rank_id rank) : run_(run), rank_(rank) {}
+
+    /// Returns when the event has been reached as often as it has been put into queues, or false if the run was given
+    /// up. The station says meanwhile what is waited for, so that a watchdog can name it.
+    bool wait(event_type& e) {
+        if (run_.is_timed() && blocked_since_ == 0) blocked_since_ = host_now();
+        station_.event.store(&e, std::memory_order_relaxed);
+        return e.done.await(e.recorded, station_);
+    }
+    /// Reaches the event at once: everything that was put before has run. The task stands beside it so that whoever
+    /// waits in vain for an event can be told which task is missing.
+    bool record(event_type& e) {
+        e.task.store(station_.task.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        ++e.recorded;
+        e.done.advance();
+        return true;
+    }
+    /// Goes by a task without work. Only the station notices.
+    bool pass(task_id t) {
+        station_.task.store(t, std::memory_order_relaxed);
+        if (run_.is_timed() && blocked_since_ != 0) note(t, blocked_since_);
+        return true;
+    }
+    /// Nothing is under way on this lane between two verbs.
+    bool settle() { return !run_.failed(); }
+    /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
+    /// forever. Returns whether to go on.
+    template <class Kernel>
+        requires std::invocable<Kernel&>
+    bool launch(task_id t, Kernel& kernel) {
+        station_.task.store(t, std::memory_order_relaxed);
+        const std::int64_t since = run_.is_timed() ? host_now() : 0;
+        std::optional<std::string> thrown = failure_of([&] { kernel(); });
+        if (run_.is_timed()) note(t, since);
+        if (!thrown) return !run_.failed();
+        run_.fail({run_failure::reason::kernel_threw, rank_, no_group, 0, t, *std::move(thrown), {}});
+        return false;
+    }
+    [[nodiscard]] host_station& station() noexcept { return station_; }
+    /// When kernels and waits have begun and ended since the last call of forget_times(), if the run is timed.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+    void forget_times() { times_.clear(); }
+
+private:
+    void note(task_id t, std::int64_t since) {
+        times_.push_back({t, {since}, {host_now()}});
+        blocked_since_ = 0;
+    }
+
+    host_run& run_;
+    rank_id rank_;
+    host_station station_;
+    std::int64_t blocked_since_ = 0;  // when the first wait before the next task began; 0 if there is none
+    std::vector<measured_span> times_;
+};
+
+}  // namespace stretto::detail
+
+#endif

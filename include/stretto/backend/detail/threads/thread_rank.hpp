@@ -1,0 +1,101 @@
+// One rank whose lanes are threads of this process: what a backend of such ranks hands to the executor.
+#ifndef STRETTO_BACKEND_DETAIL_THREADS_THREAD_RANK_HPP
+#define STRETTO_BACKEND_DETAIL_THREADS_THREAD_RANK_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/concepts.hpp"
+#include "stretto/backend/detail/memory_block.hpp"
+#include "stretto/backend/detail/rank_lanes.hpp"
+#include "stretto/backend/detail/threads/host_lane.hpp"
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/backend/detail/threads/verb_channel.hpp"
+#include "stretto/core/process_group.hpp"
+#include "stretto/schedule/measured_span.hpp"
+
+namespace stretto::detail {
+
+/// Gives back memory of the host, which was aligned as asked.
+struct host_release {
+    std::align_val_t alignment = {};
+    void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
+};
+
+/// The backend to which the program of a rank binds orders. Only the thread of the rank uses it. `Run` is a host_run
+/// that says how a run ends: `settle()` returns the failure when nothing uses the memory of this rank any more.
+template <class Group, class Run>
+class thread_rank : public rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event> {
+    using base = rank_lanes<thread_rank<Group, Run>, verb_channel<Group>, host_event>;
+
+public:
+    using queue_type = host_lane;
+    using arena_type = memory_block<host_release>;
+    using typename base::event_type;
+
+    thread_rank(Run& run, rank_id rank) : run_(run), rank_(rank), compute_(run, rank) {}
+
+    [[nodiscard]] rank_id rank() const noexcept { return rank_; }
+    [[nodiscard]] queue_type& compute() noexcept { return compute_; }
+    /// A failure of the run closes them, so that no lane sleeps on one for ever.
+    [[nodiscard]] event_type* make_events(std::size_t n) {
+        event_type* const made = base::add_events(n);
+        for (std::size_t k = 0; k < n; ++k) run_.enter(made[k].done);
+        return made;
+    }
+    /// Nothing if there is not so much memory, which is no failure of the run.
+    [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
+        const auto count = static_cast<std::size_t>(size.count);
+        void* const memory = ::operator new(count == 0 ? 1 : count, std::align_val_t(alignment), std::nothrow);
+        if (memory == nullptr) return {};
+        return arena_type(static_cast<std::byte*>(memory), count, {std::align_val_t(alignment)});
+    }
+    void begin() {}
+    /// Kernels have run when they were launched; the channels may still be at work.
+    [[nodiscard]] std::optional<run_failure> finish() {
+        compute_.station().event.store(nullptr, std::memory_order_relaxed);
+        base::for_all_channels([&](auto& channel) { return channel.finish(compute_.station()); });
+        collect_times();
+        if (!run_.failed()) return {};
+        return run_.settle();
+    }
+    /// When the tasks of all replays so far have begun and ended here, by the clock of this machine, if the run is
+    /// timed: kernels, collectives from when this rank takes part, and waits from when the lane reaches them. Replays
+    /// are numbered from 0 as steps.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+
+private:
+    /// Takes what the lanes have noted since the last time. What belongs to no task, such as a collective by itself, is
+    /// not part of a step.
+    void collect_times() {
+        const std::size_t before = times_.size();
+        const auto take = [&](auto& lane) {
+            for (measured_span s : lane.times()) {
+                if (s.task == no_task) continue;
+                s.rank = rank_;
+                s.step = steps_timed_;
+                times_.push_back(s);
+            }
+            lane.forget_times();
+        };
+        take(compute_);
+        if (run_.failed()) return;  // channels may still be at work
+        base::for_all_channels([&](auto& channel) { return take(channel), true; });
+        if (times_.size() != before) ++steps_timed_;
+    }
+
+    Run& run_;
+    rank_id rank_;
+    std::vector<measured_span> times_;
+    std::uint32_t steps_timed_ = 0;
+    queue_type compute_;
+};
+
+}  // namespace stretto::detail
+
+#endif

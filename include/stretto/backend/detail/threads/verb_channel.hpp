@@ -1,0 +1,150 @@
+// The communicator of one rank whose processor performs collectives itself: a thread that performs them in the order in
+// which they are launched.
+#ifndef STRETTO_BACKEND_DETAIL_THREADS_VERB_CHANNEL_HPP
+#define STRETTO_BACKEND_DETAIL_THREADS_VERB_CHANNEL_HPP
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/threads/host_fold.hpp"
+#include "stretto/backend/detail/threads/host_run.hpp"
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/schedule/measured_span.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto::detail {
+
+/// One thread puts verbs into a ring, and the channel's thread does them. A replay ends when the ring is empty, and has
+/// no more verbs than were reserved, so the ring cannot run over. `Group::perform(operation, place, station)` is what
+/// members do together; it returns whether the run goes on.
+template <class Group>
+class verb_channel {
+public:
+    using event_type = host_event;
+
+    verb_channel(host_run& run, Group& group, std::size_t place) : run_(run), group_(group), place_(place) {
+        run.enter(put_);
+        run.enter(done_);
+        reserve(8);
+        thread_ = std::thread([this] { work(); });
+    }
+    verb_channel(const verb_channel&) = delete;
+    verb_channel& operator=(const verb_channel&) = delete;
+    ~verb_channel() {
+        put_.close();
+        thread_.join();
+    }
+
+    // The verbs of a queue. They return at once, whatever the channel does meanwhile: false if the run was given up, so
+    // that the lane stops too. Only one thread may put.
+    bool wait(event_type& e) { return put({verb::form::wait, e.recorded, &e, nullptr, no_task}); }
+    bool record(event_type& e) {
+        e.task.store(last_, std::memory_order_relaxed);
+        ++e.recorded;
+        return put({verb::form::record, 0, &e, nullptr, no_task});
+    }
+    /// Precondition: the operation stays where it is until the replay is finished.
+    bool launch(const collective_operation& o) {
+        last_ = o.task;
+        return put({verb::form::launch, 0, nullptr, &o, o.task});
+    }
+    /// Precondition: nothing is in the ring.
+    void reserve(std::size_t verbs) {
+        if (verbs > ring_.size()) ring_.resize(verbs);
+        if (run_.is_timed()) times_.reserve(verbs);
+    }
+    /// Whether the operation is one that members can perform: what is reduced must be numbers that they can add.
+    [[nodiscard]] bool can(const collective_operation& o) const {
+        return !reduces(o.kind) || can_fold(o.element, o.reduction);
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
+    [[nodiscard]] std::size_t place() const noexcept { return place_; }
+
+    /// Returns when everything that was put is done, or false if the run was given up.
+    bool finish(host_station& waiter) {
+        waiter.task.store(last_, std::memory_order_relaxed);
+        if (!done_.await(puts_, waiter)) return false;
+        from_ = puts_;  // the channel's thread reads it, and waits for the next verb now
+        return true;
+    }
+    [[nodiscard]] const host_station& station() const noexcept { return station_; }
+    [[nodiscard]] const Group& group() const noexcept { return group_; }
+    /// From when to when this member has taken part in collectives since the last call of forget_times(), if the run is
+    /// timed. Precondition: nothing is in the ring.
+    [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
+    void forget_times() { times_.clear(); }
+
+private:
+    /// A wait has a target, because the event may be put again before the channel has come to it.
+    struct verb {
+        enum class form : std::uint8_t {
+            wait,
+            record,
+            launch
+        } what = form::wait;
+        std::uint32_t target = 0;
+        host_event* event = nullptr;
+        const collective_operation* operation = nullptr;
+        task_id task = no_task;
+    };
+
+    /// The write to the ring is seen by the channel's thread because it comes before the count that the thread awaits.
+    bool put(verb v) {
+        // After a failure nobody does verbs any more, so the ring would not become empty again.
+        if (run_.failed()) return false;
+        ring_[puts_ - from_] = v;
+        ++puts_;
+        put_.advance();
+        return !run_.failed();
+    }
+
+    /// What the channel's thread does until its word is closed, which both the end and a failure do.
+    void work() {
+        std::uint32_t taken = 0;
+        host_station idle;  // waiting for work is no reason to give up
+        while (put_.await(taken + 1, idle)) {
+            // The ring begins anew whenever it has been empty at the end of a replay.
+            if (!perform(ring_[taken - from_])) return;
+            ++taken;
+            done_.advance();
+        }
+    }
+    /// Does a verb, and returns whether to go on. What the station says is for a watchdog alone.
+    bool perform(const verb& v) {
+        switch (v.what) {
+            case verb::form::wait:
+                station_.event.store(v.event, std::memory_order_relaxed);
+                return v.event->done.await(v.target, station_);
+            case verb::form::record:
+                v.event->done.advance();
+                return true;
+            case verb::form::launch:
+                break;
+        }
+        station_.event.store(nullptr, std::memory_order_relaxed);
+        station_.task.store(v.task, std::memory_order_relaxed);
+        const std::int64_t since = run_.is_timed() ? host_now() : 0;
+        const bool goes_on = group_.perform(*v.operation, place_, station_);
+        if (run_.is_timed()) times_.push_back({v.task, {since}, {host_now()}});
+        return goes_on;
+    }
+
+    host_run& run_;
+    Group& group_;
+    std::size_t place_;
+    std::vector<measured_span> times_;
+    std::vector<verb> ring_;
+    task_id last_ = no_task;
+    std::uint32_t puts_ = 0, from_ = 0;  // of the thread that puts
+    host_word put_, done_;
+    host_station station_;
+    std::thread thread_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,155 @@
+// The backend of every machine: ranks are threads of one process. Each has a compute lane, its own thread, and a thread
+// for each communicator; collectives are copies between the threads' memories, reduced in the order of ranks, and may
+// take the time of a link that is made up. Nothing hangs: what waits for longer than the deadline ends the run, and the
+// failure tells who waits for whom. A kernel that does not return is beyond that: nobody can end it from outside.
+#ifndef STRETTO_BACKEND_HOST_HOST_WORLD_HPP
+#define STRETTO_BACKEND_HOST_HOST_WORLD_HPP
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/concepts.hpp"
+#include "stretto/backend/detail/threads/host_lane.hpp"
+#include "stretto/backend/detail/threads/host_run.hpp"
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/backend/detail/threads/thread_rank.hpp"
+#include "stretto/backend/detail/threads/waiting_lanes.hpp"
+#include "stretto/backend/host/detail/host_group.hpp"
+#include "stretto/backend/host/host_link.hpp"
+#include "stretto/core/process_groups.hpp"
+
+namespace stretto {
+
+/// One rank of a host_world: the backend to which its program binds orders. Only the thread of the rank uses it.
+class host_rank : public detail::thread_rank<detail::host_group, detail::host_run> {
+public:
+    using thread_rank::thread_rank;
+
+private:
+    friend class host_world;
+    std::atomic<bool> left_ = false;  // its program has returned
+};
+static_assert(backend<host_rank>);
+
+struct host_options {
+    std::chrono::milliseconds deadline{60'000};  ///< how long a lane may wait without a break
+    host_link link = {};                         ///< of every rank, for each channel by itself
+    bool timed = false;                          ///< whether ranks note when tasks begin and end (host_rank::times)
+};
+
+/// All ranks of a run, with their groups. After a failure it runs nothing any more: make another one.
+class host_world {
+public:
+    /// Precondition: groups know their ranks, which are below `ranks`; `first_fault` finds nothing in them.
+    host_world(std::size_t ranks, const process_groups& groups, host_options options = {})
+        : options_(options), run_(options.timed) {
+        for (std::size_t r = 0; r < ranks; ++r)
+            ranks_.push_back(std::make_unique<host_rank>(run_, static_cast<rank_id>(r)));
+        for (group_id id = 0; id < groups.group_count(); ++id) {
+            const process_group g = groups.group_at(id);
+            groups_.push_back(std::make_unique<detail::host_group>(run_, g, options.link));
+            for (std::size_t r = 0; r < ranks; ++r) {
+                const std::size_t place = g.place_of(static_cast<rank_id>(r));
+                ranks_[r]->channels().push_back(place < g.ranks.size() ? std::make_unique<host_rank::communicator_type>(
+                                                                             run_, *groups_.back(), place)
+                                                                       : nullptr);
+            }
+        }
+        watchdog_ = std::thread([this] { watch(); });  // at last, because it looks at everything above
+    }
+    host_world(const host_world&) = delete;
+    host_world& operator=(const host_world&) = delete;
+    ~host_world() {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        wake_.notify_all();
+        watchdog_.join();
+        run_.fail({});  // whoever still waits for a collective that nobody finished goes home
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
+
+    /// Runs `program(rank)` on a thread for every rank. Returns when all have returned: nothing if all went well, else
+    /// the first failure.
+    template <class Program>
+    [[nodiscard]] std::optional<run_failure> run(Program program) {
+        std::vector<std::thread> threads;
+        for (const auto& r : ranks_) r->left_ = false;
+        for (const auto& r : ranks_)
+            threads.emplace_back([this, &program, &rank = *r] {
+                std::optional<std::string> thrown = detail::failure_of([&] { program(rank); });
+                if (thrown)
+                    run_.fail(
+                        {run_failure::reason::rank_threw, rank.rank(), no_group, 0, no_task, *std::move(thrown), {}});
+                rank.left_ = true;
+            });
+        for (std::thread& t : threads) t.join();
+        return run_.failure();
+    }
+
+private:
+    /// Looks, several times within a deadline, for lanes that wait for too long, or for a rank that is gone.
+    void watch() {
+        using std::chrono::milliseconds;
+        const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(10), options_.deadline / 4));
+        std::unique_lock lock(mutex_);
+        while (!wake_.wait_for(lock, pause, [this] { return ends_; })) {
+            if (run_.failed()) return;
+            const std::int64_t now = detail::host_now();
+            const std::int64_t longest = std::chrono::nanoseconds(options_.deadline).count();
+            for (const auto& rank : ranks_) {
+                const auto look = [&](const detail::host_station& s) {
+                    if (detail::overdue(s, now, longest)) give_up(run_failure::reason::timeout, rank->rank());
+                };
+                // Whoever waits for a rank that is gone is not said to have waited for too long.
+                for (const auto& channel : rank->channels()) {
+                    if (!channel || !detail::waits_for_members(*channel)) continue;
+                    channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
+                        if (ranks_[missing]->left_) give_up(run_failure::reason::rank_left, missing);
+                    });
+                }
+                look(rank->compute().station());
+                for (const auto& channel : rank->channels())
+                    if (channel) look(channel->station());
+            }
+        }
+    }
+
+    /// Writes down who waits for whom, and ends the run. Lanes that only wait because of the failure wait no longer
+    /// then, so this comes first.
+    void give_up(run_failure::reason why, rank_id rank) {
+        run_failure failure;
+        failure.why = why;
+        failure.rank = rank;
+        for (const auto& r : ranks_)
+            detail::add_waiting_lanes(r->rank(), r->compute().station(), r->channels(), failure.waiting);
+        detail::name_missing(failure);
+        run_.fail(std::move(failure));
+    }
+
+    host_options options_;
+    detail::host_run run_;
+    std::vector<std::unique_ptr<detail::host_group>> groups_;
+    std::vector<std::unique_ptr<host_rank>> ranks_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool ends_ = false;
+    std::thread watchdog_;
+};
+
+}  // namespace stretto
+
+#endif

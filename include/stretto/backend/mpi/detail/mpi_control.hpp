@@ -1,0 +1,280 @@
+// The thread of each process that watches: it looks for lanes that wait for too long, tells the other processes how far
+// this one comes, and agrees with them about the first failure.
+#ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_CONTROL_HPP
+#define STRETTO_BACKEND_MPI_DETAIL_MPI_CONTROL_HPP
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/backend/detail/threads/waiting_lanes.hpp"
+#include "stretto/backend/mpi/detail/mpi_calls.hpp"
+#include "stretto/backend/mpi/detail/mpi_message.hpp"
+#include "stretto/backend/mpi/detail/mpi_run.hpp"
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// Rank 0 decides which failure was the first: that whose report reaches it first. If somebody waits in vain, it asks
+/// all others for whom they wait before it tells. A process that is gone cannot answer, so nobody waits for an answer
+/// for longer than `grace`.
+class mpi_control {
+public:
+    struct watch {
+        std::chrono::nanoseconds deadline, grace;
+        /// What this process knows to be wrong by itself, if anything is: a lane that is overdue, or waits for a rank
+        /// that has left.
+        std::function<std::optional<run_failure>()> look;
+        /// The lanes of this process that wait.
+        std::function<std::vector<waiting_lane>()> waiting;
+    };
+
+    mpi_control(mpi_run& run, MPI_Comm communicator, int rank, int ranks, watch w)
+        : run_(run), communicator_(communicator), rank_(rank), ranks_(ranks), watch_(std::move(w)) {
+        answered_.resize(static_cast<std::size_t>(ranks));
+        thread_ = std::thread([this] { work(); });
+    }
+    mpi_control(const mpi_control&) = delete;
+    mpi_control& operator=(const mpi_control&) = delete;
+    /// Ends the thread. Returns when all processes have come here, and nothing is under way between them; after a
+    /// failure also when they have had their time.
+    ~mpi_control() {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        wake_.notify_all();
+        thread_.join();
+    }
+
+    /// Tells all others that the program of this process has returned, `failed` or not, from its run of that number.
+    void leave(std::uint32_t runs, bool failed) {
+        {
+            const std::lock_guard lock(mutex_);
+            leaves_ = progress{runs, failed};
+        }
+        wake_.notify_all();
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    /// How many runs a process has left, and whether the last of them has failed.
+    struct progress {
+        std::uint32_t runs = 0;
+        bool failed = false;
+    };
+    /// Under way until it has been received.
+    struct letter {
+        std::string text;
+        MPI_Request request = MPI_REQUEST_NULL;
+    };
+
+    /// What the thread does until all processes have come to the end. It sleeps between two looks: as long as nobody
+    /// waits for other processes, seldom enough not to be noticed by kernels.
+    void work() {
+        using std::chrono::milliseconds;
+        const auto pause =
+            std::clamp(std::chrono::duration_cast<milliseconds>(watch_.deadline / 4), milliseconds(1), milliseconds(5));
+        while (true) {
+            std::optional<progress> leaves;
+            bool ends = false;
+            {
+                std::unique_lock lock(mutex_);
+                const bool hurries = run_.is_awaited() || ends_ || run_.failed();
+                wake_.wait_for(lock, hurries ? std::chrono::microseconds(100) : std::chrono::microseconds(pause),
+                               [this, hurries] { return leaves_ || (ends_ && !hurries); });
+                leaves = std::exchange(leaves_, std::nullopt);
+                ends = ends_;
+            }
+            receive();
+            if (!run_.failed())
+                if (auto found = look()) run_.fail(*std::move(found));
+            if (leaves) tell_progress(*leaves);
+            if (run_.failed()) after_failure();
+            letters_.remove_if([](letter& l) {
+                int done = 0;
+                return MPI_Test(&l.request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+            });
+            if (ends && is_over()) return;
+        }
+    }
+
+    /// What is wrong, if anything is.
+    [[nodiscard]] std::optional<run_failure> look() const {
+        // Somebody has failed, and rank 0 does not say what it was.
+        if (failed_peer_ && clock::now() - failed_peer_->second > watch_.grace)
+            return run_failure{run_failure::reason::rank_left, failed_peer_->first};
+        return watch_.look();
+    }
+
+    // What happens after a failure, step by step.
+    void after_failure() {
+        const auto now = clock::now();
+        if (!failed_at_) {
+            failed_at_ = now;
+            // Others must know how far this process has come, to know what will never be complete.
+            tell_progress({last_runs_, true});
+            if (!run_.agreed()) {
+                if (rank_ == 0) take_report(0, *run_.failure());
+                else send(0, message_kind::report, message_of(*run_.failure()));
+            }
+        }
+        if (rank_ == 0 && chosen_ && !run_.agreed()) {
+            const bool complete = std::find(answered_.begin(), answered_.end(), char{0}) == answered_.end();
+            if (!is_wait(*chosen_) || complete || now >= answers_due_) decide();
+        }
+        if (now - *failed_at_ > watch_.grace && !run_.abandoned()) run_.give_up_waiting();
+    }
+    /// Whether others must be asked for whom they wait before a failure can be told.
+    [[nodiscard]] static bool is_wait(const run_failure& f) {
+        return f.why == run_failure::reason::timeout || f.why == run_failure::reason::rank_left;
+    }
+    /// Of rank 0: a process has failed. The first report is chosen; later ones only say who waits there.
+    void take_report(int from, run_failure report) {
+        add_answer(from, report.waiting);
+        if (chosen_) return;
+        add_answer(0, watch_.waiting());  // while its lanes still wait
+        report.waiting.clear();
+        chosen_ = std::move(report);
+        run_.fail(*chosen_);
+        answers_due_ = clock::now() + watch_.grace / 2;
+        if (!is_wait(*chosen_)) return;
+        for (int r = 1; r < ranks_; ++r)
+            if (answered_[static_cast<std::size_t>(r)] == 0) send(r, message_kind::question, {});
+    }
+    /// Of rank 0: the lanes that wait on another process, once each.
+    void add_answer(int from, const std::vector<waiting_lane>& lanes) {
+        if (std::exchange(answered_[static_cast<std::size_t>(from)], char{1})) return;
+        answers_.insert(answers_.end(), lanes.begin(), lanes.end());
+    }
+    /// Of rank 0: tells all others what they report. Lanes are sorted, so that the words do not depend on who was asked
+    /// first.
+    void decide() {
+        std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
+            return a.rank != b.rank ? a.rank < b.rank : a.lane < b.lane;
+        });
+        if (is_wait(*chosen_)) chosen_->waiting = answers_;
+        name_missing(*chosen_);
+        for (int r = 1; r < ranks_; ++r) send(r, message_kind::verdict, message_of(*chosen_));
+        run_.agree(*chosen_);
+    }
+
+    /// Takes all messages that are there, and waits for none.
+    void receive() {
+        while (true) {
+            int there = 0;
+            MPI_Status status;
+            if (MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, communicator_, &there, &status) != MPI_SUCCESS || there == 0)
+                return;
+            int length = 0;
+            MPI_Get_count(&status, MPI_BYTE, &length);
+            std::string text(static_cast<std::size_t>(length), '\0');
+            if (MPI_Recv(text.data(), length, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, communicator_,
+                         MPI_STATUS_IGNORE) != MPI_SUCCESS)
+                return;
+            take(status.MPI_SOURCE, static_cast<message_kind>(status.MPI_TAG), text);
+        }
+    }
+    void take(int from, message_kind kind, const std::string& text) {
+        message_reader in(text);
+        switch (kind) {
+            case message_kind::progress: {
+                const std::uint32_t runs = in.number();
+                const bool failed = in.number() != 0;
+                const std::vector<std::uint32_t> begun = in.numbers();
+                if (!in.is_broken()) run_.note_peer(static_cast<rank_id>(from), runs, failed, begun);
+                if (failed && !failed_peer_) failed_peer_ = {static_cast<rank_id>(from), clock::now()};
+                break;
+            }
+            case message_kind::report:
+                take_report(from, in.failure());
+                break;
+            case message_kind::question: {
+                run_failure answer;
+                answer.waiting = watch_.waiting();
+                send(from, message_kind::answer, message_of(answer));
+                break;
+            }
+            case message_kind::answer:
+                add_answer(from, in.failure().waiting);
+                break;
+            case message_kind::verdict:
+                run_.agree(in.failure());
+                break;
+        }
+    }
+    /// Tells all others how far this process has come, so that they know for what they would wait in vain.
+    void tell_progress(progress p) {
+        last_runs_ = p.runs;
+        if (p.failed) run_.stop();  // what it has begun is all that it will
+        message_writer out;
+        out.number(p.runs);
+        out.number(p.failed ? 1 : 0);
+        out.numbers(run_.begun());
+        for (int r = 0; r < ranks_; ++r)
+            if (r != rank_) send(r, message_kind::progress, out.text());
+    }
+    /// Puts a message on its way. It is kept until it has been received.
+    void send(int to, message_kind kind, const std::string& text) {
+        letter& l = letters_.emplace_back();
+        l.text = text;
+        // Synchronous, so that what is complete has been received, and nothing is left when all have come to the end.
+        const int code = MPI_Issend(l.text.data(), static_cast<int>(l.text.size()), MPI_BYTE, to,
+                                    static_cast<int>(kind), communicator_, &l.request);
+        if (code != MPI_SUCCESS) letters_.pop_back();
+    }
+
+    /// Whether all processes have come to the end, with all their letters read.
+    bool is_over() {
+        if (run_.abandoned()) return true;
+        if (!over_at_) over_at_ = clock::now();
+        if (run_.failed() && clock::now() - *over_at_ > watch_.grace) {
+            run_.give_up_waiting();
+            return true;
+        }
+        if (!letters_.empty()) return false;
+        if (!barrier_begun_) {
+            barrier_begun_ = true;
+            if (MPI_Ibarrier(communicator_, &barrier_) != MPI_SUCCESS) return true;
+        }
+        int done = 0;
+        return MPI_Test(&barrier_, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+    }
+
+    mpi_run& run_;
+    MPI_Comm communicator_;
+    int rank_, ranks_;
+    watch watch_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::optional<progress> leaves_;
+    bool ends_ = false;
+    // Of the thread.
+    std::list<letter> letters_;
+    std::uint32_t last_runs_ = 0;
+    std::optional<clock::time_point> failed_at_, over_at_;
+    std::optional<std::pair<rank_id, clock::time_point>> failed_peer_;
+    std::optional<run_failure> chosen_;  // of rank 0
+    std::vector<waiting_lane> answers_;
+    std::vector<char> answered_;  // by rank
+    clock::time_point answers_due_;
+    bool barrier_begun_ = false;
+    MPI_Request barrier_ = MPI_REQUEST_NULL;
+    std::thread thread_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,237 @@
+// A communicator among processes: where its members meet, compare what they have come for, and move bytes by MPI.
+#ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
+#define STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/lane_site.hpp"
+#include "stretto/backend/detail/patience.hpp"
+#include "stretto/backend/detail/threads/host_word.hpp"
+#include "stretto/backend/mpi/detail/mpi_calls.hpp"
+#include "stretto/backend/mpi/detail/mpi_mover.hpp"
+#include "stretto/backend/mpi/detail/mpi_run.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// One member of a group, in its process. Each collective begins with a note from every member to every other one,
+/// which says what it has come for, in all the amounts. So each member knows who is missing; and all members come to
+/// the same conclusion about whether they agree before any of them moves a byte. A collective of MPI is only begun when
+/// all members are known to begin it.
+///
+/// All calls of MPI on this communicator are made by the thread that performs, which asks for progress until the
+/// collective is complete.
+class mpi_group {
+public:
+    /// `communicator` is nobody else's, and its ranks are those of the group in their order. No count that MPI is told
+    /// is above `largest_count`.
+    mpi_group(mpi_run& run, const process_group& g, std::size_t place, MPI_Comm communicator, std::size_t largest_count)
+        : run_(run),
+          id_(g.id),
+          ranks_(g.ranks.begin(), g.ranks.end()),
+          place_(place),
+          communicator_(communicator),
+          arrived_(new std::atomic<std::uint32_t>[ranks_.size()]),
+          notes_(size() * longest_note()),
+          notices_(2 * size(), MPI_REQUEST_NULL),
+          finished_(notices_.size()),
+          mover_(run, communicator, size(), place, largest_count) {
+        for (std::size_t k = 0; k < size(); ++k) arrived_[k] = 0;
+        send_sizes_.reserve(size());
+        receive_sizes_.reserve(size());
+    }
+    mpi_group(const mpi_group&) = delete;
+    mpi_group& operator=(const mpi_group&) = delete;
+
+    [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
+    [[nodiscard]] group_id id() const noexcept { return id_; }
+    [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
+
+    /// How many operations a member is known to have begun: exact of this one.
+    [[nodiscard]] std::uint32_t begun(std::size_t place) const {
+        return arrived_[place].load(std::memory_order_relaxed);
+    }
+    /// Calls f(rank) for the ranks that are not known to have begun the operation that this member has begun last.
+    template <class F>
+    void for_each_missing(std::size_t place, F f) const {
+        const std::uint32_t mine = begun(place);
+        for (std::size_t k = 0; k < size(); ++k)
+            if (static_cast<std::int32_t>(begun(k) - mine) < 0) f(ranks_[k]);
+    }
+
+    /// Performs an operation. Returns whether it is complete; not if the run was given up.
+    bool perform(const collective_operation& o, std::size_t, host_station& station) {
+        const host_run::reading reading(run_);  // the memory of this process stays until it has ended
+        if (!run_.begins()) return false;       // unless it had gone before
+        if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_))
+            return give_up(run_failure::reason::overflow, o, begun(place_), *std::move(overflow));
+        if (!run_.begin(id_)) return false;
+        arrived_[place_].fetch_add(1, std::memory_order_relaxed);
+        station.meeting.store(true, std::memory_order_relaxed);
+        station.since.store(host_now(), std::memory_order_relaxed);
+        const bool met = tell(o) && await_notes(o);
+        station.meeting.store(false, std::memory_order_relaxed);
+        const bool done = met && compare(o) && move(o);
+        station.since.store(0, std::memory_order_relaxed);
+        return done;
+    }
+
+    /// After a failure, when nobody performs any more and all processes have told how far they have come: fetches the
+    /// notes of collectives that were not performed. A message that nobody receives would be taken for one of the next
+    /// communicator, since MPI uses their numbers again. `end_draining` waits for them, on all groups of all processes.
+    void begin_draining() {
+        for (std::size_t k = 0; k < size(); ++k)
+            if (k != place_ && begun(k) < run_.begun_by(ranks_[k], id_))
+                MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
+                          communicator_, &notices_[k]);
+    }
+    void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
+
+private:
+    [[nodiscard]] std::size_t longest_note() const { return note_length + 2 * size(); }
+    [[nodiscard]] std::uint64_t* note(std::size_t place) { return notes_.data() + place * longest_note(); }
+    [[nodiscard]] const std::uint64_t* note(std::size_t place) const { return notes_.data() + place * longest_note(); }
+
+    /// Of an all-to-all: what member `from` sends to member `to`, and what that one expects.
+    [[nodiscard]] std::size_t sent(std::size_t from, std::size_t to) const { return note(from)[note_length + to]; }
+    [[nodiscard]] std::size_t expected(std::size_t from, std::size_t to) const {
+        return note(to)[note_length + size() + from];
+    }
+
+    /// Begins to tell all others what this member has come for, and to hear it from them.
+    bool tell(const collective_operation& o) {
+        std::uint64_t* const mine = note(place_);
+        write_note(o, o.send_bytes, mine);
+        std::size_t length = note_length;
+        if (o.kind == transfer_kind::all_to_all) {
+            for (const std::size_t n : send_sizes_) mine[length++] = n;
+            for (const std::size_t n : receive_sizes_) mine[length++] = n;
+        }
+        for (std::size_t k = 0; k < size(); ++k) {
+            if (k == place_) continue;
+            if (!works(MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
+                                 communicator_, &notices_[k]),
+                       o) ||
+                !works(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0, communicator_,
+                                 &notices_[size() + k]),
+                       o))
+                return false;
+        }
+        return true;
+    }
+    /// Waits until all members have told what they have come for. Returns false if one of them never will.
+    bool await_notes(const collective_operation& o) {
+        const std::uint32_t sequence = begun(place_) - 1;
+        patience between(200);
+        while (true) {
+            int count = 0;
+            if (!works(MPI_Testsome(static_cast<int>(notices_.size()), notices_.data(), &count, finished_.data(),
+                                    MPI_STATUSES_IGNORE),
+                       o))
+                return false;
+            if (count == MPI_UNDEFINED) return true;  // there is no request any more
+            for (int k = 0; k < count; ++k) {
+                const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
+                if (which < size()) arrived_[which].fetch_add(1, std::memory_order_relaxed);
+            }
+            if (count > 0) continue;
+            if (run_.failed() && is_hopeless(sequence)) {
+                withdraw();
+                return false;
+            }
+            between.pause();
+        }
+    }
+    [[nodiscard]] bool is_hopeless(std::uint32_t sequence) {
+        if (run_.abandoned()) return true;
+        for (std::size_t k = 0; k < size(); ++k)
+            if (notices_[k] != MPI_REQUEST_NULL && run_.never_begins(ranks_[k], id_, sequence)) return true;
+        return false;
+    }
+    /// Some note never comes. Others may be on their way: `begin_draining` fetches them.
+    void withdraw() {
+        for (std::size_t k = 0; k < size(); ++k) {
+            if (notices_[k] == MPI_REQUEST_NULL) continue;
+            MPI_Cancel(&notices_[k]);
+            if (run_.abandoned()) {
+                MPI_Request_free(&notices_[k]);
+                continue;
+            }
+            MPI_Status status;
+            int cancelled = 0;
+            if (MPI_Wait(&notices_[k], &status) != MPI_SUCCESS) continue;
+            MPI_Test_cancelled(&status, &cancelled);
+            if (cancelled == 0) arrived_[k].fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+
+    /// Whether all members have come for the same. If this one is concerned, it gives the run up; else another does.
+    bool compare(const collective_operation& o) {
+        auto wrong = first_difference(
+            o, ranks_, [&](std::size_t k) { return read_note(note(k)); },
+            [&](std::size_t k) { return expected(k, place_); }, [&](std::size_t k) { return sent(k, place_); });
+        if (wrong) return give_up(run_failure::reason::mismatch, o, begun(place_) - 1, *std::move(wrong));
+        const bool shares = o.kind == transfer_kind::all_to_all;
+        bool same = true;
+        for (std::size_t from = 0; shares && from < size(); ++from)
+            for (std::size_t to = 0; to < size(); ++to) same = same && sent(from, to) == expected(from, to);
+        return same;
+    }
+
+    /// The most bytes that any member sends, or receives, in an all-to-all.
+    [[nodiscard]] std::size_t longest_exchange() const {
+        std::size_t longest = 0;
+        for (std::size_t k = 0; k < size(); ++k) {
+            std::size_t sends = 0, receives = 0;
+            for (std::size_t j = 0; j < size(); ++j) {
+                sends += sent(k, j);
+                receives += sent(j, k);
+            }
+            longest = std::max({longest, sends, receives});
+        }
+        return longest;
+    }
+
+    /// Moves the bytes of an operation that all members have begun.
+    bool move(const collective_operation& o) {
+        const std::size_t longest = o.kind == transfer_kind::all_to_all ? longest_exchange() : 0;
+        if (mover_.move(o, send_sizes_, receive_sizes_, longest)) return true;
+        static_cast<void>(works(mover_.code(), o));
+        return false;
+    }
+    /// Whether a call of MPI has worked. If not, the run is given up.
+    bool works(int code, const collective_operation& o) {
+        return code == MPI_SUCCESS ||
+               give_up(run_failure::reason::call_failed, o, begun(place_) - 1, words_of_mpi_error(code));
+    }
+    /// Ends the run at collective `sequence`, and says that this operation does not go on.
+    bool give_up(run_failure::reason why, const collective_operation& o, std::uint32_t sequence, std::string detail) {
+        run_.fail(lane_site{id_, sequence, o.task}.failure(why, ranks_[place_], std::move(detail)));
+        return false;
+    }
+
+    mpi_run& run_;
+    group_id id_;
+    std::vector<rank_id> ranks_;
+    std::size_t place_;
+    MPI_Comm communicator_;
+    std::unique_ptr<std::atomic<std::uint32_t>[]> arrived_;  // by member: how many of its notes are there
+    std::vector<std::uint64_t> notes_;                       // by member
+    std::vector<MPI_Request> notices_;                       // by member: receives of notes, then sends
+    std::vector<int> finished_;
+    std::vector<std::size_t> send_sizes_, receive_sizes_;  // of an all-to-all
+    mpi_mover mover_;
+};
+
+}  // namespace stretto::detail
+
+#endif

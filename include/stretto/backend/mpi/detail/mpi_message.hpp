@@ -1,0 +1,117 @@
+// What processes tell each other beside the bytes of collectives, as text: numbers of 32 bits and strings.
+#ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
+#define STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stretto/backend/run_failure.hpp"
+
+namespace stretto::detail {
+
+/// The tag of a message.
+enum class message_kind : int {
+    progress,  ///< how far a process has come: runs that it has left, whether it has failed, collectives begun by group
+    report,    ///< to rank 0: a failure
+    question,  ///< from rank 0: who waits for whom?
+    answer,    ///< a failure of which only the waiting lanes mean something
+    verdict,   ///< from rank 0: the failure that all report
+};
+
+/// Appends to a text. Numbers are as the machine has them, because the processes of a run are on machines of one kind.
+class message_writer {
+public:
+    void number(std::uint32_t x) {
+        char bytes[sizeof(x)];
+        std::memcpy(bytes, &x, sizeof(x));
+        text_.append(bytes, sizeof(x));
+    }
+    /// The length, and then the text.
+    void words(std::string_view x) {
+        number(static_cast<std::uint32_t>(x.size()));
+        text_.append(x);
+    }
+    void numbers(std::span<const std::uint32_t> all) {
+        number(static_cast<std::uint32_t>(all.size()));
+        for (const std::uint32_t x : all) number(x);
+    }
+    /// All of it: every process tells the failure of another one in the same words.
+    void failure(const run_failure& f) {
+        number(static_cast<std::uint32_t>(f.why));
+        for (const std::uint32_t x : {f.rank, f.group, f.sequence, f.task}) number(x);
+        words(f.detail);
+        number(static_cast<std::uint32_t>(f.waiting.size()));
+        for (const waiting_lane& w : f.waiting) {
+            for (const std::uint32_t x : {w.rank, w.lane, w.group, w.task, w.sequence}) number(x);
+            numbers(w.for_ranks);
+            numbers(w.for_tasks);
+        }
+    }
+    [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+private:
+    std::string text_;
+};
+
+/// Reads what a message_writer has written, in the same order. Of a text that ends too early the rest is zero, and the
+/// reader is broken: so nobody need ask after every number, but once after the last one.
+class message_reader {
+public:
+    explicit message_reader(std::string_view text) : rest_(text) {}
+
+    std::uint32_t number() {
+        std::uint32_t x = 0;
+        if (rest_.size() < sizeof(x)) return broken_ = true, rest_ = {}, 0;
+        std::memcpy(&x, rest_.data(), sizeof(x));
+        rest_.remove_prefix(sizeof(x));
+        return x;
+    }
+    std::string words() {
+        const std::size_t size = number();
+        if (size > rest_.size()) return broken_ = true, rest_ = {}, std::string();
+        std::string x(rest_.substr(0, size));
+        rest_.remove_prefix(size);
+        return x;
+    }
+    std::vector<std::uint32_t> numbers() {
+        const std::size_t size = number();  // of a broken text it may be anything, so nothing is reserved
+        std::vector<std::uint32_t> all;
+        for (std::size_t k = 0; k < size && !broken_; ++k) all.push_back(number());
+        return all;
+    }
+    run_failure failure() {
+        run_failure f;
+        f.why = static_cast<run_failure::reason>(number());
+        for (std::uint32_t* x : {&f.rank, &f.group, &f.sequence, &f.task}) *x = number();
+        f.detail = words();
+        const std::size_t size = number();
+        for (std::size_t k = 0; k < size && !broken_; ++k) {
+            waiting_lane& w = f.waiting.emplace_back();
+            for (std::uint32_t* x : {&w.rank, &w.lane, &w.group, &w.task, &w.sequence}) *x = number();
+            w.for_ranks = numbers();
+            w.for_tasks = numbers();
+        }
+        return f;
+    }
+    [[nodiscard]] bool is_broken() const noexcept { return broken_; }
+
+private:
+    std::string_view rest_;
+    bool broken_ = false;
+};
+
+/// The text of a failure alone.
+[[nodiscard]] inline std::string message_of(const run_failure& f) {
+    message_writer out;
+    out.failure(f);
+    return out.text();
+}
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,195 @@
+// Moves the bytes of collectives by MPI, once all members of a group are known to begin them.
+#ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_MOVER_HPP
+#define STRETTO_BACKEND_MPI_DETAIL_MPI_MOVER_HPP
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/patience.hpp"
+#include "stretto/backend/detail/threads/host_fold.hpp"
+#include "stretto/backend/mpi/detail/mpi_calls.hpp"
+#include "stretto/backend/mpi/detail/mpi_run.hpp"
+
+namespace stretto::detail {
+
+/// One member's side. Reductions are not those of MPI, which may form them in any order: each member fetches its part
+/// of what all others send, and folds it in the order of members, as ranks on the host do.
+class mpi_mover {
+public:
+    mpi_mover(const mpi_run& run, MPI_Comm communicator, std::size_t members, std::size_t place,
+              std::size_t largest_count)
+        : run_(run),
+          communicator_(communicator),
+          members_(members),
+          place_(place),
+          largest_count_(largest_count),
+          send_(members),
+          receive_(members) {}
+
+    /// What MPI has said when `move` has failed; MPI_SUCCESS if the run was given up.
+    [[nodiscard]] int code() const noexcept { return code_; }
+
+    /// Moves the bytes of an operation, and reduces them. Of an all-to-all, no member sends or receives more than
+    /// `longest` bytes. Returns whether it is complete.
+    bool move(const collective_operation& o, std::span<const std::size_t> send_sizes,
+              std::span<const std::size_t> receive_sizes, std::size_t longest) {
+        const auto keep = [](std::byte* to, const std::byte* from, std::size_t size) {
+            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, it is there
+        };
+        switch (o.kind) {
+            case transfer_kind::all_gather:
+                keep(o.receive + place_ * o.send_bytes, o.send, o.send_bytes);
+                return with_bytes(o.send_bytes, [&](int count, MPI_Datatype type, MPI_Request* r) {
+                    return MPI_Iallgather(MPI_IN_PLACE, 0, MPI_BYTE, o.receive, count, type, communicator_, r);
+                });
+            case transfer_kind::broadcast:
+                if (o.root == place_) keep(o.receive, o.send, o.send_bytes);
+                return with_bytes(o.send_bytes, [&](int count, MPI_Datatype type, MPI_Request* r) {
+                    return MPI_Ibcast(o.receive, count, type, static_cast<int>(o.root), communicator_, r);
+                });
+            case transfer_kind::all_to_all: {
+                std::size_t from = 0, to = 0;
+                for (std::size_t k = 0; k < members_; ++k) {
+                    send_.place(k, std::exchange(from, from + send_sizes[k]), send_sizes[k]);
+                    receive_.place(k, std::exchange(to, to + receive_sizes[k]), receive_sizes[k]);
+                }
+                keep(o.receive + receive_.at[place_], o.send + send_.at[place_], send_sizes[place_]);
+                return exchange(o.send, o.receive, longest);
+            }
+            case transfer_kind::reduce_scatter:
+                for (std::size_t k = 0; k < members_; ++k) send_.place(k, k * o.receive_bytes, o.receive_bytes);
+                return reduce(o, o.receive);
+            case transfer_kind::all_reduce: {
+                for (std::size_t k = 0; k < members_; ++k) {
+                    const auto [first, last] = share_of(o, members_, k);
+                    send_.place(k, first, last - first);
+                }
+                const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
+                if (!reduce(o, o.receive + first)) return false;
+                // MPI takes no part of a buffer for both sides.
+                keep(parts_.data(), o.receive + first, mine);
+                for (std::size_t k = 0; k < members_; ++k) {
+                    const auto [begin, end] = share_of(o, members_, k);
+                    receive_.place(k, begin, end - begin);
+                    send_.place(k, 0, mine);
+                }
+                return exchange(parts_.data(), o.receive, o.send_bytes);
+            }
+            case transfer_kind::barrier:
+                break;  // all have told that they have begun it, which is all that it means
+        }
+        return true;
+    }
+
+private:
+    /// Fetches this member's part, which `send_` has placed, of what all members send, and folds it.
+    bool reduce(const collective_operation& o, std::byte* to) {
+        const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
+        for (std::size_t k = 0; k < members_; ++k) receive_.place(k, k * mine, mine);
+        // Shares differ by an element at most.
+        const std::size_t longest = o.send_bytes + 8 * members_;
+        if (parts_.size() < longest) parts_.resize(longest);
+        if (!exchange(o.send, parts_.data(), longest)) return false;
+        fold_in_order(o.element, o.reduction, to, mine, members_,
+                      [&](std::size_t k) { return k == place_ ? o.send + first : parts_.data() + k * mine; });
+        return true;
+    }
+    /// Sends to each other member what `send_` says, and receives from it what `receive_` says. No member has more than
+    /// `longest` bytes on either side: all of them must call the same function, so all must know the same of it.
+    bool exchange(const std::byte* from, std::byte* to, std::size_t longest) {
+        send_.sizes[place_] = receive_.sizes[place_] = 0;  // its own part is where it belongs
+        if (longest <= largest_count_) {
+            send_.count();
+            receive_.count();
+            return complete([&](MPI_Request* r) {
+                return MPI_Ialltoallv(from, send_.counts.data(), send_.places.data(), MPI_BYTE, to,
+                                      receive_.counts.data(), receive_.places.data(), MPI_BYTE, communicator_, r);
+            });
+        }
+        const std::vector<mpi_bytes_at> sends = send_.types(largest_count_), receives = receive_.types(largest_count_);
+        std::vector<MPI_Datatype> send_types, receive_types;
+        for (const bool sending : {true, false})
+            for (const mpi_bytes_at& type : sending ? sends : receives) {
+                if (!works(type.code())) return false;
+                (sending ? send_types : receive_types).push_back(type.type());
+            }
+        const std::vector<int> ones(members_, 1), zeros(members_, 0);
+        return complete([&](MPI_Request* r) {
+            return MPI_Ialltoallw(from, ones.data(), zeros.data(), send_types.data(), to, ones.data(), zeros.data(),
+                                  receive_types.data(), communicator_, r);
+        });
+    }
+    /// Completes call(count, type, request) with a count and a type that mean so many bytes.
+    template <class Call>
+    bool with_bytes(std::size_t bytes, Call call) {
+        if (bytes <= largest_count_)
+            return complete([&](MPI_Request* r) { return call(static_cast<int>(bytes), MPI_BYTE, r); });
+        const mpi_bytes_at all(0, bytes, largest_count_);
+        if (!works(all.code())) return false;
+        return complete([&](MPI_Request* r) { return call(1, all.type(), r); });
+    }
+
+    /// Begins a collective of MPI and asks for progress until it is complete. Only if the others do not answer any more
+    /// after a failure, it stays under way.
+    template <class Begin>
+    bool complete(Begin begin) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (!works(begin(&request))) return false;
+        patience between(20'000);
+        while (true) {
+            int done = 0;
+            if (!works(MPI_Test(&request, &done, MPI_STATUS_IGNORE))) return false;
+            if (done != 0) return true;
+            if (run_.abandoned()) return false;
+            between.pause();
+        }
+    }
+    /// Where the bytes for, or from, each member are in a buffer, in units of the caller and in those of MPI. It
+    /// belongs to the mover, so that a replay allocates nothing.
+    struct placement {
+        std::vector<std::size_t> at, sizes;
+        std::vector<int> places, counts;
+
+        explicit placement(std::size_t members) : at(members), sizes(members), places(members), counts(members) {}
+        void place(std::size_t member, std::size_t begin, std::size_t size) {
+            at[member] = begin;
+            sizes[member] = size;
+        }
+        /// As MPI counts. Precondition: an int does.
+        void count() {
+            for (std::size_t k = 0; k < at.size(); ++k) {
+                places[k] = static_cast<int>(at[k]);
+                counts[k] = static_cast<int>(sizes[k]);
+            }
+        }
+        /// Types of MPI that stand for what an int does not count.
+        [[nodiscard]] std::vector<mpi_bytes_at> types(std::size_t largest_block) const {
+            std::vector<mpi_bytes_at> made;
+            made.reserve(at.size());
+            for (std::size_t k = 0; k < at.size(); ++k) made.emplace_back(at[k], sizes[k], largest_block);
+            return made;
+        }
+    };
+
+    /// Whether a call of MPI has worked.
+    bool works(int code) {
+        code_ = code;
+        return code == MPI_SUCCESS;
+    }
+
+    const mpi_run& run_;
+    MPI_Comm communicator_;
+    std::size_t members_, place_, largest_count_;
+    int code_ = MPI_SUCCESS;
+    placement send_, receive_;
+    std::vector<std::byte> parts_;  // of others, before they are reduced
+};
+
+}  // namespace stretto::detail
+
+#endif

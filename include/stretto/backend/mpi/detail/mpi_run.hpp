@@ -1,0 +1,173 @@
+// What the threads of one process share in a run of several processes: the failure, on which all processes agree before
+// it is told, and how far each of them is known to come.
+#ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
+#define STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/threads/host_run.hpp"
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// The first failure of this process is a proposal: `fail` ends what its threads do, and the control thread asks the
+/// others. `settle` waits for what was agreed, or until the others have had their time (`give_up_waiting`).
+///
+/// A collective that all members have begun is completed even after a failure, because some of them may be moving its
+/// bytes already. One that a member will never begin is not: so each process tells how many collectives it has begun
+/// when it begins no more.
+class mpi_run : public host_run {
+public:
+    mpi_run(std::size_t ranks, std::size_t groups, bool timed) : host_run(timed), peers_(ranks), begun_(groups, 0) {
+        for (peer& p : peers_) p.begun.assign(groups, 0);
+    }
+
+    /// Counts a collective of this process. Returns false, and counts nothing, once this process begins no more.
+    [[nodiscard]] bool begin(group_id group) {
+        const std::lock_guard lock(mutex_);
+        if (stopped_) return false;
+        ++begun_[group];
+        return true;
+    }
+    /// Whether this process may still begin collectives. If not, whoever has put them may have gone.
+    [[nodiscard]] bool begins() {
+        const std::lock_guard lock(mutex_);
+        return !stopped_;
+    }
+    /// From now on this process begins no collective.
+    void stop() {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+    }
+    [[nodiscard]] std::vector<std::uint32_t> begun() {
+        const std::lock_guard lock(mutex_);
+        return begun_;
+    }
+
+    /// Another process has left its run number `runs`, counted from 1, or has `failed`; it has begun so many
+    /// collectives.
+    void note_peer(rank_id rank, std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
+        {
+            const std::lock_guard lock(mutex_);
+            peer& p = peers_[rank];
+            p.left_runs = runs;
+            p.failed = p.failed || failed;
+            p.begun.assign(begun.begin(), begun.end());
+        }
+        changed_.notify_all();
+    }
+    /// Whether a process has left the current run, or failed, without having begun that collective of the group.
+    [[nodiscard]] bool never_begins(rank_id rank, group_id group, std::uint32_t sequence) {
+        const std::lock_guard lock(mutex_);
+        const peer& p = peers_[rank];
+        return (p.failed || p.left_runs >= run_) && p.begun[group] <= sequence;
+    }
+    /// How many collectives of a group a process has begun, as far as it has told.
+    [[nodiscard]] std::uint32_t begun_by(rank_id rank, group_id group) {
+        const std::lock_guard lock(mutex_);
+        return peers_[rank].begun[group];
+    }
+    [[nodiscard]] bool has_failed(rank_id rank) {
+        const std::lock_guard lock(mutex_);
+        return peers_[rank].failed;
+    }
+
+    /// A run begins; returns its number.
+    std::uint32_t begin_run() {
+        const std::lock_guard lock(mutex_);
+        return ++run_;
+    }
+    /// Returns when all other processes have left this run, or when it has failed, with the failure.
+    [[nodiscard]] std::optional<run_failure> await_others(rank_id me) {
+        {
+            const waiter here(*this);
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] {
+                if (failed()) return true;
+                for (rank_id r = 0; r < peers_.size(); ++r)
+                    if (r != me && (peers_[r].left_runs < run_ || peers_[r].failed)) return false;
+                return true;
+            });
+        }
+        return failed() ? settle() : std::nullopt;
+    }
+
+    /// What all processes agree to have been the first failure.
+    void agree(run_failure verdict) {
+        fail(verdict);
+        {
+            const std::lock_guard lock(mutex_);
+            if (!verdict_) verdict_ = std::move(verdict);
+        }
+        changed_.notify_all();
+    }
+    [[nodiscard]] bool agreed() {
+        const std::lock_guard lock(mutex_);
+        return verdict_.has_value();
+    }
+    /// The others do not answer: whoever waits for them goes home.
+    void give_up_waiting() {
+        abandoned_.store(true, std::memory_order_seq_cst);
+        wake();
+    }
+    [[nodiscard]] bool abandoned() const { return abandoned_.load(std::memory_order_seq_cst); }
+    /// Makes whoever waits here look again.
+    void wake() {
+        {
+            const std::lock_guard lock(mutex_);
+        }
+        changed_.notify_all();
+    }
+
+    /// Whether somebody waits here for other processes.
+    [[nodiscard]] bool is_awaited() const { return waiters_.load(std::memory_order_relaxed) != 0; }
+
+    /// After a failure: what it was, when nothing uses the memory of this process any more.
+    [[nodiscard]] std::optional<run_failure> settle() {
+        stop();
+        {
+            const waiter here(*this);
+            std::unique_lock lock(mutex_);
+            changed_.wait(lock, [&] { return verdict_ || abandoned(); });
+        }
+        await_readers();
+        const std::lock_guard lock(mutex_);
+        return verdict_ ? verdict_ : failure();
+    }
+
+private:
+    struct waiter {
+        explicit waiter(mpi_run& r) : run(r) { run.waiters_.fetch_add(1, std::memory_order_relaxed); }
+        waiter(const waiter&) = delete;
+        waiter& operator=(const waiter&) = delete;
+        ~waiter() { run.waiters_.fetch_sub(1, std::memory_order_relaxed); }
+        mpi_run& run;
+    };
+    struct peer {
+        std::uint32_t left_runs = 0;
+        bool failed = false;
+        std::vector<std::uint32_t> begun;  // by group
+    };
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<peer> peers_;           // by rank
+    std::vector<std::uint32_t> begun_;  // by group
+    std::uint32_t run_ = 0;
+    bool stopped_ = false;
+    std::optional<run_failure> verdict_;
+    std::atomic<bool> abandoned_ = false;
+    std::atomic<std::uint32_t> waiters_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,268 @@
+// Ranks that are processes, which MPI connects: the same program as on host_world, on as many machines as mpiexec is
+// told. What happens within a rank is as on the host: its thread is the compute lane, and each communicator has a
+// thread that performs collectives in the order of their launches. That thread asks MPI for progress until they are
+// complete, because MPI promises none otherwise, so collectives proceed while kernels run. Reductions are formed in the
+// order of ranks, so a program makes the same bits here and on the host.
+//
+// Threads call MPI at the same time: it must be initialised with MPI_THREAD_MULTIPLE.
+#ifndef STRETTO_BACKEND_MPI_MPI_WORLD_HPP
+#define STRETTO_BACKEND_MPI_MPI_WORLD_HPP
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/concepts.hpp"
+#include "stretto/backend/detail/threads/host_lane.hpp"
+#include "stretto/backend/detail/threads/thread_rank.hpp"
+#include "stretto/backend/detail/threads/waiting_lanes.hpp"
+#include "stretto/backend/mpi/detail/mpi_calls.hpp"
+#include "stretto/backend/mpi/detail/mpi_control.hpp"
+#include "stretto/backend/mpi/detail/mpi_group.hpp"
+#include "stretto/backend/mpi/detail/mpi_run.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/process_groups.hpp"
+
+namespace stretto {
+
+/// The rank of this process: the backend to which its program binds orders. Only the thread of the rank uses it.
+class mpi_rank : public detail::thread_rank<detail::mpi_group, detail::mpi_run> {
+public:
+    using thread_rank::thread_rank;
+
+private:
+    friend class mpi_world;
+};
+static_assert(backend<mpi_rank>);
+
+struct mpi_options {
+    std::chrono::milliseconds deadline{60'000};  ///< how long a lane may wait without a break
+    /// After a failure: how long to wait for other processes, which may be gone, to agree about it and to complete what
+    /// is under way.
+    std::chrono::milliseconds grace{5'000};
+    /// The largest number of bytes that MPI is asked to count, which it does in an int. Larger amounts are moved in
+    /// blocks of this size. The same on all processes.
+    std::size_t largest_count = INT_MAX;
+    bool timed = false;  ///< whether this rank notes when tasks begin and end (mpi_rank::times)
+};
+
+/// Why there is no mpi_world.
+struct mpi_fault {
+    enum class reason : std::uint8_t {
+        not_initialised,  ///< MPI is not initialised, or has been finalised
+        few_threads,      ///< MPI was initialised without MPI_THREAD_MULTIPLE
+        groups_differ,    ///< processes have given different groups, or options
+        bad_groups,       ///< group `group` does not know its ranks, or lists one twice, or is no proper duplicate
+        too_few_ranks,  ///< group `group` has a rank that there is not among the processes, of which there are `ranks`
+        mpi_error,      ///< a call of MPI has returned `code`
+    };
+    reason why;
+    group_id group = no_group;
+    std::size_t ranks = 0;
+    int code = MPI_SUCCESS;
+
+    friend bool operator==(const mpi_fault&, const mpi_fault&) = default;
+};
+
+/// What is wrong, as a sentence with a hint.
+[[nodiscard]] inline std::string explain(const mpi_fault& f) {
+    using why = mpi_fault::reason;
+    const std::string group = "group " + std::to_string(f.group);
+    switch (f.why) {
+        case why::not_initialised:
+            return "MPI is not initialised: call MPI_Init_thread before, and MPI_Finalize after the world is gone";
+        case why::few_threads:
+            return "MPI was initialised without MPI_THREAD_MULTIPLE: call MPI_Init_thread with it, and see that it is "
+                   "provided";
+        case why::groups_differ:
+            return "processes have given different groups or options: each must list all groups, also those of which "
+                   "it is no member, in the same order";
+        case why::bad_groups:
+            return group + " does not know its ranks, lists one twice, or is a duplicate of another one that it is not";
+        case why::too_few_ranks:
+            return group + " has a rank that is not among the " + std::to_string(f.ranks) +
+                   " processes: start more of them, by the mpiexec that belongs to the MPI with which the program is "
+                   "linked";
+        case why::mpi_error:
+            break;
+    }
+    return "MPI cannot make the communicators: " + detail::words_of_mpi_error(f.code);
+}
+
+/// All ranks of a run, as one of their processes sees them. Processes make it together, run programs together, and
+/// destroy it together, before MPI_Finalize. After a failure it runs nothing any more.
+class mpi_world {
+public:
+    /// Makes a world of the processes of `all`, whose ranks there are those in the groups. Each group gets a
+    /// communicator of its own, so nothing that it does meets other messages. All processes of `all` must call it.
+    [[nodiscard]] static expected<std::unique_ptr<mpi_world>, mpi_fault> make(MPI_Comm all,
+                                                                              const process_groups& groups,
+                                                                              mpi_options options = {}) {
+        using why = mpi_fault::reason;
+        int initialised = 0, finalised = 0, threads = MPI_THREAD_SINGLE;
+        if (MPI_Initialized(&initialised) != MPI_SUCCESS || initialised == 0 ||
+            MPI_Finalized(&finalised) != MPI_SUCCESS || finalised != 0)
+            return unexpected(mpi_fault{why::not_initialised});
+        if (MPI_Query_thread(&threads) != MPI_SUCCESS || threads < MPI_THREAD_MULTIPLE)
+            return unexpected(mpi_fault{why::few_threads});
+        std::unique_ptr<mpi_world> made(new mpi_world);
+        if (const auto fault = made->set_up(all, groups, options)) return unexpected(*fault);
+        return made;
+    }
+    mpi_world(const mpi_world&) = delete;
+    mpi_world& operator=(const mpi_world&) = delete;
+    ~mpi_world() {
+        control_.reset();
+        const bool left_behind = run_ && run_->abandoned(), failed = run_ && run_->failed();
+        if (run_) {
+            // Whoever still waits for a collective that nobody finished goes home.
+            run_->fail({});
+            run_->give_up_waiting();
+        }
+        rank_.reset();
+        if (left_behind) return;
+        for (const auto& g : groups_)
+            if (failed) g->begin_draining();
+        for (const auto& g : groups_)
+            if (failed) g->end_draining();
+        for (MPI_Comm& c : communicators_)
+            if (c != MPI_COMM_NULL) MPI_Comm_free(&c);
+    }
+
+    [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(size_); }
+    [[nodiscard]] rank_id rank() const noexcept { return static_cast<rank_id>(me_); }
+
+    /// Runs `program(rank)` for the rank of this process. Returns when all processes have returned from theirs: nothing
+    /// if all went well, else the first failure, the same in all processes.
+    template <class Program>
+    [[nodiscard]] std::optional<run_failure> run(Program program) {
+        const std::uint32_t number = run_->begin_run();
+        std::optional<std::string> thrown = detail::failure_of([&] { program(*rank_); });
+        if (thrown) run_->fail({run_failure::reason::rank_threw, rank(), no_group, 0, no_task, *std::move(thrown), {}});
+        control_->leave(number, run_->failed());
+        return run_->await_others(rank());
+    }
+    /// Whether a failure has left something under way between this process and others that do not answer. Then
+    /// MPI_Finalize may wait for them for ever, and MPI_Abort is the way out.
+    [[nodiscard]] bool is_abandoned() const { return run_->abandoned(); }
+
+private:
+    mpi_world() = default;
+
+    [[nodiscard]] std::optional<mpi_fault> set_up(MPI_Comm all, const process_groups& groups, mpi_options options) {
+        using why = mpi_fault::reason;
+        const auto failed = [](int code) { return mpi_fault{why::mpi_error, no_group, 0, code}; };
+        MPI_Comm control = MPI_COMM_NULL;
+        if (const int code = MPI_Comm_dup(all, &control); code != MPI_SUCCESS) return failed(code);
+        communicators_.push_back(control);
+        // From here on errors are values; communicators that are made of this one inherit that.
+        for (const int code : {MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), MPI_Comm_size(control, &size_),
+                               MPI_Comm_rank(control, &me_)})
+            if (code != MPI_SUCCESS) return failed(code);
+        const std::uint64_t print = fingerprint(groups, options);
+        std::array<std::uint64_t, 2> extremes = {print, ~print};
+        if (const int code = MPI_Allreduce(MPI_IN_PLACE, extremes.data(), 2, MPI_UINT64_T, MPI_MAX, control);
+            code != MPI_SUCCESS)
+            return failed(code);
+        if (extremes[0] != ~extremes[1]) return mpi_fault{why::groups_differ};
+        if (const auto fault = first_fault(groups)) return mpi_fault{why::bad_groups, fault->group};
+        for (group_id id = 0; id < groups.group_count(); ++id) {
+            const process_group g = groups.group_at(id);
+            if (!g.knows_ranks()) return mpi_fault{why::bad_groups, id};
+            if (std::any_of(g.ranks.begin(), g.ranks.end(), [&](rank_id r) { return r >= size(); }))
+                return mpi_fault{why::too_few_ranks, id, size()};
+        }
+
+        run_.emplace(size(), groups.group_count(), options.timed);
+        rank_.emplace(*run_, rank());
+        MPI_Group everybody = MPI_GROUP_NULL;
+        if (const int code = MPI_Comm_group(control, &everybody); code != MPI_SUCCESS) return failed(code);
+        for (group_id id = 0; id < groups.group_count(); ++id) {
+            const process_group g = groups.group_at(id);
+            const std::size_t place = g.place_of(rank());
+            auto& channel = rank_->channels().emplace_back();
+            if (place == g.ranks.size()) continue;
+            const std::vector<int> members(g.ranks.begin(), g.ranks.end());
+            MPI_Group some = MPI_GROUP_NULL;
+            MPI_Comm own = MPI_COMM_NULL;
+            int code = MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some);
+            // The tag only keeps apart what is made at the same time, and a process makes one after the other.
+            if (code == MPI_SUCCESS) code = MPI_Comm_create_group(control, some, static_cast<int>(id % 32'768), &own);
+            if (code != MPI_SUCCESS) return failed(code);
+            MPI_Group_free(&some);
+            communicators_.push_back(own);
+            groups_.push_back(std::make_unique<detail::mpi_group>(*run_, g, place, own, options.largest_count));
+            channel = std::make_unique<mpi_rank::communicator_type>(*run_, *groups_.back(), place);
+        }
+        MPI_Group_free(&everybody);
+        deadline_ = options.deadline;
+        control_.emplace(*run_, control, me_, size_,
+                         detail::mpi_control::watch{options.deadline, options.grace, [this] { return look(); },
+                                                    [this] { return waiting(); }});
+        return {};
+    }
+    /// A number that tells apart groups, and options that must be the same.
+    [[nodiscard]] static std::uint64_t fingerprint(const process_groups& groups, const mpi_options& options) {
+        std::uint64_t hash = 14695981039346656037ULL;
+        const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211ULL; };
+        add(options.largest_count);
+        add(groups.group_count());
+        for (group_id id = 0; id < groups.group_count(); ++id) {
+            const process_group g = groups.group_at(id);
+            add(g.ranks.size());
+            for (const rank_id r : g.ranks) add(r);
+        }
+        return hash;
+    }
+
+    /// The lanes of this process that wait.
+    [[nodiscard]] std::vector<waiting_lane> waiting() {
+        std::vector<waiting_lane> all;
+        detail::add_waiting_lanes(rank(), rank_->compute().station(), rank_->channels(), all);
+        return all;
+    }
+    /// What is wrong, as far as this process knows by itself.
+    [[nodiscard]] std::optional<run_failure> look() {
+        std::vector<waiting_lane> lanes = waiting();
+        if (lanes.empty()) return {};
+        std::optional<run_failure> found;
+        const auto give_up = [&](run_failure::reason why, rank_id who) {
+            if (found) return;
+            found = run_failure{why, who};
+            found->waiting = lanes;
+            detail::name_missing(*found);
+        };
+        // Whoever waits for a rank that is gone is not said to have waited for too long.
+        for (const waiting_lane& w : lanes)
+            for (const rank_id r : w.for_ranks)
+                if (!run_->has_failed(r) && run_->never_begins(r, w.group, w.sequence))
+                    give_up(run_failure::reason::rank_left, r);
+        const std::int64_t now = detail::host_now();
+        const std::int64_t longest = std::chrono::nanoseconds(deadline_).count();
+        bool late = detail::overdue(rank_->compute().station(), now, longest);
+        for (const auto& channel : rank_->channels())
+            late = late || (channel && detail::overdue(channel->station(), now, longest));
+        if (late) give_up(run_failure::reason::timeout, rank());
+        return found;
+    }
+
+    int size_ = 0, me_ = 0;
+    std::chrono::milliseconds deadline_{};
+    std::vector<MPI_Comm> communicators_;  // of all ranks, then of the groups of this one
+    std::optional<detail::mpi_run> run_;
+    std::vector<std::unique_ptr<detail::mpi_group>> groups_;
+    std::optional<mpi_rank> rank_;
+    std::optional<detail::mpi_control> control_;
+};
+
+}  // namespace stretto
+
+#endif
