@@ -52,14 +52,16 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
     }
 }
 
-/// The collective that somebody is missing from is the one to name.
+/// The collective that somebody is missing from is the one to name; if all have come to theirs, the first one that
+/// somebody waits in.
 inline void name_missing(run_failure& failure) {
-    for (const waiting_lane& w : failure.waiting) {
-        if (failure.group != no_group || w.for_ranks.empty()) continue;
-        failure.group = w.group;
-        failure.sequence = w.sequence;
-        failure.task = w.task;
-    }
+    for (const bool missing : {true, false})
+        for (const waiting_lane& w : failure.waiting) {
+            if (failure.group != no_group || w.group == no_group || (missing && w.for_ranks.empty())) continue;
+            failure.group = w.group;
+            failure.sequence = w.sequence;
+            failure.task = w.task;
+        }
 }
 
 }  // namespace stretto::detail
