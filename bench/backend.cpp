@@ -22,6 +22,7 @@
 #include "stretto/schedule/checked_order.hpp"
 #include "stretto/views/from_values.hpp"
 #include "support/arguments.hpp"
+#include "support/collective_runs.hpp"
 
 namespace {
 
@@ -105,19 +106,9 @@ struct empty_kernels {
     std::byte* address(value_id) { return memory.data(); }
 };
 
-process_groups group_of(std::size_t ranks) {
-    std::vector<rank_id> all;
-    for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
-
 /// Ends the program if a run fails.
 void expect(const std::optional<run_failure>& failure) {
-    if (!failure) return;
-    std::fprintf(stderr, "%s\n", explain(*failure, [](task_id t) { return std::to_string(t); }).c_str());
-    std::exit(1);
+    if (!bench::went_well(failure)) std::exit(1);
 }
 
 /// Threads meet here without sleeping, so that all begin at the same time.
@@ -140,7 +131,7 @@ void measure_replay(std::uint32_t size, std::uint32_t every, std::size_t ranks, 
     std::vector<task_id> order(g->size());
     for (task_id t = 0; t < order.size(); ++t) order[t] = t;
     const auto checked = check_order(*g, order);
-    host_world world(ranks, group_of(ranks));
+    host_world world(ranks, bench::group_of(ranks));
     std::int64_t least = INT64_MAX;
     std::size_t instructions = 0, waits = 0;
     expect(world.run([&](host_rank& rank) {
@@ -160,41 +151,32 @@ void measure_replay(std::uint32_t size, std::uint32_t every, std::size_t ranks, 
 }
 
 void measure_collective(transfer_kind kind, std::size_t ranks, std::size_t received, int runs) {
-    host_world world(ranks, group_of(ranks));
+    host_world world(ranks, bench::group_of(ranks));
     std::int64_t least = INT64_MAX, floor = INT64_MAX;
     meeting all(ranks);
     std::vector<const std::byte*> sent(ranks);
     expect(world.run([&](host_rank& rank) {
         const std::size_t share = received / ranks;
-        collective_operation o;
-        o.kind = kind;
-        o.send_bytes = kind == transfer_kind::all_gather ? share : received;
-        o.receive_bytes = received;
-        o.send_sizes.assign(ranks, share);
-        o.receive_sizes = o.send_sizes;
-        const std::vector<std::byte> from(received, std::byte(rank.rank() + 1));
-        std::vector<std::byte> to(received);
-        o.send = from.data();
-        o.receive = to.data();
-        sent[rank.rank()] = from.data();
+        bench::collective_buffers b(kind, ranks, received);
+        sent[rank.rank()] = b.from.data();
         for (int run = 0; run < runs; ++run) {
             all.meet();
             std::int64_t begin = detail::host_now();
-            if (rank.perform(0, o)) return;
+            if (rank.perform(0, b.operation)) return;
             if (rank.rank() == 0) least = std::min(least, detail::host_now() - begin);
             all.meet();
             begin = detail::host_now();
             for (std::size_t k = 0; k < ranks; ++k)
-                std::memcpy(to.data() + k * share,
+                std::memcpy(b.to.data() + k * share,
                             sent[k] + (kind == transfer_kind::all_gather ? 0 : rank.rank() * share), share);
-            asm volatile("" : : "r"(to.data()) : "memory");
+            asm volatile("" : : "r"(b.to.data()) : "memory");
             all.meet();
             if (rank.rank() == 0) floor = std::min(floor, detail::host_now() - begin);
         }
     }));
-    std::printf("| %.*s | %zu | %zu | %.1f | %.1f | %.2f |\n", static_cast<int>(detail::name_of(kind).size()),
-                detail::name_of(kind).data(), ranks, received, static_cast<double>(least) / 1e3,
-                static_cast<double>(floor) / 1e3, static_cast<double>(least) / static_cast<double>(floor));
+    std::printf("| %s | %zu | %zu | %.1f | %.1f | %.2f |\n", bench::name_of(kind), ranks, received,
+                static_cast<double>(least) / 1e3, static_cast<double>(floor) / 1e3,
+                static_cast<double>(least) / static_cast<double>(floor));
 }
 
 }  // namespace
@@ -208,8 +190,8 @@ int main(int argc, char** argv) {
     measure_replay(size, 40, 1, runs);
     measure_replay(size, 40, 2, runs);
     std::printf("\n| collective | ranks | bytes received | us | us, copied | ratio |\n|---|---|---|---|---|---|\n");
-    for (const transfer_kind kind : {transfer_kind::all_to_all, transfer_kind::all_gather})
-        for (const std::size_t received : {std::size_t{4'096}, std::size_t{262'144}, std::size_t{16'777'216}})
+    for (const transfer_kind kind : bench::measured_collectives)
+        for (const std::size_t received : bench::measured_sizes)
             measure_collective(kind, 2, smoke ? 4'096 : received, smoke ? 3 : 100);
     return 0;
 }

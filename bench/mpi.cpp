@@ -1,6 +1,7 @@
-// Measures collectives among processes beside the same among threads of one of them, and beside their floor, which is a
-// copy of the bytes that a rank receives, made by every process at the same time. Times are of the wall, since
-// processes wait for each other: the least of several runs, of the process that takes longest.
+// Measures collectives among processes beside the same among threads of one of them, beside the collective of MPI
+// itself through the memory that processes share, and beside their floor, which is a copy of the bytes that a rank
+// receives, made by every process at the same time. Times are of the wall, since processes wait for each other: the
+// least of several runs, of the process that takes longest.
 //
 //     mpiexec -n 2 bench.mpi
 
@@ -19,46 +20,21 @@
 #include "stretto/backend/mpi/mpi_world.hpp"
 #include "stretto/core/process_groups.hpp"
 #include "support/arguments.hpp"
+#include "support/collective_runs.hpp"
 
 namespace {
 
 using namespace stretto;
 
-process_groups group_of(std::size_t ranks) {
-    std::vector<rank_id> all;
-    for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
-
 /// Ends all processes if a run fails.
 void expect(const std::optional<run_failure>& failure) {
-    if (!failure) return;
-    std::fprintf(stderr, "%s\n", explain(*failure, [](task_id t) { return std::to_string(t); }).c_str());
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    if (!bench::went_well(failure)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
 std::int64_t now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
 }
-
-/// What a rank sends and receives, `received` bytes in all.
-struct buffers {
-    std::vector<std::byte> from, to;
-    collective_operation operation;
-
-    buffers(transfer_kind kind, std::size_t ranks, std::size_t received) : from(received, std::byte{1}), to(received) {
-        operation.kind = kind;
-        operation.send = from.data();
-        operation.receive = to.data();
-        operation.send_bytes = kind == transfer_kind::all_gather ? received / ranks : received;
-        operation.receive_bytes = received;
-        operation.send_sizes.assign(ranks, received / ranks);
-        operation.receive_sizes = operation.send_sizes;
-    }
-};
 
 /// The least time of a call, each begun when all processes have come.
 template <class F>
@@ -79,9 +55,9 @@ std::int64_t least_of(int runs, F f) {
 std::int64_t among_threads(transfer_kind kind, std::size_t ranks, std::size_t received, int runs, bool measures) {
     std::int64_t least = INT64_MAX;
     if (measures) {
-        host_world world(ranks, group_of(ranks));
+        host_world world(ranks, bench::group_of(ranks));
         expect(world.run([&](host_rank& rank) {
-            buffers b(kind, ranks, received);
+            bench::collective_buffers b(kind, ranks, received);
             collective_operation barrier;
             for (int run = 0; run < runs; ++run) {
                 if (rank.perform(0, barrier)) return;
@@ -101,33 +77,40 @@ std::int64_t among_threads(transfer_kind kind, std::size_t ranks, std::size_t re
 void measure(mpi_world& world, transfer_kind kind, std::size_t received, int runs) {
     const std::size_t ranks = world.size();
     const std::int64_t threads = among_threads(kind, ranks, received, runs, world.rank() == 0);
-    buffers b(kind, ranks, received);
+    bench::collective_buffers b(kind, ranks, received);
     const std::int64_t floor = least_of(runs, [&] {
         std::memcpy(b.to.data(), b.from.data(), received);
         asm volatile("" : : "r"(b.to.data()) : "memory");
+    });
+    const int share = static_cast<int>(received / ranks);
+    const std::int64_t own = least_of(runs, [&] {
+        const auto call = kind == transfer_kind::all_gather ? MPI_Allgather : MPI_Alltoall;
+        call(b.from.data(), share, MPI_BYTE, b.to.data(), share, MPI_BYTE, MPI_COMM_WORLD);
     });
     std::int64_t processes = 0;
     expect(
         world.run([&](mpi_rank& rank) { processes = least_of(runs, [&] { expect(rank.perform(0, b.operation)); }); }));
     if (world.rank() != 0) return;
     const auto us = [](std::int64_t t) { return static_cast<double>(t) / 1e3; };
-    std::printf("| %s | %zu | %zu | %.1f | %.1f | %.1f | %.2f | %.2f |\n",
-                kind == transfer_kind::all_gather ? "all-gather" : "all-to-all", ranks, received, us(processes),
-                us(threads), us(floor), us(processes) / us(threads), us(processes) / us(floor));
+    const auto ratio = [](std::int64_t x, std::int64_t y) { return static_cast<double>(x) / static_cast<double>(y); };
+    std::printf("| %s | %zu | %zu | %.1f | %.1f | %.1f | %.1f | %.2f | %.2f | %.2f | %.2f |\n", bench::name_of(kind),
+                ranks, received, us(floor), us(own), us(threads), us(processes), ratio(threads, floor),
+                ratio(threads, own), ratio(processes, own), ratio(processes, threads));
 }
 
 int run(bool smoke) {
     int ranks = 1, me = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    const auto world = mpi_world::make(MPI_COMM_WORLD, group_of(static_cast<std::size_t>(ranks)));
+    const auto world = mpi_world::make(MPI_COMM_WORLD, bench::group_of(static_cast<std::size_t>(ranks)));
     if (!world) return std::fprintf(stderr, "bench.mpi: %s\n", explain(world.error()).c_str()), 1;
     if (me == 0)
         std::printf(
-            "| collective | processes | bytes received | us | us, threads | us, copied | to threads | to copy |\n"
-            "|---|---|---|---|---|---|---|---|\n");
-    for (const transfer_kind kind : {transfer_kind::all_to_all, transfer_kind::all_gather})
-        for (const std::size_t received : {std::size_t{4'096}, std::size_t{262'144}, std::size_t{16'777'216}})
+            "| collective | ranks | bytes received | us, copied | us, of MPI itself | us, threads | us, processes | "
+            "threads to copy | threads to MPI | processes to MPI | processes to threads "
+            "|\n|---|---|---|---|---|---|---|---|---|---|---|\n");
+    for (const transfer_kind kind : bench::measured_collectives)
+        for (const std::size_t received : bench::measured_sizes)
             measure(**world, kind, smoke ? 4'096 : received, smoke ? 3 : 100);
     return 0;
 }

@@ -1,4 +1,4 @@
-# Install rules: headers, one export set per component, the package configuration and a pkg-config file. Everything is
+# Install rules: headers, one export set per component, the package configuration and pkg-config files. Everything is
 # relocatable, and independent of the architecture but for stretto::compiled.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)
@@ -32,11 +32,10 @@ install(
 
 cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_INCLUDEDIR BASE_DIRECTORY ${CMAKE_INSTALL_FULL_DATADIR}/pkgconfig
     OUTPUT_VARIABLE stretto_include_from_pc)
-configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto.pc.in stretto.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
-
-configure_file(${CMAKE_CURRENT_LIST_DIR}/stretto-cuda_nccl.pc.in stretto-cuda_nccl.pc @ONLY)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/stretto-cuda_nccl.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+foreach(module IN ITEMS stretto stretto-host stretto-mpi stretto-cuda_nccl)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${module}.pc.in ${module}.pc @ONLY)
+    install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${module}.pc DESTINATION ${CMAKE_INSTALL_DATADIR}/pkgconfig)
+endforeach()
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/stretto)
 

@@ -15,6 +15,9 @@ TEST_CASE("a failure says what happened and who waits for whom") {
     CHECK(explain(late, name) ==
           "rank 1 has waited for longer than the deadline; rank 1 waits at %5 for %4; rank 1 waits at %4 (collective 7 "
           "of group 3) for rank 0 for rank 2");
+    late.waiting.clear();
+    late.detail = "rank 2 does not answer";
+    CHECK(explain(late, name) == "rank 1 has waited for longer than the deadline, and rank 2 does not answer");
     CHECK(explain(run_failure{why::mismatch, 2, 3, 7, 4, "64 bytes here, 32 on rank 1"}, name) ==
           "rank 2 meets another collective at %4 (collective 7 of group 3): 64 bytes here, 32 on rank 1");
     CHECK(explain(run_failure{why::overflow, 2, 3, 7, 4, "sends 9 rows"}, name) ==

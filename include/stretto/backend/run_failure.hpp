@@ -26,7 +26,8 @@ struct waiting_lane {
 /// The first failure of a run. All ranks of it report the same.
 struct run_failure {
     enum class reason : std::uint8_t {
-        timeout,       ///< a lane has waited for longer than the deadline; `waiting` says for whom each lane waits
+        timeout,       ///< a lane has waited for longer than the deadline; `waiting` says for whom each lane waits, and
+                       ///< `detail` which processes do not answer any more
         mismatch,      ///< members of `group` meet in different collectives; `detail` tells how they differ
         overflow,      ///< amounts of `task` that became known in the run do not fit; `detail` tells them
         kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
@@ -57,6 +58,7 @@ template <class Name>
     switch (f.why) {
         case why::timeout:
             text = rank + " has waited for longer than the deadline";
+            if (!f.detail.empty()) text += ", and " + f.detail;
             break;
         case why::mismatch:
             text = rank + " meets another collective at " + collective + ": " + f.detail;
@@ -72,6 +74,7 @@ template <class Name>
             break;
         case why::rank_left:
             text = rank + " has left the run while others wait for it";
+            if (!f.detail.empty()) text += ", and " + f.detail;
             break;
         case why::call_failed:
             text = rank + " cannot go on";

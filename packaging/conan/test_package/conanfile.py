@@ -23,7 +23,7 @@ class StrettoTestConan(ConanFile):
     @property
     def components(self):
         options = self.dependencies["stretto"].options
-        return [name for name in ("capture", "boost_graph", "host", "mpi", "range_v3", "compiled") if options.get_safe(f"with_{name}")]
+        return [name for name in ("capture", "boost_graph", "host", "mpi", "cuda_nccl", "range_v3", "compiled") if options.get_safe(f"with_{name}")]
 
     def build(self):
         cmake = CMake(self)

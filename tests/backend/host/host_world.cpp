@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "stretto/core/process_groups.hpp"
+#include "support/planted_faults.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
@@ -291,75 +292,17 @@ TEST_CASE("amounts of an exchange that do not fit each other are told") {
 }
 
 TEST_CASE("whatever goes wrong, wherever, the run ends and names the collective") {
-    enum class fault {
-        drop,
-        repeat,
-        swap,
-        other_kind,
-        other_size,
-        other_chunk,
-        leave,
-        fail
-    };
-    constexpr std::uint32_t ranks = 3, length = 5;
-    for (const fault what : {fault::drop, fault::repeat, fault::swap, fault::other_kind, fault::other_size,
-                             fault::other_chunk, fault::leave, fault::fail})
-        for (rank_id who = 0; who < ranks; ++who)
-            for (std::uint32_t where = 0; where < length; ++where) {
-                if (what == fault::swap && where + 1 == length) continue;
-                CAPTURE(static_cast<int>(what));
-                CAPTURE(who);
-                CAPTURE(where);
-                host_world world(ranks, groups_of(ranks), {.deadline = std::chrono::seconds(20)});
-                const auto found = world.run([&](host_rank& rank) {
-                    const numbers sent(8, 1);
-                    numbers received(8 * ranks);
-                    std::vector<collective_operation> steps(length, operation(kind::all_gather, sent, received));
-                    for (std::uint32_t k = 0; k < length; ++k) {
-                        steps[k].logical_id = k + 1;
-                        steps[k].task = 10 + k;
-                    }
-                    std::uint32_t end = UINT32_MAX;
-                    if (rank.rank() == who) {
-                        const auto at = steps.begin() + where;
-                        if (what == fault::drop) steps.erase(at);
-                        if (what == fault::repeat) steps.insert(at, *at);
-                        if (what == fault::swap) std::swap(*at, *(at + 1));
-                        if (what == fault::other_kind) at->kind = kind::broadcast;
-                        if (what == fault::other_size) at->send_bytes = 28;
-                        if (what == fault::other_chunk) at->chunk = 1;
-                        if (what == fault::leave || what == fault::fail) end = where;
-                    }
-                    for (std::uint32_t k = 0; k < steps.size(); ++k) {
-                        if (k == end && what == fault::leave) return;
-                        if (k == end) throw std::runtime_error("gone");
-                        if (rank.perform(0, steps[k])) return;
-                    }
-                });
-                REQUIRE(found);
-                if (what == fault::fail) {
-                    // Whether the others notice before it has said why is up to the threads.
-                    CHECK((found->why == why::rank_threw || found->why == why::rank_left));
-                    CHECK(found->rank == who);
-                    continue;
-                }
-                CHECK(found->group == 0);
-                // What is repeated is noticed at the next one, and what is left out last when its rank has gone.
-                const bool last = what == fault::leave || (what == fault::drop && where + 1 == length);
-                if (what == fault::repeat && where + 1 == length) {
-                    CHECK(found->why == why::rank_left);
-                    CHECK(found->rank != who);
-                    CHECK(found->sequence == length);
-                } else if (last) {
-                    CHECK(found->why == why::rank_left);
-                    CHECK(found->rank == who);
-                    CHECK(found->sequence == where);
-                } else {
-                    CHECK(found->why == why::mismatch);
-                    CHECK(found->sequence == where + (what == fault::repeat));
-                    CHECK(found->task >= 10);
-                }
-            }
+    constexpr rank_id ranks = 3;
+    const auto faults = support::planted_faults(ranks);
+    CHECK(faults.size() == 182);
+    for (const support::planted_fault& fault : faults) {
+        CAPTURE(static_cast<int>(fault.what));
+        CAPTURE(fault.who);
+        CAPTURE(fault.where);
+        host_world world(ranks, groups_of(ranks), {.deadline = fault.deadline()});
+        const auto found = world.run([&](host_rank& rank) { support::perform_with_fault(rank, ranks, fault); });
+        support::check_found(fault, found, false);
+    }
 }
 
 TEST_CASE("a program that goes on after a failure is told of it every time") {

@@ -16,11 +16,11 @@ if(NOT found AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE)
     set(found mpi)
 endif()
 
-# stretto_mpi_program(<target> <implementation> <source> [library...])
-function(stretto_mpi_program target implementation source)
+# stretto_link_mpi(<target> <implementation>)
+function(stretto_link_mpi target implementation)
     execute_process(COMMAND ${STRETTO_MPICXX_${implementation}} -show OUTPUT_VARIABLE line COMMAND_ERROR_IS_FATAL ANY)
     separate_arguments(words UNIX_COMMAND "${line}")
-    stretto_test_program(${target} ${source} ${ARGN} stretto::host)
+    target_link_libraries(${target} PRIVATE stretto::host)
     foreach(word IN LISTS words)
         if(word MATCHES "^-I(.*)")
             target_include_directories(${target} PRIVATE ${CMAKE_MATCH_1})
@@ -28,6 +28,15 @@ function(stretto_mpi_program target implementation source)
             target_link_libraries(${target} PRIVATE ${word})
         endif()
     endforeach()
+endfunction()
+
+# Root runs tests in containers, and more processes than there are processors.
+function(stretto_mpi_test_properties test)
+    set_tests_properties(${test} PROPERTIES
+        TIMEOUT 300
+        PROCESSORS 2
+        LABELS mpi
+        ENVIRONMENT "${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
 endfunction()
 
 # stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <number>] [library...]): ctest runs it as
@@ -41,18 +50,35 @@ function(stretto_mpi_test name numbers)
     endif()
     foreach(implementation IN LISTS found)
         string(REPLACE "/" "." target "test.${name}.${implementation}")
-        stretto_mpi_program(${target} ${implementation} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${arg_UNPARSED_ARGUMENTS})
+        stretto_test_program(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${arg_UNPARSED_ARGUMENTS})
+        stretto_link_mpi(${target} ${implementation})
         foreach(n IN LISTS numbers arg_ONCE)
             set(test ${name}/${implementation}-${n})
             add_test(NAME ${test} COMMAND ${STRETTO_MPIEXEC_${implementation}} -n ${n} $<TARGET_FILE:${target}>)
-            # Root runs tests in containers, and more processes than there are processors.
-            set_tests_properties(${test} PROPERTIES
-                TIMEOUT 300
-                PROCESSORS 2
-                LABELS mpi
-                ENVIRONMENT "${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+            stretto_mpi_test_properties(${test})
         endforeach()
         set(arg_ONCE "")
+    endforeach()
+    set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
+endfunction()
+
+# stretto_mpi_death_test(<layer>/<name>): a program of which processes die, by tests/<layer>/mpi_deaths. Only where it is
+# known how mpiexec is told to leave the others alone.
+set(stretto_mpi_survival_openmpi --enable-recovery)
+set(stretto_mpi_survival_mpich -disable-auto-cleanup)
+function(stretto_mpi_death_test name)
+    cmake_path(GET name PARENT_PATH layer)
+    foreach(implementation IN LISTS found)
+        if(NOT DEFINED stretto_mpi_survival_${implementation})
+            continue()
+        endif()
+        string(REPLACE "/" "." target "test.${name}.${implementation}")
+        add_executable(${target} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp)
+        stretto_link_mpi(${target} ${implementation})
+        set(test ${name}/${implementation})
+        add_test(NAME ${test} COMMAND ${PROJECT_SOURCE_DIR}/tests/${layer}/mpi_deaths $<TARGET_FILE:${target}>
+            ${STRETTO_MPIEXEC_${implementation}} ${stretto_mpi_survival_${implementation}})
+        stretto_mpi_test_properties(${test})
     endforeach()
     set_property(GLOBAL APPEND PROPERTY STRETTO_REGISTERED_TESTS "tests/${name}.cpp")
 endfunction()

@@ -17,6 +17,7 @@
 #include "stretto/backend/check_backend.hpp"
 #include "stretto/backend/host/host_world.hpp"
 #include "stretto/core/process_groups.hpp"
+#include "support/planted_faults.hpp"
 #include "support/prop.hpp"
 
 // Every process of mpiexec runs all of this; `here` says which one it is.
@@ -166,19 +167,6 @@ bool told_alike(const std::optional<run_failure>& f) {
     return everywhere(f.has_value() && first == mine);
 }
 
-/// Those who have come to that collective wait for a rank that has not; some may not have come yet, either.
-void check_waiting_for(const run_failure& f, rank_id missing, std::uint32_t sequence) {
-    std::size_t channels = 0;
-    for (const waiting_lane& w : f.waiting) {
-        if (w.lane == 0) continue;
-        ++channels;
-        CHECK(w.rank != missing);
-        CHECK(std::count(w.for_ranks.begin(), w.for_ranks.end(), missing) == 1);
-        CHECK(w.sequence == sequence);
-    }
-    CHECK(channels >= 1);
-}
-
 }  // namespace
 
 TEST_CASE("a world needs MPI, with threads") {
@@ -283,81 +271,21 @@ TEST_CASE("a world runs one program after the other") {
 
 TEST_CASE("whatever goes wrong, wherever, the run ends and all processes name the collective") {
     if (here.size() == 1) return;
-    enum class fault {
-        drop,
-        repeat,
-        swap,
-        other_kind,
-        other_size,
-        other_chunk,
-        leave,
-        fail
-    };
-    constexpr std::uint32_t length = 4;
     const auto ranks = static_cast<rank_id>(here.size());
-    for (const fault what : {fault::drop, fault::repeat, fault::swap, fault::other_kind, fault::other_size,
-                             fault::other_chunk, fault::leave, fault::fail})
-        for (rank_id who = 0; who < ranks; ++who)
-            for (std::uint32_t where = 0; where < length; ++where) {
-                if (what == fault::swap && where + 1 == length) continue;
-                CAPTURE(static_cast<int>(what));
-                CAPTURE(who);
-                CAPTURE(where);
-                auto world = mpi_world::make(MPI_COMM_WORLD, one_group(ranks), {.deadline = std::chrono::seconds(20)});
-                REQUIRE(world);
-                memory sent(32, std::byte{1}), received(32 * ranks);
-                const auto found = (*world)->run([&](mpi_rank& rank) {
-                    std::vector<collective_operation> steps(length, gather_of(32));
-                    for (std::uint32_t k = 0; k < length; ++k) {
-                        steps[k].logical_id = k + 1;
-                        steps[k].task = 10 + k;
-                    }
-                    std::uint32_t end = UINT32_MAX;
-                    if (rank.rank() == who) {
-                        const auto at = steps.begin() + where;
-                        if (what == fault::drop) steps.erase(at);
-                        if (what == fault::repeat) steps.insert(at, *at);
-                        if (what == fault::swap) std::swap(*at, *(at + 1));
-                        if (what == fault::other_kind) at->kind = kind::broadcast;
-                        if (what == fault::other_size) at->send_bytes = 28;
-                        if (what == fault::other_chunk) at->chunk = 1;
-                        if (what == fault::leave || what == fault::fail) end = where;
-                    }
-                    for (std::uint32_t k = 0; k < steps.size(); ++k) {
-                        if (k == end && what == fault::leave) return;
-                        if (k == end) throw std::runtime_error("gone");
-                        steps[k].send = sent.data();
-                        steps[k].receive = received.data();
-                        if (rank.perform(0, steps[k])) return;
-                    }
-                });
-                const bool alike = told_alike(found);
-                REQUIRE(alike);
-                CHECK_FALSE((*world)->is_abandoned());
-                if (what == fault::fail) {
-                    CHECK(found->why == why::rank_threw);
-                    CHECK(found->rank == who);
-                    CHECK(found->detail == "gone");
-                    continue;
-                }
-                CHECK(found->group == 0);
-                // What is repeated is noticed at the next one, and what is left out last when its rank has gone.
-                const bool last = what == fault::leave || (what == fault::drop && where + 1 == length);
-                if (what == fault::repeat && where + 1 == length) {
-                    CHECK(found->why == why::rank_left);
-                    CHECK(found->rank != who);
-                    CHECK(found->sequence == length);
-                } else if (last) {
-                    CHECK(found->why == why::rank_left);
-                    CHECK(found->rank == who);
-                    CHECK(found->sequence == where);
-                    check_waiting_for(*found, who, where);
-                } else {
-                    CHECK(found->why == why::mismatch);
-                    CHECK(found->sequence == where + (what == fault::repeat));
-                    CHECK(found->task >= 10);
-                }
-            }
+    const auto faults = support::planted_faults(ranks);
+    if (ranks == 4) CHECK(faults.size() == 241);
+    for (const support::planted_fault& fault : faults) {
+        CAPTURE(static_cast<int>(fault.what));
+        CAPTURE(fault.who);
+        CAPTURE(fault.where);
+        auto world = mpi_world::make(MPI_COMM_WORLD, one_group(ranks), {.deadline = fault.deadline()});
+        REQUIRE(world);
+        const auto found = (*world)->run([&](mpi_rank& rank) { support::perform_with_fault(rank, ranks, fault); });
+        const bool alike = told_alike(found);
+        REQUIRE(alike);
+        CHECK_FALSE((*world)->is_abandoned());
+        support::check_found(fault, found, true);
+    }
 }
 
 TEST_CASE("amounts of an exchange that do not fit each other are told before a byte is moved") {
@@ -425,7 +353,7 @@ TEST_CASE("a rank that is late ends the run after the deadline, and is named") {
         CHECK(found->group == 0);
         CHECK(found->sequence == 0);
         CHECK(found->task == 7);
-        check_waiting_for(*found, late, 0);
+        support::check_waiting_for(*found, late, 0);
     }
 }
 

@@ -163,7 +163,7 @@ private:
         MPI_Comm control = MPI_COMM_NULL;
         if (const int code = MPI_Comm_dup(all, &control); code != MPI_SUCCESS) return failed(code);
         communicators_.push_back(control);
-        // From here on errors are values; communicators that are made of this one inherit that.
+        // From here on errors are values.
         for (const int code : {MPI_Comm_set_errhandler(control, MPI_ERRORS_RETURN), MPI_Comm_size(control, &size_),
                                MPI_Comm_rank(control, &me_)})
             if (code != MPI_SUCCESS) return failed(code);
@@ -196,6 +196,8 @@ private:
             int code = MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some);
             // The tag only keeps apart what is made at the same time, and a process makes one after the other.
             if (code == MPI_SUCCESS) code = MPI_Comm_create_group(control, some, static_cast<int>(id % 32'768), &own);
+            // MPICH does not take this over from the communicator of which it is made.
+            if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
             if (code != MPI_SUCCESS) return failed(code);
             MPI_Group_free(&some);
             communicators_.push_back(own);

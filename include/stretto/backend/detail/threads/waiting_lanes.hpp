@@ -54,15 +54,16 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
     }
 }
 
-/// Makes the failure one of the first collective that somebody is missing from, if there is one: other lanes wait
-/// because it does not end.
+/// Makes the failure one of the first collective that somebody is missing from, because other lanes wait until that one
+/// ends; if all have come to theirs, one of the first that somebody waits in.
 inline void name_missing(run_failure& failure) {
-    for (const waiting_lane& w : failure.waiting) {
-        if (failure.group != no_group || w.for_ranks.empty()) continue;
-        failure.group = w.group;
-        failure.sequence = w.sequence;
-        failure.task = w.task;
-    }
+    for (const bool missing : {true, false})
+        for (const waiting_lane& w : failure.waiting) {
+            if (failure.group != no_group || w.group == no_group || (missing && w.for_ranks.empty())) continue;
+            failure.group = w.group;
+            failure.sequence = w.sequence;
+            failure.task = w.task;
+        }
 }
 
 }  // namespace stretto::detail

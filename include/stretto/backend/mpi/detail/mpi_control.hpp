@@ -135,7 +135,14 @@ private:
             const bool complete = std::find(answered_.begin(), answered_.end(), char{0}) == answered_.end();
             if (!is_wait(*chosen_) || complete || now >= answers_due_) decide();
         }
-        if (now - *failed_at_ > watch_.grace && !run_.abandoned()) run_.give_up_waiting();
+        if (now - *failed_at_ > watch_.grace && !run_.abandoned()) {
+            if (rank_ != 0 && !run_.agreed()) {
+                run_failure alone = *run_.failure();
+                if (is_wait(alone)) alone.detail = "rank 0 does not answer";
+                run_.agree(std::move(alone));
+            }
+            run_.give_up_waiting();
+        }
     }
     /// Whether others must be asked for whom they wait before a failure can be told.
     [[nodiscard]] static bool is_wait(const run_failure& f) {
@@ -165,10 +172,23 @@ private:
         std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
             return a.rank != b.rank ? a.rank < b.rank : a.lane < b.lane;
         });
-        if (is_wait(*chosen_)) chosen_->waiting = answers_;
+        if (is_wait(*chosen_)) {
+            chosen_->waiting = answers_;
+            chosen_->detail = silent_ranks();
+        }
         name_missing(*chosen_);
         for (int r = 1; r < ranks_; ++r) send(r, message_kind::verdict, message_of(*chosen_));
         run_.agree(*chosen_);
+    }
+
+    /// Those that have not said for whom they wait, in words. In a transfer that all have begun nobody is missing, and
+    /// only so it is known who has died.
+    [[nodiscard]] std::string silent_ranks() const {
+        std::string text;
+        for (std::size_t r = 0; r < answered_.size(); ++r)
+            if (answered_[r] == 0)
+                text += std::string(text.empty() ? "" : ", ") + "rank " + std::to_string(r) + " does not answer";
+        return text;
     }
 
     /// Takes all messages that are there, and waits for none.

@@ -44,6 +44,7 @@ public:
           notes_(size() * longest_note()),
           notices_(2 * size(), MPI_REQUEST_NULL),
           finished_(notices_.size()),
+          outcomes_(notices_.size()),
           mover_(run, communicator, size(), place, largest_count) {
         for (std::size_t k = 0; k < size(); ++k) arrived_[k] = 0;
         send_sizes_.reserve(size());
@@ -120,10 +121,10 @@ private:
             if (k == place_) continue;
             if (!works(MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
                                  communicator_, &notices_[k]),
-                       o) ||
+                       o, k) ||
                 !works(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0, communicator_,
                                  &notices_[size() + k]),
-                       o))
+                       o, k))
                 return false;
         }
         return true;
@@ -134,10 +135,13 @@ private:
         patience between(200);
         while (true) {
             int count = 0;
-            if (!works(MPI_Testsome(static_cast<int>(notices_.size()), notices_.data(), &count, finished_.data(),
-                                    MPI_STATUSES_IGNORE),
-                       o))
-                return false;
+            const int code = MPI_Testsome(static_cast<int>(notices_.size()), notices_.data(), &count, finished_.data(),
+                                          outcomes_.data());
+            for (int k = 0; code == MPI_ERR_IN_STATUS && k < count; ++k) {
+                const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
+                if (!works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size())) return false;
+            }
+            if (!works(code, o)) return false;
             if (count == MPI_UNDEFINED) return true;  // there is no request any more
             for (int k = 0; k < count; ++k) {
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
@@ -208,10 +212,13 @@ private:
         static_cast<void>(works(mover_.code(), o));
         return false;
     }
-    /// Whether a call of MPI has worked. If not, the run is given up.
-    bool works(int code, const collective_operation& o) {
-        return code == MPI_SUCCESS ||
-               give_up(run_failure::reason::call_failed, o, begun(place_) - 1, words_of_mpi_error(code));
+    /// Whether a call of MPI has worked, one for a note of or to member `other` if that is one. If not, the run is
+    /// given up.
+    bool works(int code, const collective_operation& o, std::size_t other = SIZE_MAX) {
+        if (code == MPI_SUCCESS) return true;
+        std::string detail = words_of_mpi_error(code);
+        if (other < size()) detail = "rank " + std::to_string(ranks_[other]) + " cannot be reached: " + detail;
+        return give_up(run_failure::reason::call_failed, o, begun(place_) - 1, std::move(detail));
     }
     /// Ends the run at collective `sequence`, and says that this operation does not go on.
     bool give_up(run_failure::reason why, const collective_operation& o, std::uint32_t sequence, std::string detail) {
@@ -228,6 +235,7 @@ private:
     std::vector<std::uint64_t> notes_;                       // by member
     std::vector<MPI_Request> notices_;                       // by member: receives of notes, then sends
     std::vector<int> finished_;
+    std::vector<MPI_Status> outcomes_;
     std::vector<std::size_t> send_sizes_, receive_sizes_;  // of an all-to-all
     mpi_mover mover_;
 };

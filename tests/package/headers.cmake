@@ -1,0 +1,17 @@
+# cmake -P tests/package/headers.cmake LIST... prints a translation unit that includes all headers of these lists of
+# packaging/cmake/headers.cmake. (What follows the script are its arguments 3, 4, ...)
+cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/../../packaging/cmake/headers.cmake)
+
+set(unit "")
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(k RANGE 3 ${last})
+    if(NOT ${CMAKE_ARGV${k}})
+        message(FATAL_ERROR "packaging/cmake/headers.cmake has no list ${CMAKE_ARGV${k}}")
+    endif()
+    foreach(header IN LISTS ${CMAKE_ARGV${k}})
+        string(REGEX REPLACE "^.*include/stretto/" "stretto/" header "${header}")
+        string(APPEND unit "#include <${header}>\n")
+    endforeach()
+endforeach()
+execute_process(COMMAND ${CMAKE_COMMAND} -E echo_append "${unit}")
