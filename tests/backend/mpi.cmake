@@ -1,45 +1,23 @@
-# Tests of processes, each with every implementation of MPI that is here. Debian keeps Open MPI and MPICH side by side, but
-# find_package(MPI) knows one of them, so what their compiler wrappers add is asked of these. Where there is no MPI, the
-# tests say so and are skipped.
-set(found "")
-foreach(implementation IN ITEMS openmpi mpich)
-    find_program(STRETTO_MPICXX_${implementation} mpicxx.${implementation})
-    find_program(STRETTO_MPIEXEC_${implementation} mpiexec.${implementation})
-    mark_as_advanced(STRETTO_MPICXX_${implementation} STRETTO_MPIEXEC_${implementation})
-    if(STRETTO_MPICXX_${implementation} AND STRETTO_MPIEXEC_${implementation})
-        list(APPEND found ${implementation})
-    endif()
-endforeach()
-if(NOT found AND MPI_CXX_FOUND AND MPIEXEC_EXECUTABLE)
-    set(STRETTO_MPICXX_mpi ${MPI_CXX_COMPILER})
-    set(STRETTO_MPIEXEC_mpi ${MPIEXEC_EXECUTABLE})
-    set(found mpi)
-endif()
+# Tests of processes, each with every implementation of MPI that is here. Where there is none, the tests say so and are
+# skipped.
+include(${PROJECT_SOURCE_DIR}/packaging/cmake/mpi_implementations.cmake)
 
 # stretto_mpi_program(<target> <implementation> <source> [library...])
 function(stretto_mpi_program target implementation source)
-    execute_process(COMMAND ${STRETTO_MPICXX_${implementation}} -show OUTPUT_VARIABLE line COMMAND_ERROR_IS_FATAL ANY)
-    separate_arguments(words UNIX_COMMAND "${line}")
     stretto_test_program(${target} ${source} ${ARGN} stretto::host)
-    foreach(word IN LISTS words)
-        if(word MATCHES "^-I(.*)")
-            target_include_directories(${target} PRIVATE ${CMAKE_MATCH_1})
-        elseif(word MATCHES "^-[Ll]")
-            target_link_libraries(${target} PRIVATE ${word})
-        endif()
-    endforeach()
+    stretto_link_mpi(${target} ${implementation})
 endfunction()
 
 # stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <number>] [library...]): ctest runs it as
 # <layer>/<name>/<implementation>-<n>; with the last number only on the first implementation.
 function(stretto_mpi_test name numbers)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "ONCE" "")
-    if(NOT found)
+    if(NOT STRETTO_MPI_IMPLEMENTATIONS)
         add_test(NAME ${name} COMMAND sh -c
             "echo 'no MPI; install one of: libopenmpi-dev openmpi-bin, libmpich-dev mpich'; exit 77")
         set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS mpi)
     endif()
-    foreach(implementation IN LISTS found)
+    foreach(implementation IN LISTS STRETTO_MPI_IMPLEMENTATIONS)
         string(REPLACE "/" "." target "test.${name}.${implementation}")
         stretto_mpi_program(${target} ${implementation} ${PROJECT_SOURCE_DIR}/tests/${name}.cpp ${arg_UNPARSED_ARGUMENTS})
         foreach(n IN LISTS numbers arg_ONCE)
