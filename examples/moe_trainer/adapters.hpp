@@ -70,7 +70,9 @@ struct op_model {
         if (kind(o) == stretto::op_kind::start) return of_merged(o, payload(o));
         return kind(o) == stretto::op_kind::compute ? time_of_kernel(*p, o) : stretto::nanoseconds{};
     }
-    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const { return time_of_sending(*p, o, sent, link); }
+    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const {
+        return link.duration(bytes_moved(*p, o, sent));
+    }
     stretto::nanoseconds of_moving(stretto::bytes moved) const { return time_of_moving(moved); }
     stretto::bytes bytes_of(tensor_id x) const { return {p->is_elsewhere(x) ? 0 : p->tensors[x].size()}; }
     std::vector<tensor_id> aliases(tensor_id x) const {

@@ -88,6 +88,11 @@ struct communicator {
     std::int32_t priority = 0;
 };
 
+/// How many ranks there are in a group, and how far apart they are.
+struct spread {
+    std::int64_t members = 1, stride = 1;
+};
+
 struct program {
     trainer::mesh mesh = {};
     std::vector<operation> ops = {};
@@ -120,10 +125,13 @@ struct program {
         module = static_cast<std::uint32_t>(modules.size());
         modules.push_back(path);
     }
-    [[nodiscard]] std::int64_t members(stretto::group_id g) const {
-        if (groups[g].what == communicator::of::block) return mesh.expert_ranks;
-        return groups[g].what == communicator::of::world ? mesh.ranks : mesh.ranks / mesh.expert_ranks;
+    /// The ranks of a communicator: each has those of its own group of so many, so far apart.
+    [[nodiscard]] spread spread_of(stretto::group_id g) const {
+        if (groups[g].what == communicator::of::world) return {mesh.ranks, 1};
+        if (groups[g].what == communicator::of::block) return {mesh.expert_ranks, 1};
+        return {mesh.ranks / mesh.expert_ranks, mesh.expert_ranks};
     }
+    [[nodiscard]] std::int64_t members(stretto::group_id g) const { return spread_of(g).members; }
 
     /// Adds an operation in front of position `at` of the order.
     op_id insert(std::size_t at, operation o) {
