@@ -29,9 +29,8 @@ namespace trainer {
     return {p.ops[o].what == code::send_rows ? std::min(sent, room) : sent};
 }
 
-/// A kernel: what was measured, or what its bytes take.
+/// A kernel: what its bytes take.
 [[nodiscard]] inline stretto::nanoseconds time_of_kernel(const program& p, op_id o) {
-    if (p.ops[o].takes != 0) return {p.ops[o].takes};
     std::int64_t moved = 0;
     for (tensor_id x : p.ops[o].reads) moved += p.tensors[x].size();
     for (tensor_id x : p.ops[o].makes) moved += p.tensors[x].size();

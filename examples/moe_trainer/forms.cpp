@@ -91,7 +91,7 @@ struct pricing_rewriter : rewriter {
         std::vector<stretto::bytes> allocated(p->ops[o].makes.size());
         const stretto::nanoseconds duration = costs.of_clone(o, part, allocated).duration;
         std::vector<tensor_id> made = rewriter::clone(o, operands, part);
-        p->ops[p->tensors[made[0]].by].takes = duration.count;
+        if (entry_of(p->ops[o].what).is == role::kernel) p->ops[p->tensors[made[0]].by].takes = duration.count;
         return made;
     }
 };
@@ -247,11 +247,15 @@ expected<planned_step, std::string> plan_step(const training_step& s, const form
                         std::move(best->chosen.schedule), best->is_isolated};
 }
 
-expected<form, std::string> retimed(const form& f, const stretto::measured_run& run, const stretto::host_link& link) {
+expected<form, std::string> retimed(const form& f, const stretto::measured_run& run, const stretto::host_link& link,
+                                    bool of_all) {
     trainer::program p = *f.p;
-    for (stretto::task_id t = 0; t < run.tasks.size(); ++t)
-        if (f.tasks->kind[t] == stretto::op_kind::compute && run.tasks[t].spans != 0)
+    for (stretto::task_id t = 0; t < run.tasks.size(); ++t) {
+        const bool counts =
+            f.tasks->kind[t] == stretto::op_kind::compute || (of_all && f.tasks->kind[t] == stretto::op_kind::start);
+        if (counts && run.tasks[t].spans != 0)
             p.ops[p.order[t]].takes = std::max<std::int64_t>(run.tasks[t].duration.count, 1);
+    }
     auto made = form_of(std::move(p), link);
     if (!made) return unexpected(made.error());
     made->chunks = f.chunks;

@@ -84,9 +84,10 @@ struct planned_step {
                                                                      const chunk_wish& wish,
                                                                      stretto::memory_budget limit);
 
-/// A form whose kernels take what a run of it has measured; the rest as it was.
+/// A form whose kernels take what a run of it has measured; and its collectives, if that is `of_all`, else they take
+/// what the link says, as do those that are not there yet.
 [[nodiscard]] stretto::expected<form, std::string> retimed(const form& f, const stretto::measured_run& run,
-                                                           const stretto::host_link& link);
+                                                           const stretto::host_link& link, bool of_all);
 /// A plan for the chosen form with other durations, within the same memory: in the order that it has, or in a faster
 /// one.
 [[nodiscard]] stretto::expected<planned_step, std::string> reordered(planned_step before, form with_durations);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +59,7 @@ struct operation {
     stretto::group_id group = 0;  ///< of a start, and of what packs for one
     std::uint32_t chunk = 0;
     std::uint64_t like = 0;  ///< the collective of the program that it is, or is a part of
-    std::int64_t takes = 0;  ///< nanoseconds of its kernel, if they are known
+    std::int64_t takes = 0;  ///< nanoseconds of its kernel or collective, if they are known
 };
 
 struct tensor {
@@ -105,6 +106,8 @@ struct program {
     std::uint32_t module = 0;
     bool backward = false;
 
+    op_id cursor = 0;  ///< in front of which rewriting inserts
+
     program() = default;
     program(const program& other)
         : mesh(other.mesh),
@@ -132,6 +135,7 @@ struct program {
         return {mesh.ranks / mesh.expert_ranks, mesh.expert_ranks};
     }
     [[nodiscard]] std::int64_t members(stretto::group_id g) const { return spread_of(g).members; }
+    [[nodiscard]] std::int64_t members_of(op_id o) const { return members(ops[o].group); }
 
     /// Adds an operation in front of position `at` of the order.
     op_id insert(std::size_t at, operation o) {
@@ -148,6 +152,10 @@ struct program {
         x.type = {x.shape, x.element};
         ops[o].makes.push_back(id);
         return id;
+    }
+    /// One like x, but for the extent of one dimension, if that is not negative.
+    tensor_id result_like(op_id o, tensor_id x, int dim, std::int64_t extent) {
+        return result(o, shape_with(x, dim, extent), tensors[x].element);
     }
     op_id record(code what, std::vector<tensor_id> reads, std::int64_t field = 0, stretto::group_id group = 0) {
         return insert(order.size(), {what, std::move(reads), {}, field, module, backward, group});
@@ -180,10 +188,13 @@ struct program {
         return sum;
     }
 
-    /// Adds an operation of other operands, without results, where one that is there belongs.
-    op_id insert_like(std::size_t at, op_id like, code what, std::vector<tensor_id> reads, std::int64_t field) {
+    /// Adds an operation of other operands, without results, where one that is there belongs, in front of the cursor.
+    /// If both do the same, it is a part of the same collective.
+    op_id insert_like(op_id like, code what, std::span<const tensor_id> reads, std::int64_t field = 0) {
         const operation o = ops[like];
-        return insert(at, {what, std::move(reads), {}, field, o.module, o.backward, o.group});
+        operation made{what, {reads.begin(), reads.end()}, {}, field, o.module, o.backward, o.group};
+        if (what == o.what) made.like = o.like;
+        return insert(place_of(cursor), std::move(made));
     }
     void replace(op_id o, tensor_id from, tensor_id to) {
         std::replace(ops[o].reads.begin(), ops[o].reads.end(), from, to);

@@ -78,9 +78,10 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
            row("as planned, with kernels as much slower as in the run",
                "c = " + number(f.contention, 2) + ": " + number(f.contended, 1) + " predicted") +
            row("lower bound of any order, ms", number(f.bound, 1)) +
-           row("speed-up", number(f.speed_up(), 2) + ", " + number(100 * f.speed_up() / f.most_by_order(), 0) +
-                               " % of what any order could have; by the busiest lane at most " +
-                               number(f.ceiling(), 2)) +
+           row("speed-up", number(f.speed_up(), 2) + ", at most " + number(f.ceiling(), 2) + " by the busiest lane") +
+           row("of the speed-up of the best order", number(100 * f.share_of(f.bound), 0) + " %, with c " +
+                                                        number(100 * f.share_of(f.contended_bound), 0) +
+                                                        " %, at least") +
            row("collectives hidden", number(100 * f.overlap_predicted, 0) + " % predicted, " +
                                          number(100 * f.overlap_measured, 0) + " % measured") +
            row("chunks at most", std::to_string(f.chunks)) + row("buckets", std::to_string(f.buckets)) +

@@ -18,16 +18,18 @@ struct run_figures {
     std::size_t chunks = 1, buckets = 0;
     bool isolated = false;
     double whole_predicted = 0, whole_measured = 0, planned_predicted = 0, planned_measured = 0;
-    double bound = 0;    ///< no order of the planned operations takes less
-    double busiest = 0;  ///< of the lane and all channels in the planned step: no order of any kind takes less
-    double contention = 1, contended = 0;  ///< how much slower kernels are in the planned step; predicted with that
+    double bound = 0;       ///< no order of the planned operations takes less
+    double busiest = 0;     ///< of the lane and all channels in the planned step: no overlap of any kind takes less
+    double contention = 1;  ///< how much slower kernels are beside transfers, in the run
+    double contended = 0, contended_bound = 0;  ///< predicted, and the bound, with that
     double collectives = 0, overlap_predicted = 0, overlap_measured = 0;
     double first_loss = 0, last_loss = 0, entropy = 0, tokens_per_second = 0;
 
     [[nodiscard]] double speed_up() const { return whole_measured / planned_measured; }
-    /// What the best order could have gained, if durations were those without contention, and what no overlap can.
-    [[nodiscard]] double most_by_order() const { return whole_predicted / bound; }
-    [[nodiscard]] double ceiling() const { return whole_predicted / busiest; }
+    /// How much of the speed-up of the best order is there, as a share: no order takes less than `best`.
+    [[nodiscard]] double share_of(double best) const { return best / planned_measured; }
+    /// The speed-up that no overlap exceeds.
+    [[nodiscard]] double ceiling() const { return whole_measured / busiest; }
 };
 
 /// One HTML page without anything from elsewhere. `first` is the number of the first step of `losses`.

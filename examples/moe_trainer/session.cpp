@@ -14,6 +14,7 @@
 #include "files.hpp"
 #include "real_time.hpp"
 #include "report.hpp"
+#include "stretto/schedule/certificate.hpp"
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -40,10 +41,11 @@ double mean(const std::vector<double>& all, std::size_t last) {
 }
 
 /// How much slower than alone kernels run beside transfers: the factor by which the clock must slow them so that they
-/// take `kernels` together; 16 at most.
+/// take `kernels` together. 1 if even 16 is too little, since then it is not the transfers that slow them.
 stretto::contention fitted_contention(const planned_step& s, stretto::nanoseconds kernels) {
     constexpr std::int64_t one = 1024;
     stretto::contention least{one, one}, most{16 * one, one};
+    if (stretto::simulate(*s.chosen.tasks, s.schedule.order(), most).compute < kernels) return least;
     while (most.numerator - least.numerator > 1) {
         const stretto::contention middle{(least.numerator + most.numerator) / 2, one};
         const auto seen = stretto::simulate(*s.chosen.tasks, s.schedule.order(), middle);
@@ -222,10 +224,10 @@ private:
         stretto::measured_run run;
         if (auto wrong = measure(*whole, run, figures_.whole_measured)) return wrong;
         if (!on_->has_emulated_link()) link_ = link_of(*whole->p, run, link_);
-        auto with_durations = retimed(*whole, run, link_);
-        if (!with_durations) return with_durations.error();
+        auto with_durations = retimed(*whole, run, link_, false), as_measured = retimed(*whole, run, link_, true);
+        if (!with_durations || !as_measured) return (with_durations ? as_measured : with_durations).error();
         whole_ = *std::move(with_durations);
-        const auto times = stretto::simulate(*whole_->tasks, as_written(*whole_));
+        const auto times = stretto::simulate(*as_measured->tasks, as_written(*whole_));
         figures_.whole_predicted = stretto::to_milliseconds(times.makespan);
         if (on_->is_first())
             std::printf("as written: %zu operations, %.1f ms predicted, %.1f ms measured\n", whole_->p->order.size(),
@@ -237,7 +239,7 @@ private:
         stretto::measured_run run;
         double unused = 0;
         if (auto wrong = measure(planned_->chosen, run, unused)) return wrong;
-        auto with_durations = retimed(planned_->chosen, run, link_);
+        auto with_durations = retimed(planned_->chosen, run, link_, true);
         if (!with_durations) return with_durations.error();
         auto better = reordered(*std::move(planned_), *std::move(with_durations));
         if (!better) return better.error();
@@ -302,10 +304,11 @@ private:
                         figures_.planned_measured / figures_.planned_predicted,
                         figures_.planned_measured / figures_.contended, figures_.contention);
             std::printf(
-                "speed-up: %.2f, %.0f %% of the %.2f that any order could have; by the busiest lane at most "
-                "%.2f\n",
-                figures_.speed_up(), 100 * figures_.speed_up() / figures_.most_by_order(), figures_.most_by_order(),
-                figures_.ceiling());
+                "speed-up: %.2f, at least %.0f %% of that of the best order (%.0f %% with kernels so much slower); by "
+                "the "
+                "busiest lane at most %.2f\n",
+                figures_.speed_up(), 100 * figures_.share_of(figures_.bound),
+                100 * figures_.share_of(figures_.contended_bound), figures_.ceiling());
             std::printf("overlap: %.0f %% of %.1f ms of collectives hidden predicted, %.0f %% measured\n",
                         100 * figures_.overlap_predicted, figures_.collectives, 100 * figures_.overlap_measured);
         }
@@ -321,7 +324,11 @@ private:
             if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;
         const stretto::contention c = fitted_contention(*planned_, kernels);
         figures_.contention = static_cast<double>(c.numerator) / static_cast<double>(c.denominator);
-        figures_.contended = stretto::to_milliseconds(stretto::simulate(g, planned_->schedule.order(), c).makespan);
+        const auto slowed = stretto::certify(g, planned_->schedule.order(), planned_->schedule.memory_limit(), c);
+        if (slowed) {
+            figures_.contended = stretto::to_milliseconds(slowed->makespan());
+            figures_.contended_bound = stretto::to_milliseconds(slowed->bound().value);
+        }
         std::vector<stretto::measured_span> middle;  // of the step with the middle time, on the first rank
         for (const stretto::measured_span& s : times)
             if (s.rank == 0 && s.step == run.middle.number) middle.push_back(s);
