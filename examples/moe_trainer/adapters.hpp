@@ -67,10 +67,13 @@ struct op_model {
     stretto::group_id group(op_id o) const { return p->ops[o].group; }
     stretto::bytes payload(op_id o) const { return bytes_sent(*p, o); }
     stretto::nanoseconds duration(op_id o) const {
+        if (p->ops[o].takes != 0) return {p->ops[o].takes};
         if (kind(o) == stretto::op_kind::start) return of_merged(o, payload(o));
         return kind(o) == stretto::op_kind::compute ? time_of_kernel(*p, o) : stretto::nanoseconds{};
     }
-    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const { return time_of_sending(*p, o, sent, link); }
+    stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const {
+        return link.duration(bytes_moved(*p, o, sent));
+    }
     stretto::nanoseconds of_moving(stretto::bytes moved) const { return time_of_moving(moved); }
     stretto::bytes bytes_of(tensor_id x) const { return {p->is_elsewhere(x) ? 0 : p->tensors[x].size()}; }
     std::vector<tensor_id> aliases(tensor_id x) const {
@@ -90,12 +93,8 @@ struct dialect {
 
     stretto::chunk_rules::any_rule rule(op_id o) const {
         namespace rules = stretto::chunk_rules;
+        using number = rules::rule_number;
         const operation& a = p->ops[o];
-        const auto numbers = [](std::size_t first, std::size_t last) {
-            std::vector<rules::rule_number> all;
-            for (std::size_t k = first; k < last; ++k) all.push_back(rules::rule_number::of_operand(k));
-            return all;
-        };
         // clang-format off
         switch (a.what) {
             case code::embed: case code::fetch: return rules::look_up{};
@@ -117,7 +116,7 @@ struct dialect {
             case code::scale: return rules::arithmetic{.what = rules::arithmetic::op::multiply};
             case code::token_of:
                 return rules::arithmetic{.what = rules::arithmetic::op::floor_divide,
-                                         .right = rules::rule_number::constant(a.field)};
+                                         .right = number::constant(a.field)};
             case code::loss: return rules::class_loss{.how = rules::loss_of::sum};
             case code::loss_back: return rules::class_loss_gradient{.how = rules::loss_of::sum};
             case code::gate: return rules::gather{.dim = 1};
@@ -130,13 +129,14 @@ struct dialect {
             case code::put: return rules::put_rows{.adds = true};
             case code::reshape: return rules::reshape{};
             case code::pick: return rules::select{.index = a.field};
-            case code::send_tally: {
-                const std::vector each(static_cast<std::size_t>(p->members(a.group)), rules::rule_number::constant(1));
-                return rules::exchange{.received = each, .sent = each};
-            }
-            case code::send_rows: {
-                const std::size_t half = 1 + (a.reads.size() - 1) / 2;
-                return rules::exchange{.received = numbers(1, half), .sent = numbers(half, a.reads.size())};
+            case code::send_tally: case code::send_rows: {
+                rules::exchange e;
+                for (std::size_t k = 1, ranks = static_cast<std::size_t>(p->members(a.group)); k <= ranks; ++k) {
+                    const bool counts = a.what == code::send_rows;  // in its operands; else one row each
+                    e.received.push_back(counts ? number::of_operand(k) : number::constant(1));
+                    e.sent.push_back(counts ? number::of_operand(k + ranks) : number::constant(1));
+                }
+                return e;
             }
             case code::collect: case code::reduce: case code::count: return rules::other_collective{};
             case code::arrive: return rules::copy{};
@@ -150,35 +150,35 @@ struct dialect {
 
 struct rewriter {
     program* p;
-    op_id before = 0;
 
-    void insert_before(op_id o) { before = o; }
+    void insert_before(op_id o) { p->cursor = o; }
     std::vector<tensor_id> clone(op_id o, std::span<const tensor_id> operands, const stretto::chunk_part& part) {
-        const op_id made = add(p->ops[o].what, {operands.begin(), operands.end()}, o, p->ops[o].field);
+        const op_id made = p->insert_like(o, p->ops[o].what, operands, p->ops[o].field);
         p->ops[made].chunk = part.chunk;
-        p->ops[made].like = p->ops[o].like;
-        for (std::size_t k = 0; k < p->ops[o].makes.size(); ++k) {
+        for (std::size_t k = 0; k < part.results.size(); ++k) {
             const tensor_id x = p->ops[o].makes[k];
             const int dim = part.results[k].dim;
-            const std::int64_t all = dim < 0 ? 0 : p->shape(x)[static_cast<std::size_t>(dim)];
-            p->result(made, p->shape_with(x, dim, part.share(all)), p->tensors[x].element);
+            p->result_like(made, x, dim, dim < 0 ? 0 : part.share(p->shape(x)[static_cast<std::size_t>(dim)]));
         }
         return p->ops[made].makes;
     }
     std::vector<tensor_id> split(tensor_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const op_id made = add(code::cut, {x}, p->tensors[x].by);
+        const op_id made = p->insert_like(p->tensors[x].by, code::cut, {&x, 1});
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const stretto::slice_place place = stretto::place_of_slice(p->shape(x)[dim], sizes, k);
-            p->result(made, p->shape_with(x, static_cast<int>(dim), place.to - place.from), p->tensors[x].element);
+            p->result_like(made, x, static_cast<int>(dim), place.to - place.from);
         }
         return p->ops[made].makes;
     }
     tensor_id concat(std::span<const tensor_id> parts, std::size_t dim) {
         std::int64_t all = 0;
         for (tensor_id x : parts) all += p->shape(x)[dim];
-        return combine(code::join, parts, p->shape_with(parts[0], static_cast<int>(dim), all));
+        const op_id made = p->insert_like(p->tensors[parts[0]].by, code::join, parts);
+        return p->result_like(made, parts[0], static_cast<int>(dim), all);
     }
-    tensor_id sum(std::span<const tensor_id> parts) { return combine(code::total, parts, p->shape(parts[0])); }
+    tensor_id sum(std::span<const tensor_id> parts) {
+        return p->result_like(p->insert_like(p->tensors[parts[0]].by, code::total, parts), parts[0], -1, 0);
+    }
     void replace_uses(op_id o, tensor_id from, tensor_id to) { p->replace(o, from, to); }
     void erase(op_id o) { p->erase(o); }
     void move_before(op_id o, op_id to) { p->move(o, to); }
@@ -186,22 +186,21 @@ struct rewriter {
     tensor_id pack(std::span<const op_id> members, std::span<const tensor_id> parts) {
         std::int64_t all = 0;
         for (tensor_id x : parts) all += p->tensors[x].count();
-        const std::int64_t ranks = p->ops[members[0]].what == code::reduce ? ranks_of(members[0]) : 1;
-        return p->result(add(code::pack, {parts.begin(), parts.end()}, members[0], ranks), {all});
+        const std::int64_t ranks = p->ops[members[0]].what == code::reduce ? p->members_of(members[0]) : 1;
+        return p->result(p->insert_like(members[0], code::pack, parts, ranks), {all});
     }
     tensor_id launch(std::span<const op_id> members, std::span<const tensor_id> payload) {
-        const std::int64_t ranks = ranks_of(members[0]), sent = p->shape(payload[0])[0];
-        const op_id made = add(p->ops[members[0]].what, {payload[0]}, members[0]);
-        p->ops[made].like = p->ops[members[0]].like;
+        const std::int64_t ranks = p->members_of(members[0]), sent = p->shape(payload[0])[0];
+        const op_id made = p->insert_like(members[0], p->ops[members[0]].what, payload.first(1));
         return p->result(made, {p->ops[made].what == code::collect ? sent * ranks : sent / ranks});
     }
     tensor_id wait(std::span<const op_id> waits, tensor_id sent) {
-        return p->result(add(code::arrive, {sent}, waits[0]), p->shape(sent));
+        return p->result(p->insert_like(waits[0], code::arrive, {&sent, 1}), p->shape(sent));
     }
     std::vector<tensor_id> unpack(std::span<const op_id> waits, tensor_id all) {
         const op_id start = p->tensors[p->ops[waits[0]].reads[0]].by;
-        const std::int64_t ranks = p->ops[start].what == code::collect ? ranks_of(start) : 1;
-        const op_id made = add(code::unpack, {all}, waits[0], ranks);
+        const std::int64_t ranks = p->ops[start].what == code::collect ? p->members_of(start) : 1;
+        const op_id made = p->insert_like(waits[0], code::unpack, {&all, 1}, ranks);
         for (op_id w : waits) p->result(made, p->shape(p->ops[w].makes[0]));
         return p->ops[made].makes;
     }
@@ -211,17 +210,6 @@ struct rewriter {
         return static_cast<stretto::group_id>(p->groups.size() - 1);
     }
     void set_group(op_id o, stretto::group_id g) { p->ops[o].group = g; }
-
-private:
-    op_id add(code what, std::vector<tensor_id> reads, op_id like, std::int64_t field = 0) {
-        return p->insert_like(p->place_of(before), like, what, std::move(reads), field);
-    }
-    tensor_id combine(code what, std::span<const tensor_id> parts, extents shape) {
-        const auto element = p->tensors[parts[0]].element;
-        const op_id made = add(what, {parts.begin(), parts.end()}, p->tensors[parts[0]].by);
-        return p->result(made, std::move(shape), element);
-    }
-    std::int64_t ranks_of(op_id o) const { return p->members(p->ops[o].group); }
 };
 // [/adapters]
 

@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -14,7 +15,8 @@ namespace {
 constexpr const char* footer = R"(
 SIZE is a number of bytes, with KiB, MiB or GiB, or a multiple of what the step as written needs ("1.5x"). A chunk has
 sequences of every rank: "3" is three chunks of as many as can be, "5+2+1" says how many each has, "1" leaves the step
-whole. Without --link-bandwidth 0, collectives take the time of a link that is made up; nothing else is.
+whole. Without --link-bandwidth 0, collectives of threads take the time of a link that is made up; nothing else is. On
+other backends the plan is made for the link that is measured.
 
 Exit status: 0 fine; 1 the run has failed, or forms of the step differ in a bit; 2 unusable arguments or files.)";
 
@@ -59,7 +61,13 @@ parsed_arguments parse(int argc, const char* const* argv) {
     CLI::App app("Trains a small mixture-of-experts transformer on text, and hides its communication.", "moe_trainer");
     app.footer(footer);
     app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app.add_option("--ranks", a.ranks.ranks, "ranks, which are threads of this process [2]")->type_name("N");
+    app.add_option("--ranks", a.ranks.ranks, "ranks of the training [2]")->type_name("N");
+    app.add_option("--backend", a.where,
+                   "where ranks are: host, threads of this process; mpi, the processes of an "
+                   "mpiexec that starts this; nccl, devices [host]")
+        ->type_name("WHERE")
+        ->transform(CLI::Transformer(std::map<std::string, place_of_ranks>{
+            {"host", place_of_ranks::host}, {"mpi", place_of_ranks::mpi}, {"nccl", place_of_ranks::nccl}}));
     app.add_option("--expert-ranks", expert_ranks, "neighbouring ranks that share one set of experts [all]")
         ->type_name("N");
     app.add_option("--chunks", chunks, "chunks of a step, or auto [auto]")->type_name("K");
@@ -84,8 +92,11 @@ parsed_arguments parse(int argc, const char* const* argv) {
         ->type_name("FILE");
     app.add_option("--report", a.report, "write a page with the loss curve and all figures")->type_name("FILE");
     app.add_option("--checkpoint", a.checkpoint, "write the training after the last step")->type_name("FILE");
+    app.add_option("--checkpoint-every", a.checkpoint_every, "write it after every so many steps, too [0: never]")
+        ->type_name("N");
     app.add_option("--resume", a.resume, "go on from a checkpoint, up to --steps")->type_name("FILE");
-    app.add_flag("--priority", a.real_time, "give the threads of channels real-time priority");
+    app.add_flag("--priority", a.real_time,
+                 "let no other process interrupt the training: real-time priority, of channels before kernels");
     const auto refuse = [&](const std::string& what) {
         std::fprintf(stderr, "moe_trainer: %s\n", what.c_str());
         all.status = 2;
@@ -107,6 +118,7 @@ parsed_arguments parse(int argc, const char* const* argv) {
         return refuse("--link-latency and --link-bandwidth are not negative, and below 10 seconds and 1 TB/s");
     a.link = {.latency = {static_cast<std::int64_t>(latency * 1000)},
               .bytes_per_second = static_cast<std::int64_t>(bandwidth * 1e6)};
+    if (a.checkpoint_every < 0) return refuse("--checkpoint-every is not negative; 0 writes none on the way");
     const auto budget = memory_limit_of(limit);
     if (!budget) return refuse("--memory-limit " + limit + ": is no size; use one such as 64MiB, or 1.5x");
     a.memory_limit = *budget;

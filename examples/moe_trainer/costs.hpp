@@ -9,18 +9,18 @@
 #include "ir.hpp"
 #include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/measured_run.hpp"
 
 namespace trainer {
 
 /// A kernel that moves so many bytes.
 [[nodiscard]] inline stretto::nanoseconds time_of_moving(stretto::bytes moved) { return {500 + moved.count / 4}; }
 
-/// A collective like o, of which this rank sends so many bytes.
-[[nodiscard]] inline stretto::nanoseconds time_of_sending(const program& p, op_id o, stretto::bytes sent,
-                                                          const stretto::host_link& link) {
+/// What crosses the link of this rank in a collective like o, of which it sends so many bytes.
+[[nodiscard]] inline stretto::bytes bytes_moved(const program& p, op_id o, stretto::bytes sent) {
     const std::int64_t members = p.members(p.ops[o].group), others = members - 1;
-    if (p.ops[o].what == code::collect) return link.duration({sent.count * others});
-    return link.duration({(p.ops[o].what == code::count ? 2 : 1) * sent.count * others / members});
+    if (p.ops[o].what == code::collect) return {sent.count * others};
+    return {(p.ops[o].what == code::count ? 2 : 1) * sent.count * others / members};
 }
 
 /// What this rank sends, if tokens choose experts evenly: the rest of an exchange is room.
@@ -29,13 +29,30 @@ namespace trainer {
     return {p.ops[o].what == code::send_rows ? std::min(sent, room) : sent};
 }
 
-/// A kernel: what was measured, or what its bytes take.
+/// A kernel: what its bytes take.
 [[nodiscard]] inline stretto::nanoseconds time_of_kernel(const program& p, op_id o) {
-    if (p.ops[o].takes != 0) return {p.ops[o].takes};
     std::int64_t moved = 0;
     for (tensor_id x : p.ops[o].reads) moved += p.tensors[x].size();
     for (tensor_id x : p.ops[o].makes) moved += p.tensors[x].size();
     return time_of_moving({moved});
+}
+
+/// The link on which the collectives of a step, whose tasks are in the order of `p`, take what they have taken: the
+/// straight line over the bytes whose squared errors are least. Without collectives of several sizes, `otherwise`.
+[[nodiscard]] inline stretto::host_link link_of(const program& p, const stretto::measured_run& run,
+                                                stretto::host_link otherwise) {
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (std::size_t t = 0; t < run.tasks.size(); ++t) {
+        const op_id o = p.order[t];
+        if (entry_of(p.ops[o].what).is != role::start || run.tasks[t].spans == 0) continue;
+        const auto moved = static_cast<double>(bytes_moved(p, o, bytes_sent(p, o)).count);
+        const auto taken = static_cast<double>(run.tasks[t].duration.count);
+        n += 1, x += moved, y += taken, xx += moved * moved, xy += moved * taken;
+    }
+    const double spread = n * xx - x * x, slope = spread > 0 ? (n * xy - x * y) / spread : 0;  // nanoseconds a byte
+    if (!(slope > 1e-6)) return otherwise;
+    return {.latency = {static_cast<std::int64_t>(std::max(0.0, (y - slope * x) / n))},
+            .bytes_per_second = static_cast<std::int64_t>(1e9 / slope)};
 }
 
 }  // namespace trainer

@@ -30,19 +30,12 @@ using stretto::unexpected;
 /// The groups of a program with the ranks that rank 0 meets in them.
 stretto::process_groups groups_of(const program& p) {
     stretto::process_groups made;
-    for (const communicator& c : p.groups) {
-        const auto world = static_cast<std::size_t>(p.mesh.ranks),
-                   block = static_cast<std::size_t>(p.mesh.expert_ranks);
-        const std::size_t stride = c.what == communicator::of::replicas ? block : 1;
-        const std::size_t size = c.what == communicator::of::world ? world
-                                 : stride == block && stride != 1  ? world / block
-                                                                   : block;
+    for (stretto::group_id id = 0; id < p.groups.size(); ++id) {
+        const auto [members, stride] = p.spread_of(id);
         std::vector<stretto::rank_id> ranks;
-        for (std::size_t k = 0; k < size; ++k) ranks.push_back(static_cast<stretto::rank_id>(k * stride));
-        made.add({.size = static_cast<std::int64_t>(size),
-                  .ranks = ranks,
-                  .priority = c.priority,
-                  .duplicate_of = c.duplicate_of});
+        for (std::int64_t k = 0; k < members; ++k) ranks.push_back(static_cast<stretto::rank_id>(k * stride));
+        const communicator& c = p.groups[id];
+        made.add({.size = members, .ranks = ranks, .priority = c.priority, .duplicate_of = c.duplicate_of});
     }
     return made;
 }
@@ -98,7 +91,7 @@ struct pricing_rewriter : rewriter {
         std::vector<stretto::bytes> allocated(p->ops[o].makes.size());
         const stretto::nanoseconds duration = costs.of_clone(o, part, allocated).duration;
         std::vector<tensor_id> made = rewriter::clone(o, operands, part);
-        p->ops[p->tensors[made[0]].by].takes = duration.count;
+        if (entry_of(p->ops[o].what).is == role::kernel) p->ops[p->tensors[made[0]].by].takes = duration.count;
         return made;
     }
 };
@@ -252,6 +245,32 @@ expected<planned_step, std::string> plan_step(const training_step& s, const form
     if (!best) return unexpected(best.error());
     return planned_step{best->chosen.program, best->unmerged ? *best->unmerged : best->chosen.program,
                         std::move(best->chosen.schedule), best->is_isolated};
+}
+
+expected<form, std::string> retimed(const form& f, const stretto::measured_run& run, const stretto::host_link& link,
+                                    bool of_all) {
+    trainer::program p = *f.p;
+    for (stretto::task_id t = 0; t < run.tasks.size(); ++t) {
+        const bool counts =
+            f.tasks->kind[t] == stretto::op_kind::compute || (of_all && f.tasks->kind[t] == stretto::op_kind::start);
+        if (counts && run.tasks[t].spans != 0)
+            p.ops[p.order[t]].takes = std::max<std::int64_t>(run.tasks[t].duration.count, 1);
+    }
+    auto made = form_of(std::move(p), link);
+    if (!made) return unexpected(made.error());
+    made->chunks = f.chunks;
+    made->buckets = f.buckets;
+    return made;
+}
+
+expected<planned_step, std::string> reordered(planned_step before, form with_durations) {
+    const stretto::bytes limit = before.schedule.memory_limit();
+    auto same = stretto::certify(*with_durations.tasks, before.schedule.order(), limit);
+    if (!same) return unexpected(std::string("the order of the plan is not one of the step"));
+    auto found = stretto::list_schedule(*with_durations.tasks, {.memory_limit = limit});
+    const bool is_faster = found && found->makespan() < same->makespan();
+    return planned_step{std::move(with_durations), std::move(before.unmerged),
+                        is_faster ? *std::move(found) : *std::move(same), before.is_isolated};
 }
 
 }  // namespace trainer

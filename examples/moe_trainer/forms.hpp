@@ -13,6 +13,7 @@
 #include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/module_regions.hpp"
@@ -82,6 +83,14 @@ struct planned_step {
                                                                      const stretto::host_link& link,
                                                                      const chunk_wish& wish,
                                                                      stretto::memory_budget limit);
+
+/// A form whose kernels take what a run of it has measured; and its collectives, if that is `of_all`, else they take
+/// what the link says, as do those that are not there yet.
+[[nodiscard]] stretto::expected<form, std::string> retimed(const form& f, const stretto::measured_run& run,
+                                                           const stretto::host_link& link, bool of_all);
+/// A plan for the chosen form with other durations, within the same memory: in the order that it has, or in a faster
+/// one.
+[[nodiscard]] stretto::expected<planned_step, std::string> reordered(planned_step before, form with_durations);
 
 }  // namespace trainer
 

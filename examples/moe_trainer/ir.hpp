@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,7 +59,7 @@ struct operation {
     stretto::group_id group = 0;  ///< of a start, and of what packs for one
     std::uint32_t chunk = 0;
     std::uint64_t like = 0;  ///< the collective of the program that it is, or is a part of
-    std::int64_t takes = 0;  ///< nanoseconds of its kernel, if they are known
+    std::int64_t takes = 0;  ///< nanoseconds of its kernel or collective, if they are known
 };
 
 struct tensor {
@@ -88,6 +89,11 @@ struct communicator {
     std::int32_t priority = 0;
 };
 
+/// How many ranks there are in a group, and how far apart they are.
+struct spread {
+    std::int64_t members = 1, stride = 1;
+};
+
 struct program {
     trainer::mesh mesh = {};
     std::vector<operation> ops = {};
@@ -99,6 +105,8 @@ struct program {
     // What is recorded next belongs to them.
     std::uint32_t module = 0;
     bool backward = false;
+
+    op_id cursor = 0;  ///< in front of which rewriting inserts
 
     program() = default;
     program(const program& other)
@@ -120,10 +128,14 @@ struct program {
         module = static_cast<std::uint32_t>(modules.size());
         modules.push_back(path);
     }
-    [[nodiscard]] std::int64_t members(stretto::group_id g) const {
-        if (groups[g].what == communicator::of::block) return mesh.expert_ranks;
-        return groups[g].what == communicator::of::world ? mesh.ranks : mesh.ranks / mesh.expert_ranks;
+    /// The ranks of a communicator: each has those of its own group of so many, so far apart.
+    [[nodiscard]] spread spread_of(stretto::group_id g) const {
+        if (groups[g].what == communicator::of::world) return {mesh.ranks, 1};
+        if (groups[g].what == communicator::of::block) return {mesh.expert_ranks, 1};
+        return {mesh.ranks / mesh.expert_ranks, mesh.expert_ranks};
     }
+    [[nodiscard]] std::int64_t members(stretto::group_id g) const { return spread_of(g).members; }
+    [[nodiscard]] std::int64_t members_of(op_id o) const { return members(ops[o].group); }
 
     /// Adds an operation in front of position `at` of the order.
     op_id insert(std::size_t at, operation o) {
@@ -140,6 +152,10 @@ struct program {
         x.type = {x.shape, x.element};
         ops[o].makes.push_back(id);
         return id;
+    }
+    /// One like x, but for the extent of one dimension, if that is not negative.
+    tensor_id result_like(op_id o, tensor_id x, int dim, std::int64_t extent) {
+        return result(o, shape_with(x, dim, extent), tensors[x].element);
     }
     op_id record(code what, std::vector<tensor_id> reads, std::int64_t field = 0, stretto::group_id group = 0) {
         return insert(order.size(), {what, std::move(reads), {}, field, module, backward, group});
@@ -172,10 +188,13 @@ struct program {
         return sum;
     }
 
-    /// Adds an operation of other operands, without results, where one that is there belongs.
-    op_id insert_like(std::size_t at, op_id like, code what, std::vector<tensor_id> reads, std::int64_t field) {
+    /// Adds an operation of other operands, without results, where one that is there belongs, in front of the cursor.
+    /// If both do the same, it is a part of the same collective.
+    op_id insert_like(op_id like, code what, std::span<const tensor_id> reads, std::int64_t field = 0) {
         const operation o = ops[like];
-        return insert(at, {what, std::move(reads), {}, field, o.module, o.backward, o.group});
+        operation made{what, {reads.begin(), reads.end()}, {}, field, o.module, o.backward, o.group};
+        if (what == o.what) made.like = o.like;
+        return insert(place_of(cursor), std::move(made));
     }
     void replace(op_id o, tensor_id from, tensor_id to) {
         std::replace(ops[o].reads.begin(), ops[o].reads.end(), from, to);

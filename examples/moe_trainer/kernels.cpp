@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -181,15 +180,6 @@ float rounded_to_16_bits(float x) {
 }
 
 void kernel::operator()() const {
-    const auto since = std::chrono::steady_clock::now();
-    compute();
-    const std::int64_t taken =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - since).count();
-    if (takes != nullptr) *takes = std::min(*takes, taken);
-    if (busy != nullptr) *busy += taken;
-}
-
-void kernel::compute() const {
     const operation& o = p->ops[id];
     const auto shape = [&](std::size_t k) -> const extents& { return p->shape(o.reads[k]); };
     const auto count = [&](std::size_t k) { return p->tensors[o.reads[k]].count(); };

@@ -21,18 +21,13 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const f
 /// The nearest number of 16 bits (bf16); of two, the even one.
 [[nodiscard]] float rounded_to_16_bits(float x);
 
-/// A kernel with its addresses. The program must outlive it. In nanoseconds, `takes` gets the least time of all calls,
-/// and `busy` the sum of them, if they are not null.
+/// A kernel with its addresses. The program must outlive it.
 struct kernel {
     const program* p;
     op_id id;
     std::vector<std::byte*> in, out;
-    std::int64_t *takes = nullptr, *busy = nullptr;
 
     void operator()() const;
-
-private:
-    void compute() const;
 };
 
 }  // namespace trainer

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string_view>
@@ -74,7 +75,13 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
                number(f.whole_predicted, 1) + " predicted, " + number(f.whole_measured, 1) + " measured") +
            row("step as planned, ms",
                number(f.planned_predicted, 1) + " predicted, " + number(f.planned_measured, 1) + " measured") +
+           row("as planned, with kernels as much slower as in the run",
+               "c = " + number(f.contention, 2) + ": " + number(f.contended, 1) + " predicted") +
            row("lower bound of any order, ms", number(f.bound, 1)) +
+           row("speed-up", number(f.speed_up(), 2) + ", at most " + number(f.ceiling(), 2) + " by the busiest lane") +
+           row("of the speed-up of the best order", number(100 * f.share_of(f.bound), 0) + " %, with c " +
+                                                        number(100 * f.share_of(f.contended_bound), 0) +
+                                                        " %, at least") +
            row("collectives hidden", number(100 * f.overlap_predicted, 0) + " % predicted, " +
                                          number(100 * f.overlap_measured, 0) + " % measured") +
            row("chunks at most", std::to_string(f.chunks)) + row("buckets", std::to_string(f.buckets)) +
@@ -82,43 +89,29 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
            row("tokens a second", number(f.tokens_per_second, 0)) + "</table>\n";
 }
 
-std::string trace_of(const form& whole, const planned_step& planned,
-                     const std::vector<std::vector<stretto::measured_span>>& times) {
+std::string trace_of(const form& whole, const planned_step& planned, const std::vector<stretto::measured_span>& times) {
     stretto::chrome_trace trace;
     std::vector<stretto::task_id> order(whole.tasks->size());
     std::iota(order.begin(), order.end(), stretto::task_id{0});
     add_order(trace, "as written", whole, order);
     add_order(trace, "as planned", planned.chosen, planned.schedule.order());
-    constexpr std::uint32_t last_steps = 20;  // of a long training, so that a viewer opens the file
-    std::uint32_t steps = 0;
-    for (const auto& mine : times)
-        for (const stretto::measured_span& s : mine) steps = std::max(steps, s.step + 1);
-    std::vector<std::vector<stretto::measured_span>> shown;
-    std::optional<stretto::nanoseconds> zero;
-    for (const auto& mine : times) {
-        std::vector<stretto::measured_span>& late = shown.emplace_back();
-        for (const stretto::measured_span& s : mine) {
-            if (s.step + last_steps < steps) continue;
-            late.push_back(s);
-            zero = zero ? std::min(*zero, s.begin) : s.begin;
-        }
+    std::map<stretto::rank_id, std::vector<stretto::measured_span>> by_rank;
+    stretto::nanoseconds zero = times.empty() ? stretto::nanoseconds{} : times[0].begin;
+    for (const stretto::measured_span& s : times) {
+        by_rank[s.rank].push_back(s);
+        zero = std::min(zero, s.begin);
     }
-    for (std::size_t rank = 0; rank < shown.size(); ++rank)
-        trace.add_run("rank " + std::to_string(rank), *planned.chosen.tasks, shown[rank],
-                      zero.value_or(stretto::nanoseconds{}), labels{planned.chosen.p.get()});
+    for (const auto& [rank, spans] : by_rank)
+        trace.add_run("rank " + std::to_string(rank), *planned.chosen.tasks, spans, zero,
+                      labels{planned.chosen.p.get()});
     return std::move(trace).json();
 }
 
 std::optional<std::string> write_step(const planned_step& planned, const std::string& path) {
     const program& p = *planned.chosen.p;
     std::vector<stretto::capture_group> groups;
-    for (const communicator& c : p.groups) {
-        const bool replicas = c.what == communicator::of::replicas;
-        const std::int64_t size = c.what == communicator::of::world ? p.mesh.ranks
-                                  : replicas                        ? p.mesh.ranks / p.mesh.expert_ranks
-                                                                    : p.mesh.expert_ranks;
-        groups.push_back({std::to_string(groups.size()), size, "", {}, c.duplicate_of});
-    }
+    for (stretto::group_id g = 0; g < p.groups.size(); ++g)
+        groups.push_back({std::to_string(g), p.members(g), "", {}, p.groups[g].duplicate_of});
     const auto step = stretto::capture_of_tasks(*planned.chosen.tasks, "moe_trainer", groups, labels{&p});
     if (!step) return step.error().message();
     const auto written = stretto::write_plan(*step, planned.schedule.order(), path);

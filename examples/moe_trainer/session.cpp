@@ -4,24 +4,26 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "costs.hpp"
 #include "files.hpp"
+#include "real_time.hpp"
 #include "report.hpp"
+#include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
 #include "training.hpp"
+#include "transport.hpp"
 
 namespace trainer {
 namespace {
-
-int fail(int status, const std::string& what) {
-    std::fprintf(stderr, "moe_trainer: %s\n", what.c_str());
-    return status;
-}
 
 std::vector<stretto::task_id> as_written(const form& f) {
     std::vector<stretto::task_id> order(f.tasks->size());
@@ -36,6 +38,28 @@ double median(std::vector<double> all) {
 double mean(const std::vector<double>& all, std::size_t last) {
     const auto from = all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size()));
     return from == all.end() ? 0 : std::accumulate(from, all.end(), 0.0) / static_cast<double>(all.end() - from);
+}
+
+/// How much slower than alone kernels run beside transfers: the factor by which the clock must slow them so that they
+/// take `kernels` together. 1 if even 16 is too little, since then it is not the transfers that slow them.
+stretto::contention fitted_contention(const planned_step& s, stretto::nanoseconds kernels) {
+    constexpr std::int64_t one = 1024;
+    stretto::contention least{one, one}, most{16 * one, one};
+    if (stretto::simulate(*s.chosen.tasks, s.schedule.order(), most).compute < kernels) return least;
+    while (most.numerator - least.numerator > 1) {
+        const stretto::contention middle{(least.numerator + most.numerator) / 2, one};
+        const auto seen = stretto::simulate(*s.chosen.tasks, s.schedule.order(), middle);
+        (seen.compute < kernels ? least : most) = middle;
+    }
+    return least;
+}
+
+/// The load of the busiest of the lane and the channels.
+double busiest_lane(const stretto::task_graph& g) {
+    std::vector<stretto::nanoseconds> load(g.groups + 1);
+    for (stretto::task_id t = 0; t < g.size(); ++t)
+        if (does_work(g.kind[t])) load[g.kind[t] == stretto::op_kind::start ? g.group[t] + 1 : 0] += g.duration[t];
+    return stretto::to_milliseconds(*std::max_element(load.begin(), load.end()));
 }
 
 /// How much of the time of collectives is hidden, if the lane has waited for so long, in milliseconds.
@@ -79,11 +103,43 @@ public:
     int run() {
         if (const auto wrong = fault_of(a_.shape, a_.ranks)) return fail(2, *wrong);
         if (a_.steps < 1) return fail(2, "there is nothing to do: use --steps 1, or more");
-        for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
-            if (!path.empty())
-                if (const auto wrong = fault_of_path(path)) return fail(2, *wrong);
-        if (a_.real_time && !may_use_real_time())
+        if (a_.checkpoint_every > 0 && a_.checkpoint.empty())
+            return fail(2, "--checkpoint-every: give a --checkpoint to write");
+        if (a_.real_time && !real_time(true, urgency::kernels).is_on())
             return fail(2, "--priority: this process may not use real-time priorities; run it as root, or without");
+        auto on = open_transport(a_.where, {static_cast<std::size_t>(a_.ranks.ranks), a_.link, a_.real_time});
+        if (!on) return fail(2, on.error());
+        on_ = *std::move(on);
+        if (const int status = on_->worst_of(prepare()); status != 0) return status;
+        if (const auto wrong = measure()) return fail(1, *wrong);
+        auto planned = plan_step(step_, *whole_, link_, wish_, a_.memory_limit);
+        if (!planned) return fail(2, planned.error());
+        planned_ = *std::move(planned);
+        if (const auto wrong = measure_plan()) return fail(1, *wrong);
+        describe_plan();
+        const auto differs = compare_bits();
+        if (const int status = on_->worst_of(differs ? fail(1, *differs) : 0); status != 0) return status;
+
+        run_result made;
+        const std::int64_t first = state_.steps;
+        if (const int status = train_to_the_end(made); status != 0) return status;
+        describe_run(made);
+        return on_->worst_of(on_->is_first() ? write_files(made, first) : 0);
+    }
+
+private:
+    static constexpr std::int64_t timed_steps = 20;  // the last ones, of which a median can be told
+
+    int fail(int status, const std::string& what) const {
+        if (!what.empty() && (!on_ || on_->is_first())) std::fprintf(stderr, "moe_trainer: %s\n", what.c_str());
+        return status;
+    }
+    /// Whatever needs files, which may be there for one process and not for another.
+    int prepare() {
+        if (on_->is_first())
+            for (const std::string& path : {a_.trace, a_.step_file, a_.report, a_.checkpoint})
+                if (!path.empty())
+                    if (const auto wrong = fault_of_path(path)) return fail(2, *wrong);
         auto text = read_file(a_.text);
         if (!text) return fail(2, text.error());
         text_ = *std::move(text);
@@ -91,41 +147,41 @@ public:
             return fail(2, a_.text + ": is too short: give a --text of some thousand characters");
         step_ = build_step(a_.shape, a_.ranks);
         state_ = first_state(step_, a_.seed);
+        link_ = a_.link;
         wish_.chooses = a_.chooses_chunks;
         if (a_.chunks.size() > 1) wish_.settings = {{"", stretto::pass_direction::both, a_.chunks}};
         if (!a_.resume.empty())
             if (const auto wrong = resume()) return fail(2, a_.resume + ": " + *wrong);
         if (state_.steps >= a_.steps)
             return fail(2, a_.resume + ": has made " + std::to_string(state_.steps) + " steps: use more --steps");
-
-        if (const auto wrong = measure()) return fail(1, *wrong);
-        auto planned = plan_step(step_, *whole_, a_.link, wish_, a_.memory_limit);
-        if (!planned) return fail(2, planned.error());
-        planned_ = *std::move(planned);
-        describe_plan();
-        if (const auto wrong = compare_bits()) return fail(1, *wrong);
-
-        run_result made;
-        run_options options = options_for(a_.steps - state_.steps);
-        options.progress = progress_bar(a_.steps);
-        options.timed = !a_.trace.empty();
-        const std::int64_t first = state_.steps;
-        if (const auto wrong = train_planned(options, state_, made)) return fail(1, *wrong);
-        describe_run(made);
-        return write_files(made, first);
+        return 0;
     }
 
-private:
-    run_options options_for(std::int64_t steps) const {
-        run_options o;
-        o.link = a_.link;
-        o.steps = steps;
-        o.real_time = a_.real_time;
-        return o;
+    std::optional<std::string> train_form(const form& f, const std::vector<stretto::task_id>& order,
+                                          const run_options& o, training_state& state, run_result& made) const {
+        return train(*on_, step_, *f.p, *f.tasks, order, text_, o, state, made);
     }
-    std::optional<std::string> train_planned(const run_options& o, training_state& state, run_result& made) const {
-        return train(step_, *planned_->chosen.p, *planned_->chosen.tasks, planned_->schedule.order(), text_, o, state,
-                     made);
+
+    /// Trains, and writes a checkpoint now and then: between two runs, in which no rank is.
+    int train_to_the_end(run_result& made) {
+        const std::int64_t first_timed = std::max(state_.steps, a_.steps - timed_steps);
+        while (state_.steps < a_.steps) {
+            run_options o;
+            o.timed = state_.steps >= first_timed;
+            o.progress = progress_bar(a_.steps);
+            std::int64_t until = o.timed ? a_.steps : first_timed;
+            if (const std::int64_t n = a_.checkpoint_every; n > 0) until = std::min(until, (state_.steps / n + 1) * n);
+            o.steps = until - state_.steps;
+            if (const auto wrong = train_form(planned_->chosen, planned_->schedule.order(), o, state_, made))
+                return fail(1, *wrong);
+            if (a_.checkpoint_every == 0 || until % a_.checkpoint_every != 0) continue;
+            const auto wrong = on_->is_first() ? write_file(a_.checkpoint, spelled_checkpoint()) : std::nullopt;
+            if (const int status = on_->worst_of(wrong ? fail(2, *wrong) : 0); status != 0) return status;
+        }
+        return 0;
+    }
+    std::string spelled_checkpoint() const {
+        return spelled({a_.shape, a_.ranks, hash_of(text_), planned_->chosen.chunks, state_});
     }
 
     std::optional<std::string> resume() {
@@ -150,26 +206,44 @@ private:
         return {};
     }
 
-    /// Runs the step as it is written, from a copy of the state: it gives the durations of kernels.
-    std::optional<std::string> measure() {
-        auto whole = form_of(step_.p, a_.link);
-        if (!whole) return whole.error();
-        std::vector<std::int64_t> takes(step_.p.ops.size(), INT64_MAX);
+    /// Runs a form as it is written, from a copy of the state: so kernels take what they take by themselves.
+    std::optional<std::string> measure(const form& f, stretto::measured_run& run, double& milliseconds) const {
         training_state copy = state_;
-        run_options o = options_for(10);
-        o.takes = &takes;
+        run_options o;
+        o.steps = 10;
+        o.timed = true;
         run_result made;
-        if (auto wrong = train(step_, *whole->p, *whole->tasks, as_written(*whole), text_, o, copy, made)) return wrong;
-        for (op_id k = 0; k < takes.size(); ++k)
-            if (takes[k] < INT64_MAX) step_.p.ops[k].takes = std::max<std::int64_t>(takes[k], 1);
-        whole = form_of(step_.p, a_.link);
+        if (auto wrong = train_form(f, as_written(f), o, copy, made)) return wrong;
+        run = stretto::summarize_run(*f.tasks, made.times);
+        milliseconds = median(made.milliseconds);
+        return {};
+    }
+    std::optional<std::string> measure() {
+        const auto whole = form_of(step_.p, link_);
         if (!whole) return whole.error();
-        whole_ = *std::move(whole);
-        const auto times = stretto::simulate(*whole_->tasks, as_written(*whole_));
+        stretto::measured_run run;
+        if (auto wrong = measure(*whole, run, figures_.whole_measured)) return wrong;
+        if (!on_->has_emulated_link()) link_ = link_of(*whole->p, run, link_);
+        auto with_durations = retimed(*whole, run, link_, false), as_measured = retimed(*whole, run, link_, true);
+        if (!with_durations || !as_measured) return (with_durations ? as_measured : with_durations).error();
+        whole_ = *std::move(with_durations);
+        const auto times = stretto::simulate(*as_measured->tasks, as_written(*whole_));
         figures_.whole_predicted = stretto::to_milliseconds(times.makespan);
-        figures_.whole_measured = median(made.milliseconds);
-        std::printf("as written: %zu operations, %.1f ms predicted, %.1f ms measured\n", whole_->p->order.size(),
-                    figures_.whole_predicted, figures_.whole_measured);
+        if (on_->is_first())
+            std::printf("as written: %zu operations, %.1f ms predicted, %.1f ms measured\n", whole_->p->order.size(),
+                        figures_.whole_predicted, figures_.whole_measured);
+        return {};
+    }
+    /// The plan was made with shares of what whole kernels take. Now their parts are there, and can be measured, too.
+    std::optional<std::string> measure_plan() {
+        stretto::measured_run run;
+        double unused = 0;
+        if (auto wrong = measure(planned_->chosen, run, unused)) return wrong;
+        auto with_durations = retimed(planned_->chosen, run, link_, true);
+        if (!with_durations) return with_durations.error();
+        auto better = reordered(*std::move(planned_), *std::move(with_durations));
+        if (!better) return better.error();
+        planned_ = *std::move(better);
         return {};
     }
 
@@ -183,7 +257,9 @@ private:
         figures_.planned_predicted = stretto::to_milliseconds(s.makespan());
         figures_.bound = stretto::to_milliseconds(s.bound().value);
         figures_.collectives = time_of_collectives(planned_->chosen);
+        figures_.busiest = busiest_lane(*planned_->chosen.tasks);
         figures_.overlap_predicted = overlap(figures_.collectives, stretto::to_milliseconds(s.times().exposed));
+        if (!on_->is_first()) return;
         std::printf(
             "planned: %zu operations in up to %zu chunks and %zu buckets, exchanges %s, %.1f ms predicted; no "
             "order of these takes less than %.1f ms\n",
@@ -197,45 +273,74 @@ private:
     std::optional<std::string> compare_bits() {
         training_state a = state_, b = state_;
         run_result unused;
-        const run_options o = options_for(3);
+        run_options o;
+        o.steps = 3;
         const form& f = planned_->unmerged;
-        if (auto wrong = train(step_, *f.p, *f.tasks, as_written(f), text_, o, a, unused)) return wrong;
-        if (auto wrong = train_planned(o, b, unused)) return wrong;
+        if (auto wrong = train_form(f, as_written(f), o, a, unused)) return wrong;
+        if (auto wrong = train_form(planned_->chosen, planned_->schedule.order(), o, b, unused)) return wrong;
         if (!(a == b))
             return "after 3 steps the planned step has made other weights than its parts in the order written";
-        std::printf(
-            "weights and all that Adam remembers are the same, bit for bit, unmerged and in the order written\n");
+        if (on_->is_first())
+            std::printf(
+                "weights and all that Adam remembers are the same, bit for bit, unmerged and in the order written\n");
         return {};
     }
 
     void describe_run(const run_result& made) {
-        std::vector<double> waited;
-        for (std::size_t k = 0; k < made.milliseconds.size(); ++k)
-            waited.push_back(made.milliseconds[k] - made.busy[k]);
         figures_.planned_measured = median(made.milliseconds);
-        figures_.overlap_measured = overlap(figures_.collectives, median(waited));
         figures_.first_loss = made.losses.front();
         figures_.last_loss = mean(made.losses, 20);
         figures_.entropy = unigram_entropy(text_);
         const double tokens = static_cast<double>(a_.shape.batch * a_.shape.sequence * a_.ranks.ranks);
         figures_.tokens_per_second = tokens * 1000 / figures_.planned_measured;
+        const bool is_timed = !made.times.empty();
+        if (is_timed) compare_with_prediction(made.times);
+        if (!on_->is_first()) return;
         std::printf("step: %.1f ms measured, %.2f of the one as written (%.2f predicted)\n", figures_.planned_measured,
                     figures_.planned_measured / figures_.whole_measured,
                     figures_.planned_predicted / figures_.whole_predicted);
-        std::printf("overlap: %.0f %% of %.1f ms of collectives hidden predicted, %.0f %% measured\n",
-                    100 * figures_.overlap_predicted, figures_.collectives, 100 * figures_.overlap_measured);
+        if (is_timed) {
+            std::printf("measured / predicted: %.2f; %.2f with kernels %.2f times slower beside transfers\n",
+                        figures_.planned_measured / figures_.planned_predicted,
+                        figures_.planned_measured / figures_.contended, figures_.contention);
+            std::printf(
+                "speed-up: %.2f, at least %.0f %% of that of the best order (%.0f %% with kernels so much slower); by "
+                "the "
+                "busiest lane at most %.2f\n",
+                figures_.speed_up(), 100 * figures_.share_of(figures_.bound),
+                100 * figures_.share_of(figures_.contended_bound), figures_.ceiling());
+            std::printf("overlap: %.0f %% of %.1f ms of collectives hidden predicted, %.0f %% measured\n",
+                        100 * figures_.overlap_predicted, figures_.collectives, 100 * figures_.overlap_measured);
+        }
         std::printf("loss: %.3f -> %.3f nats a byte (unigram entropy of the text: %.3f); %.0f tokens/s\n",
                     figures_.first_loss, figures_.last_loss, figures_.entropy, figures_.tokens_per_second);
+    }
+
+    void compare_with_prediction(const std::vector<stretto::measured_span>& times) {
+        const stretto::task_graph& g = *planned_->chosen.tasks;
+        const stretto::measured_run run = stretto::summarize_run(g, times);
+        stretto::nanoseconds kernels;
+        for (stretto::task_id t = 0; t < g.size(); ++t)
+            if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;
+        const stretto::contention c = fitted_contention(*planned_, kernels);
+        figures_.contention = static_cast<double>(c.numerator) / static_cast<double>(c.denominator);
+        const auto slowed = stretto::certify(g, planned_->schedule.order(), planned_->schedule.memory_limit(), c);
+        if (slowed) {
+            figures_.contended = stretto::to_milliseconds(slowed->makespan());
+            figures_.contended_bound = stretto::to_milliseconds(slowed->bound().value);
+        }
+        std::vector<stretto::measured_span> middle;  // of the step with the middle time, on the first rank
+        for (const stretto::measured_span& s : times)
+            if (s.rank == 0 && s.step == run.middle.number) middle.push_back(s);
+        const auto seen = stretto::measured_times(g, planned_->schedule.order(), middle);
+        figures_.overlap_measured = overlap(figures_.collectives, stretto::to_milliseconds(seen.exposed));
     }
 
     int write_files(const run_result& made, std::int64_t first) {
         const auto write = [](const std::string& path, const auto& content) -> std::optional<std::string> {
             return path.empty() ? std::nullopt : write_file(path, content());
         };
-        const auto save = [&] {
-            return spelled({a_.shape, a_.ranks, hash_of(text_), planned_->chosen.chunks, state_});
-        };
-        if (const auto wrong = write(a_.checkpoint, save)) return fail(2, *wrong);
+        if (const auto wrong = write(a_.checkpoint, [&] { return spelled_checkpoint(); })) return fail(2, *wrong);
         if (const auto wrong = write(a_.report, [&] { return html_report(figures_, made.losses, first); }))
             return fail(2, *wrong);
         if (const auto wrong = write(a_.trace, [&] { return trace_of(*whole_, *planned_, made.times); }))
@@ -246,10 +351,12 @@ private:
     }
 
     const arguments& a_;
+    std::unique_ptr<transport> on_;
     std::string text_;
     training_step step_;
     training_state state_;
     chunk_wish wish_;
+    stretto::host_link link_;  // of the options, or as it was measured
     std::optional<form> whole_;
     std::optional<planned_step> planned_;
     run_figures figures_;

@@ -9,6 +9,7 @@
 #include "model.hpp"
 #include "stretto/backend/host/host_link.hpp"
 #include "stretto/schedule/memory.hpp"
+#include "transport.hpp"
 
 namespace trainer {
 
@@ -23,6 +24,8 @@ struct arguments {
     std::uint64_t seed = 1;
     std::string text = "/usr/share/common-licenses/GPL-3", trace = {}, step_file = {}, report = {}, checkpoint = {},
                 resume = {};
+    std::int64_t checkpoint_every = 0;  ///< steps; 0: only after the last one
+    place_of_ranks where = place_of_ranks::host;
     bool real_time = false;
 };
 

@@ -1,4 +1,4 @@
-// Runs steps of training on ranks that are threads: the memory of every rank, the text it draws from, and the loop.
+// Steps of training: the memory of every rank, the text it draws from, and what comes of it.
 #ifndef MOE_TRAINER_TRAINING_HPP
 #define MOE_TRAINER_TRAINING_HPP
 
@@ -11,7 +11,6 @@
 
 #include "ir.hpp"
 #include "model.hpp"
-#include "stretto/backend/host/host_link.hpp"
 #include "stretto/schedule/measured_span.hpp"
 #include "stretto/schedule/task_graph.hpp"
 
@@ -48,30 +47,26 @@ struct drawn_text {
 [[nodiscard]] std::vector<float> clock_of(std::int64_t step);
 
 struct run_options {
-    stretto::host_link link = {};
-    std::int64_t steps = 1;                      ///< to make now
-    bool real_time = false;                      ///< threads of channels go before all others
-    std::vector<std::int64_t>* takes = nullptr;  ///< by operation: the least time of its kernel on rank 0
-    bool timed = false;                          ///< whether all ranks note when operations begin and end
+    std::int64_t steps = 1;  ///< to make now
+    bool timed = false;      ///< whether all ranks note when operations begin and end
     std::function<void(std::int64_t step, double loss, double milliseconds)> progress = {};
 };
 
-/// What a run has measured, by step. A loss is the mean over all tokens of all ranks, in nats; times are those of rank
-/// 0: of the step, and of the kernels in it. What is left of the step, the lane has waited for collectives.
+/// What a run has measured, by step; further runs add to it. A loss is the mean over all tokens of all ranks, in nats;
+/// times are those of rank 0.
 struct run_result {
-    std::vector<double> losses = {}, milliseconds = {}, busy = {};
-    std::vector<std::vector<stretto::measured_span>> times = {};  ///< by rank, if the run was timed
+    std::vector<double> losses = {}, milliseconds = {};
+    std::vector<stretto::measured_span> times = {};  ///< of all ranks, if the run was timed
 };
+
+class transport;
 
 /// Makes steps of `p`, in that order of its tasks, from `state`, which it changes. `p` is the program of `s`, or a form
 /// of it. On failure it says what has happened, and the state is no longer that of a training.
-[[nodiscard]] std::optional<std::string> train(const training_step& s, const program& p,
+[[nodiscard]] std::optional<std::string> train(transport& on, const training_step& s, const program& p,
                                                const stretto::task_graph& tasks,
                                                const std::vector<stretto::task_id>& order, const std::string& text,
                                                const run_options& options, training_state& state, run_result& result);
-
-/// Whether this process may give its threads real-time priority.
-[[nodiscard]] bool may_use_real_time();
 
 }  // namespace trainer
 

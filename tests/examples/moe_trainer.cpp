@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "stretto/transform/chunk_sizes.hpp"
 #include "support/prop.hpp"
 #include "training.hpp"
+#include "transport.hpp"
 
 using namespace trainer;
 
@@ -52,6 +54,10 @@ std::vector<stretto::task_id> as_written(const form& f) {
     return order;
 }
 
+std::unique_ptr<transport> threads_of(const training_step& s) {
+    return ranks_as_threads({.ranks = static_cast<std::size_t>(s.p.mesh.ranks)});
+}
+
 struct trained {
     training_state state;
     std::vector<double> losses;
@@ -75,8 +81,8 @@ trained train_in(const training_step& s, const std::vector<std::int64_t>& chunks
     run_result result;
     run_options o;
     o.steps = steps;
-    const auto wrong =
-        train(s, *f.p, *f.tasks, planned ? plan->schedule.order() : as_written(f), some_text(), o, made.state, result);
+    const auto wrong = train(*threads_of(s), s, *f.p, *f.tasks, planned ? plan->schedule.order() : as_written(f),
+                             some_text(), o, made.state, result);
     REQUIRE_MESSAGE(!wrong, *wrong);
     made.losses = result.losses;
     return made;
@@ -148,7 +154,7 @@ TEST_CASE("it learns what letters alone do not tell") {
     run_result result;
     run_options o;
     o.steps = 200;
-    REQUIRE(!train(s, *f.p, *f.tasks, as_written(f), text, o, state, result));
+    REQUIRE(!train(*threads_of(s), s, *f.p, *f.tasks, as_written(f), text, o, state, result));
     const double last = std::accumulate(result.losses.end() - 5, result.losses.end(), 0.0) / 5;
     CHECK(last < 0.8 * unigram_entropy(text));
 }
@@ -162,7 +168,7 @@ TEST_CASE("gradients are what differences of the loss say") {
     // The loss if one weight were greater by that; after a first step, what Adam keeps tells the gradient.
     const auto run = [&](training_state& state) {
         run_result result;
-        const auto wrong = train(s, *f.p, *f.tasks, as_written(f), text, {}, state, result);
+        const auto wrong = train(*threads_of(s), s, *f.p, *f.tasks, as_written(f), text, {}, state, result);
         REQUIRE_MESSAGE(!wrong, *wrong);
         return result.losses[0];
     };
