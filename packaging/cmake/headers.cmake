@@ -424,6 +424,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/plan_stand_ins.hpp
     include/stretto/capture/detail/plan_sums.hpp
     include/stretto/capture/detail/rename_operands.hpp
+    include/stretto/capture/detail/rewritten_step.hpp
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
     include/stretto/capture/group_names.hpp
