@@ -336,6 +336,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/reorder.hpp
     include/stretto/transform/split_buckets.hpp
     include/stretto/transform/split_plan.hpp
+    include/stretto/transform/split_plan_text.hpp
     include/stretto/transform/split_rules.hpp
     include/stretto/transform/step_modules.hpp
     include/stretto/transform/token_exchanges.hpp
