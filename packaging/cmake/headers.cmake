@@ -409,11 +409,14 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/argument_text.hpp
     include/stretto/capture/detail/capture_check.hpp
     include/stretto/capture/detail/capture_node_reader.hpp
+    include/stretto/capture/detail/capture_node_text.hpp
+    include/stretto/capture/detail/casts.hpp
     include/stretto/capture/detail/chunk_reasons.hpp
     include/stretto/capture/detail/chunk_symbols.hpp
     include/stretto/capture/detail/concrete_numbers.hpp
     include/stretto/capture/detail/json_members.hpp
     include/stretto/capture/detail/json_walk.hpp
+    include/stretto/capture/detail/merged_nodes.hpp
     include/stretto/capture/detail/open_parts.hpp
     include/stretto/capture/detail/open_tokens.hpp
     include/stretto/capture/detail/plan_bucket_routes.hpp
@@ -426,6 +429,7 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/plan_sums.hpp
     include/stretto/capture/detail/rename_operands.hpp
     include/stretto/capture/detail/rewritten_step.hpp
+    include/stretto/capture/detail/same_json.hpp
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
     include/stretto/capture/group_names.hpp

@@ -4,7 +4,8 @@
 // A bucket is a pack, one start that lists its `members` and their `waits`, one wait and an unpack; the old waits keep
 // their names and become views of the unpack, so readers do not change. The start costs what the table says for the sum
 // of payloads, the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and
-// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose.
+// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose. What the
+// members were, and the casts that the pack has absorbed, is written down in `merged`, for whoever takes it apart.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 
@@ -21,6 +22,7 @@
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
 #include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/merged_nodes.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/rewritten_step.hpp"
 #include "stretto/capture/diagnostic.hpp"
@@ -117,6 +119,7 @@ public:
             n.fields.push_back({"coalesced", "true"});
             packed_.assign(payload.begin(), payload.end());
         }
+        merged_ = made_.keep(detail::text_of_merged(*step_, members, packed_));
         if (const std::vector<node_id> sent = once(packed_); sent.size() != packed_.size()) {
             std::string parts = "[";  // which input is which member's, where several send the same
             for (node_id x : packed_) {
@@ -134,6 +137,7 @@ public:
         capture_node& start = made_.made(launched);
         // Nothing else tells apart later which node gives whose result.
         start.fields.push_back({"waits", made_.names_of(waits)});
+        start.fields.push_back({"merged", merged_});
         capture_node& n =
             made_.make(std::string(step_->name(waits[0])) + "_bucket", step_->op(waits[0]), op_kind::wait);
         n.inputs = n.aliases = {launched};
@@ -204,7 +208,8 @@ private:
     const capture_bucket_plan* plan_;
     detail::rewritten_step made_;
     node_id start_ = 0;                  // of the bucket at hand
-    std::vector<node_id> packed_;        // what its members send
+    std::vector<node_id> packed_;        // what its members send, or what its pack converts first
+    std::string_view merged_;            // what its members and their casts were, as text
     std::map<node_id, holder> view_of_;  // by old wait
 };
 

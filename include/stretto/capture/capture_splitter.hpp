@@ -2,15 +2,17 @@
 // simdjson.
 //
 // Of a bucket by the conventions of stretto-graph the members come back under their names, the casts that a pack had
-// absorbed too, and the views that were their waits are waits again. Of a bucket of PyTorch every member is a new start
-// and a new wait, and the node that was the result is a view of it. A collective costs what the table says for its
-// payload, a cast a launch and what it moves over the memory bandwidth.
+// absorbed too, and the views that were their waits are waits again. Where the bucket says what it has `merged`, starts
+// and casts are what they were. Of a bucket of PyTorch every member is a new start and a new wait, and the node that
+// was the result is a view of it. What nobody has written down costs what the table says for its payload, if it is a
+// collective; if it is a cast, a launch and what it moves over the memory bandwidth.
 #ifndef STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 #define STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <set>
 #include <span>
@@ -24,6 +26,8 @@
 #include "stretto/capture/capture_builder.hpp"
 #include "stretto/capture/capture_fields.hpp"
 #include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/casts.hpp"
+#include "stretto/capture/detail/merged_nodes.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/rewritten_step.hpp"
 #include "stretto/capture/diagnostic.hpp"
@@ -57,8 +61,10 @@ public:
         if (k == 0) open(b, own);
         const capture_tensor sent = type_of(b.parts[k]);
         const std::string element(tensors_->element_name(start, own ? k : 0));
+        const detail::merged_nodes::member& was = own ? merged_.back()[k] : unknown_;
         const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
-        if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
+        if (was.cast && converts(*was.cast, sent, element)) part = remade(*was.cast, part);
+        else if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
 
         const collective_kind kind = step_->collective(start);
         const std::int64_t ranks = ranks_of(b);
@@ -69,13 +75,20 @@ public:
             if (gathers) made.shape[0] *= ranks;
             if (scatters) made.shape[0] /= ranks;
         }
+        const bytes payload{b.sizes[k].count * (scatters ? ranks : 1)};
+        if (was.start && is_member(*was.start, b, k, payload)) {
+            remade(*was.start, part);
+            made_.made(made_.last()).group = step_->group(start);  // it may have got another one since it was merged
+            shape_[made_.last()] = std::move(made);
+            return made_.last();
+        }
         capture_node& n = make(own ? members_[k] : part_name(start, k), step_->op(start), op_kind::start, home);
         if (n.op == "_c10d_functional.all_gather_into_tensor_out.default")
             n.op = "_c10d_functional.all_gather_into_tensor.default";
         n.inputs = {part};
         n.collective = kind;
         n.group = step_->group(start);
-        n.payload = bytes{b.sizes[k].count * (scatters ? ranks : 1)};
+        n.payload = payload;
         n.allocation = bytes{b.sizes[k].count * (gathers ? ranks : 1)};
         n.duration = price(start, n.payload);
         n.outputs = written(made);
@@ -133,12 +146,34 @@ private:
         next_cast_ = 0;
         if (!own) return;
         members_ = *fields_.texts(b.start, "members");
+        merged_.emplace_back(*step_, b.start);
         outputs_ = fields_.outputs(b.start);
         absorbed_ = fields_.texts(step_->inputs(b.start)[0], "absorbs").value_or(std::vector<std::string>());
         std::size_t casts = 0;
         for (std::size_t k = 0; k < b.parts.size(); ++k) casts += type_of(b.parts[k]).dtype != outputs_[k].dtype;
         // Casts that change nothing are not made anew, and then nobody knows which of the names are of the others.
         if (casts != absorbed_.size()) absorbed_.clear();
+    }
+    /// Whether n, of which a bucket says that it has made what is sent of `from`, is a cast to that type.
+    [[nodiscard]] bool converts(const capture_node& n, const capture_tensor& from, const std::string& element) {
+        const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
+        return detail::is_cast(n.op) && made.size() == 1 && made[0].shape == from.shape && made[0].dtype == element;
+    }
+    /// Whether n is the start of member k, and sends and gives what that does.
+    [[nodiscard]] bool is_member(const capture_node& n, const capture_split& b, std::size_t k, bytes payload) {
+        const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
+        return n.name == members_[k] && n.op == step_->op(b.start) && n.collective == step_->collective(b.start) &&
+               n.payload == payload && made.size() == 1 && made[0].shape == outputs_[k].shape &&
+               made[0].dtype == outputs_[k].dtype;
+    }
+    /// A node as it was, which reads `part`.
+    node_id remade(const capture_node& was, node_id part) {
+        capture_node& n = made_.make(std::string(was.name), was.op, was.kind);
+        const std::string_view name = n.name;
+        n = was;
+        n.name = name;
+        n.inputs = {part};
+        return made_.last();
     }
     /// What a pack has converted is converted by itself.
     node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
@@ -245,6 +280,8 @@ private:
     std::vector<std::string> members_, absorbed_;        // of the bucket at hand
     std::vector<capture_tensor> outputs_;
     std::size_t next_cast_ = 0;
+    std::deque<detail::merged_nodes> merged_;  // by bucket of the format; new nodes refer to their texts
+    const detail::merged_nodes::member unknown_ = {};
     std::map<node_id, holder> view_of_;              // by result that keeps its name as a view
     std::map<node_id, capture_tensor> shape_;        // by new start: what arrives
     std::map<node_id, std::set<node_id>> lives_in_;  // by result, and what shares its memory: the new starts
