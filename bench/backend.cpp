@@ -18,24 +18,18 @@
 
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host.hpp"
-#include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/checked_order.hpp"
 #include "stretto/views/from_values.hpp"
 #include "support/arguments.hpp"
+#include "support/operation_list.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
 using namespace stretto;
 
-/// A chain of kernels, among which there is a sum over ranks and its wait every so often; an operation per result.
-struct chain {
-    struct operation {
-        op_kind kind;
-        std::vector<std::uint32_t> reads;
-    };
-    std::vector<operation> operations;
-    std::vector<std::vector<std::uint32_t>> readers;
-
+/// A chain of kernels, among which there is a sum over ranks and its wait every so often.
+struct chain : bench::operation_list {
     chain(std::uint32_t size, std::uint32_t every) {
         add({op_kind::input, {}});
         std::uint32_t last = 0;
@@ -49,33 +43,6 @@ struct chain {
         }
         add({op_kind::output, {last}});
     }
-
-private:
-    std::uint32_t add(operation o) {
-        const auto v = static_cast<std::uint32_t>(operations.size());
-        readers.emplace_back();
-        for (const std::uint32_t x : o.reads) readers[x].push_back(v);
-        operations.push_back(std::move(o));
-        return v;
-    }
-};
-
-struct chain_values {
-    using vertex_type = std::uint32_t;
-    using value_type = std::uint32_t;
-    const chain* c;
-
-    std::vector<std::uint32_t> vertices() const {
-        std::vector<std::uint32_t> all(c->operations.size());
-        for (std::uint32_t v = 0; v < all.size(); ++v) all[v] = v;
-        return all;
-    }
-    std::size_t index(std::uint32_t v) const { return v; }
-    std::size_t index_bound() const { return c->operations.size(); }
-    const std::vector<std::uint32_t>& operands(std::uint32_t v) const { return c->operations[v].reads; }
-    std::array<std::uint32_t, 1> results(std::uint32_t v) const { return {v}; }
-    std::uint32_t producer(std::uint32_t x) const { return x; }
-    const std::vector<std::uint32_t>& consumers(std::uint32_t x) const { return c->readers[x]; }
 };
 
 struct chain_model {
@@ -105,19 +72,9 @@ struct empty_kernels {
     std::byte* address(value_id) { return memory.data(); }
 };
 
-process_groups group_of(std::size_t ranks) {
-    std::vector<rank_id> all;
-    for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
-
 /// Ends the program if a run fails.
 void expect(const std::optional<run_failure>& failure) {
-    if (!failure) return;
-    std::fprintf(stderr, "%s\n", explain(*failure, [](task_id t) { return std::to_string(t); }).c_str());
-    std::exit(1);
+    bench::expect(failure, [] { std::exit(1); });
 }
 
 /// Threads meet here without sleeping, so that all begin at the same time.
@@ -136,11 +93,11 @@ private:
 
 void measure_replay(std::uint32_t size, std::uint32_t every, std::size_t ranks, int runs) {
     const chain c(size, every);
-    const auto g = make_task_graph(views::from_values(chain_values{&c}), chain_model{&c});
+    const auto g = make_task_graph(views::from_values(bench::operation_values{&c}), chain_model{&c});
     std::vector<task_id> order(g->size());
     for (task_id t = 0; t < order.size(); ++t) order[t] = t;
     const auto checked = check_order(*g, order);
-    host_world world(ranks, group_of(ranks));
+    host_world world(ranks, bench::group_of(ranks));
     std::int64_t least = INT64_MAX;
     std::size_t instructions = 0, waits = 0;
     expect(world.run([&](host_rank& rank) {
@@ -160,7 +117,7 @@ void measure_replay(std::uint32_t size, std::uint32_t every, std::size_t ranks, 
 }
 
 void measure_collective(transfer_kind kind, std::size_t ranks, std::size_t received, int runs) {
-    host_world world(ranks, group_of(ranks));
+    host_world world(ranks, bench::group_of(ranks));
     std::int64_t least = INT64_MAX, floor = INT64_MAX;
     meeting all(ranks);
     std::vector<const std::byte*> sent(ranks);

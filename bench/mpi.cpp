@@ -17,26 +17,16 @@
 
 #include "stretto/backend/host.hpp"
 #include "stretto/backend/mpi.hpp"
-#include "stretto/core/process_groups.hpp"
 #include "support/arguments.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
 using namespace stretto;
 
-process_groups group_of(std::size_t ranks) {
-    std::vector<rank_id> all;
-    for (rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
-
 /// Ends all processes if a run fails.
 void expect(const std::optional<run_failure>& failure) {
-    if (!failure) return;
-    std::fprintf(stderr, "%s\n", explain(*failure, [](task_id t) { return std::to_string(t); }).c_str());
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    bench::expect(failure, [] { MPI_Abort(MPI_COMM_WORLD, 1); });
 }
 
 std::int64_t now() {
@@ -79,7 +69,7 @@ std::int64_t least_of(int runs, F f) {
 std::int64_t among_threads(transfer_kind kind, std::size_t ranks, std::size_t received, int runs, bool measures) {
     std::int64_t least = INT64_MAX;
     if (measures) {
-        host_world world(ranks, group_of(ranks));
+        host_world world(ranks, bench::group_of(ranks));
         expect(world.run([&](host_rank& rank) {
             buffers b(kind, ranks, received);
             collective_operation barrier;
@@ -120,7 +110,7 @@ int run(bool smoke) {
     int ranks = 1, me = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    const auto world = mpi_world::make(MPI_COMM_WORLD, group_of(static_cast<std::size_t>(ranks)));
+    const auto world = mpi_world::make(MPI_COMM_WORLD, bench::group_of(static_cast<std::size_t>(ranks)));
     if (!world) return std::fprintf(stderr, "bench.mpi: %s\n", explain(world.error()).c_str()), 1;
     if (me == 0)
         std::printf(
