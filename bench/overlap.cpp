@@ -166,7 +166,7 @@ struct planned {
     task_graph g;
     checked_order order;
 
-    explicit planned(program given) : planned(std::move(given), plan_of(given)) {}
+    explicit planned(const program& given) : planned(given, plan_of(given)) {}
 
 private:
     planned(program given, overlap_plan<std::uint32_t> plan)
