@@ -18,25 +18,19 @@
 
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host/host_world.hpp"
-#include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/checked_order.hpp"
 #include "stretto/views/from_values.hpp"
 #include "support/arguments.hpp"
 #include "support/collective_runs.hpp"
+#include "support/operation_list.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
 using namespace stretto;
 
-/// A chain of kernels, among which there is a sum over ranks and its wait every so often; an operation per result.
-struct chain {
-    struct operation {
-        op_kind kind;
-        std::vector<std::uint32_t> reads;
-    };
-    std::vector<operation> operations;
-    std::vector<std::vector<std::uint32_t>> readers;
-
+/// A chain of kernels, among which there is a sum over ranks and its wait every so often.
+struct chain : bench::operation_list {
     chain(std::uint32_t size, std::uint32_t every) {
         add({op_kind::input, {}});
         std::uint32_t last = 0;
@@ -50,33 +44,6 @@ struct chain {
         }
         add({op_kind::output, {last}});
     }
-
-private:
-    std::uint32_t add(operation o) {
-        const auto v = static_cast<std::uint32_t>(operations.size());
-        readers.emplace_back();
-        for (const std::uint32_t x : o.reads) readers[x].push_back(v);
-        operations.push_back(std::move(o));
-        return v;
-    }
-};
-
-struct chain_values {
-    using vertex_type = std::uint32_t;
-    using value_type = std::uint32_t;
-    const chain* c;
-
-    std::vector<std::uint32_t> vertices() const {
-        std::vector<std::uint32_t> all(c->operations.size());
-        for (std::uint32_t v = 0; v < all.size(); ++v) all[v] = v;
-        return all;
-    }
-    std::size_t index(std::uint32_t v) const { return v; }
-    std::size_t index_bound() const { return c->operations.size(); }
-    const std::vector<std::uint32_t>& operands(std::uint32_t v) const { return c->operations[v].reads; }
-    std::array<std::uint32_t, 1> results(std::uint32_t v) const { return {v}; }
-    std::uint32_t producer(std::uint32_t x) const { return x; }
-    const std::vector<std::uint32_t>& consumers(std::uint32_t x) const { return c->readers[x]; }
 };
 
 struct chain_model {
@@ -127,7 +94,7 @@ private:
 
 void measure_replay(std::uint32_t size, std::uint32_t every, std::size_t ranks, int runs) {
     const chain c(size, every);
-    const auto g = make_task_graph(views::from_values(chain_values{&c}), chain_model{&c});
+    const auto g = make_task_graph(views::from_values(bench::operation_values{&c}), chain_model{&c});
     std::vector<task_id> order(g->size());
     for (task_id t = 0; t < order.size(); ++t) order[t] = t;
     const auto checked = check_order(*g, order);

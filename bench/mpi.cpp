@@ -18,9 +18,9 @@
 
 #include "stretto/backend/host/host_world.hpp"
 #include "stretto/backend/mpi/mpi_world.hpp"
-#include "stretto/core/process_groups.hpp"
 #include "support/arguments.hpp"
 #include "support/collective_runs.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 

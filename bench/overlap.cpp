@@ -28,11 +28,12 @@
 
 #include "stretto/backend/executor.hpp"
 #include "stretto/backend/host/host_world.hpp"
-#include "stretto/core/process_groups.hpp"
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/views/from_values.hpp"
 #include "support/arguments.hpp"
+#include "support/operation_list.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 
@@ -46,18 +47,11 @@ struct shape {
     [[nodiscard]] std::size_t bytes() const { return rows * width * sizeof(float); }
 };
 
-/// One operation per result: `cut` is a part of the rows, without a copy.
-struct program {
-    struct operation {
-        op_kind kind;
-        std::vector<std::uint32_t> reads;
-        std::size_t chunk = 0;
-    };
+/// Each chunk is a view of the rows: a part of them, without a copy.
+struct program : bench::operation_list {
     shape s;
     std::size_t chunks;
-    nanoseconds transfer, expert;  // of one chunk
-    std::vector<operation> operations = {};
-    std::vector<std::vector<std::uint32_t>> readers = {};
+    nanoseconds transfer, expert;          // of one chunk
     std::vector<std::uint32_t> back = {};  // by chunk: the rows that have come back
 
     program(shape given, std::size_t n, bool transfers, bool experts, nanoseconds d, nanoseconds e)
@@ -78,31 +72,6 @@ private:
     std::uint32_t exchange(std::uint32_t rows, std::size_t k) {
         return add({op_kind::wait, {add({op_kind::start, {rows}, k})}, k});
     }
-    std::uint32_t add(operation o) {
-        const auto v = static_cast<std::uint32_t>(operations.size());
-        readers.emplace_back();
-        for (const std::uint32_t x : o.reads) readers[x].push_back(v);
-        operations.push_back(std::move(o));
-        return v;
-    }
-};
-
-struct program_values {
-    using vertex_type = std::uint32_t;
-    using value_type = std::uint32_t;
-    const program* p;
-
-    std::vector<std::uint32_t> vertices() const {
-        std::vector<std::uint32_t> all(p->operations.size());
-        for (std::uint32_t v = 0; v < all.size(); ++v) all[v] = v;
-        return all;
-    }
-    std::size_t index(std::uint32_t v) const { return v; }
-    std::size_t index_bound() const { return p->operations.size(); }
-    const std::vector<std::uint32_t>& operands(std::uint32_t v) const { return p->operations[v].reads; }
-    std::array<std::uint32_t, 1> results(std::uint32_t v) const { return {v}; }
-    std::uint32_t producer(std::uint32_t x) const { return x; }
-    const std::vector<std::uint32_t>& consumers(std::uint32_t x) const { return p->readers[x]; }
 };
 
 struct program_model {
@@ -197,25 +166,18 @@ struct planned {
     task_graph g;
     checked_order order;
 
-    explicit planned(program given) : planned(std::move(given), plan_of(given)) {}
+    explicit planned(const program& given) : planned(given, plan_of(given)) {}
 
 private:
     planned(program given, overlap_plan<std::uint32_t> plan)
         : p(std::move(given)), g(std::move(plan.tasks)), order(*check_order(g, plan.certificate.order())) {}
     static overlap_plan<std::uint32_t> plan_of(const program& p) {
-        auto plan =
-            plan_overlap(views::from_values(program_values{&p}), program_model{&p}, {.memory_limit = unlimited_bytes});
+        auto plan = plan_overlap(views::from_values(bench::operation_values{&p}), program_model{&p},
+                                 {.memory_limit = unlimited_bytes});
         if (!plan) std::exit(1);
         return *std::move(plan);
     }
 };
-
-process_groups one_group() {
-    const std::vector<rank_id> all = {0, 1};
-    process_groups groups;
-    groups.add({.size = ranks, .ranks = all});
-    return groups;
-}
 
 /// Makes this thread one that others do not interrupt, of a rank among such threads. A network does not wait for a
 /// core, so channels come before kernels. Returns whether the machine permits it.
@@ -249,7 +211,7 @@ timings run(const std::vector<const planned*>& all, const std::vector<bool>& is_
         ends[k].resize(static_cast<std::size_t>(rounds));
         computing[k].resize(static_cast<std::size_t>(rounds));
     }
-    host_world world(ranks, one_group(), {.link = link});
+    host_world world(ranks, bench::group_of(ranks), {.link = link});
     const auto failure = world.run([&](host_rank& rank) {
         const std::size_t me = rank.rank();
         static_cast<void>(take_priority(priority_of_kernels));

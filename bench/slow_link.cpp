@@ -16,6 +16,7 @@
 
 #include "stretto/backend/mpi/mpi_world.hpp"
 #include "support/collective_runs.hpp"
+#include "support/ranks.hpp"
 
 namespace {
 

@@ -3,15 +3,9 @@
 #define STRETTO_BENCH_SUPPORT_COLLECTIVE_RUNS_HPP
 
 #include <cstddef>
-#include <cstdint>
-#include <cstdio>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "stretto/backend/collective_operation.hpp"
-#include "stretto/backend/run_failure.hpp"
-#include "stretto/core/process_groups.hpp"
 
 namespace bench {
 
@@ -22,23 +16,6 @@ inline constexpr std::size_t measured_sizes[] = {4'096, 262'144, 16'777'216};
 
 [[nodiscard]] constexpr const char* name_of(stretto::transfer_kind kind) {
     return kind == stretto::transfer_kind::all_gather ? "all-gather" : "all-to-all";
-}
-
-/// One group, of all ranks.
-[[nodiscard]] inline stretto::process_groups group_of(std::size_t ranks) {
-    std::vector<stretto::rank_id> all;
-    for (stretto::rank_id r = 0; r < ranks; ++r) all.push_back(r);
-    stretto::process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
-
-/// Whether a run has gone well; if not, says why.
-[[nodiscard]] inline bool went_well(const std::optional<stretto::run_failure>& failure) {
-    if (!failure) return true;
-    const auto number = [](stretto::task_id t) { return std::to_string(t); };
-    std::fprintf(stderr, "%s\n", explain(*failure, number).c_str());
-    return false;
 }
 
 /// What a rank sends and receives, `received` bytes in all, an equal share from each.

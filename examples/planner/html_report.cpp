@@ -230,6 +230,20 @@ std::string buckets_of(const comparison& c, std::size_t count) {
     return out + "</tbody></table>\n";
 }
 
+/// What has become of the buckets in which the step came.
+std::string apart_of(const comparison& c) {
+    if (!c.apart) return "";
+    const buckets_apart& b = *c.apart;
+    std::string out = "<h2>Taken apart: the buckets in which the step came</h2>\n<section class=\"figures\">\n";
+    out += figure("Buckets", with_commas(b.buckets),
+                  b.whole > 0      ? with_commas(b.whole) + " more stay whole, first " + escaped(b.why)
+                  : b.buckets == 0 ? "the step came without any that come apart"
+                                   : "none stays whole");
+    out += figure("Collectives", from_to(with_commas(b.given), with_commas(b.collectives)), "in them, and without");
+    out += figure("Step", from_to(human(b.took), human(c.before.times.makespan)), "as it came, and without them");
+    return out + "</section>\n";
+}
+
 /// What a run has measured, and the operations that are furthest from their prediction.
 std::string measured_of(const comparison& c, std::size_t count) {
     if (!c.measured) return "";
@@ -281,6 +295,7 @@ std::string to_html(const comparison& c, std::size_t explain) {
         "<p class=\"note\" id=\"help\" hidden>wheel or +/-: zoom &middot; drag or arrow keys: move &middot; "
         "double click or 0: whole step &middot; <output id=\"shown\"></output></p>\n";
     page += violations_of(c);
+    page += apart_of(c);
     page += measured_of(c, explain);
     page += front_of(c);
     page += "<h2>Worst collectives of the plan</h2>\n" + worst_of(c, explain);

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "human_units.hpp"
 #include "stretto/capture/split_capture.hpp"
 
 namespace planner {
@@ -37,6 +38,15 @@ stretto::expected<step_apart, failure> take_step_apart(stretto::capture step, co
     std::iota(order.begin(), order.end(), stretto::task_id{0});
     what.took = stretto::simulate((*given)->graph, order, under).makespan;
     return step_apart{std::move(made->step), std::move(what)};
+}
+
+std::string in_words(const buckets_apart& b) {
+    std::string text = b.buckets == 0
+                           ? "the step came without buckets that come apart"
+                           : "buckets in which the step came: " + human(b.took) + " with " + with_commas(b.given) +
+                                 " collectives, without them " + with_commas(b.collectives);
+    if (b.whole > 0) text += "; " + with_commas(b.whole) + " stay whole, first " + b.why;
+    return text;
 }
 
 }  // namespace planner

@@ -23,6 +23,9 @@ struct buckets_apart {
     stretto::nanoseconds took;    ///< the step as it came
 };
 
+/// "buckets in which the step came: 4.20 ms with 9 collectives, without them 24; 2 stay whole, first s: ...".
+std::string in_words(const buckets_apart& b);
+
 struct step_apart {
     stretto::capture step;
     buckets_apart what;

@@ -148,16 +148,6 @@ std::string front_of(const comparison& c, const paint& p) {
     return out;
 }
 
-/// What has become of the buckets in which a step came.
-std::string words_on(const buckets_apart& b) {
-    std::string text = b.buckets == 0
-                           ? "the step came without buckets that come apart"
-                           : "buckets in which the step came: " + human(b.took) + " with " + with_commas(b.given) +
-                                 " collectives, without them " + with_commas(b.collectives);
-    if (b.whole > 0) text += "; " + with_commas(b.whole) + " stay whole, first " + b.why;
-    return text;
-}
-
 }  // namespace
 
 std::string to_table(const comparison& c, const text_options& options) {
@@ -183,7 +173,7 @@ std::string to_table(const comparison& c, const text_options& options) {
     row("gap", "", percent(c.gap()), c.gap() == 0 ? "optimal: no order is faster" : "at most this is left to gain");
     const std::string limit = "limit " + human(c.memory_limit);
     row("peak memory", human(a.memory.peak), human(b.memory.peak), within ? limit : p.bad(limit + ", exceeded"));
-    if (c.apart) row("taken apart", with_commas(c.apart->buckets), "", words_on(*c.apart));
+    if (c.apart) row("taken apart", with_commas(c.apart->buckets), "", in_words(*c.apart));
     if (c.chunks > 1 || !c.chunk_note.empty())
         row("chunks", "", std::to_string(c.chunks),
             stretto::printable(c.chunk_note) + (c.slices ? "; written in slices" : ""));

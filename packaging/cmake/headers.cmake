@@ -346,6 +346,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/reorder.hpp
     include/stretto/transform/split_buckets.hpp
     include/stretto/transform/split_plan.hpp
+    include/stretto/transform/split_plan_text.hpp
     include/stretto/transform/split_rules.hpp
     include/stretto/transform/step_modules.hpp
     include/stretto/transform/token_exchanges.hpp
@@ -418,11 +419,14 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/argument_text.hpp
     include/stretto/capture/detail/capture_check.hpp
     include/stretto/capture/detail/capture_node_reader.hpp
+    include/stretto/capture/detail/capture_node_text.hpp
+    include/stretto/capture/detail/casts.hpp
     include/stretto/capture/detail/chunk_reasons.hpp
     include/stretto/capture/detail/chunk_symbols.hpp
     include/stretto/capture/detail/concrete_numbers.hpp
     include/stretto/capture/detail/json_members.hpp
     include/stretto/capture/detail/json_walk.hpp
+    include/stretto/capture/detail/merged_nodes.hpp
     include/stretto/capture/detail/open_parts.hpp
     include/stretto/capture/detail/open_tokens.hpp
     include/stretto/capture/detail/plan_bucket_routes.hpp
@@ -434,6 +438,8 @@ set(STRETTO_CAPTURE_HEADERS
     include/stretto/capture/detail/plan_stand_ins.hpp
     include/stretto/capture/detail/plan_sums.hpp
     include/stretto/capture/detail/rename_operands.hpp
+    include/stretto/capture/detail/rewritten_step.hpp
+    include/stretto/capture/detail/same_json.hpp
     include/stretto/capture/detail/stable_arrays.hpp
     include/stretto/capture/element_names.hpp
     include/stretto/capture/group_names.hpp

@@ -528,3 +528,36 @@ TEST_CASE("sums of collectives that become one are said everywhere") {
     CHECK(never->after.times.makespan > once->after.times.makespan);
     CHECK(to_json(*never, {}).find("reduced_once") == std::string::npos);
 }
+
+TEST_CASE("what has become of the buckets in which a step came is said everywhere") {
+    comparison c = planned(exposed_by_dependence());
+    const auto said = [&](std::string_view part) {
+        return to_table(c, {}).find(part) != std::string::npos || to_html(c, 10).find(part) != std::string::npos;
+    };
+    CHECK(!said("taken apart"));
+    CHECK(!said("Taken apart"));
+    simdjson::dom::parser parser;
+    CHECK(parsed(parser, to_json(c, {}))["apart"].error() == simdjson::NO_SUCH_FIELD);
+
+    c.apart = buckets_apart{3, 1'250, 42, 0, "", nanoseconds{6'250'000}};
+    const std::string words = "buckets in which the step came: 6.25 ms with 42 collectives, without them 1,250";
+    CHECK(in_words(*c.apart) == words);
+    CHECK(to_table(c, {}).find(words + "\n") != std::string::npos);
+    const auto o = parsed(parser, to_json(c, {}))["apart"];
+    CHECK(o["buckets"].get_int64().value() == 3);
+    CHECK(o["given_step_ns"].get_int64().value() == 6'250'000);
+    const std::string page = between(to_html(c, 10), "Taken apart: the buckets in which the step came", "</section>");
+    CHECK(page.find("<p class=\"value\">3</p><p class=\"note\">none stays whole</p>") != std::string::npos);
+    CHECK(page.find("<span>42 &rarr;</span> 1,250") != std::string::npos);
+    CHECK(page.find("<span>6.25 &rarr;</span> 5.00 ms") != std::string::npos);
+
+    c.apart->whole = 2;
+    c.apart->why = "a <start>: it does not have one wait";
+    CHECK(in_words(*c.apart) == words + "; 2 stay whole, first a <start>: it does not have one wait");
+    CHECK(to_html(c, 10).find("2 more stay whole, first a &lt;start&gt;: it does not have one wait") !=
+          std::string::npos);
+
+    c.apart = buckets_apart{0, 1, 1, 0, "", c.before.times.makespan};
+    CHECK(in_words(*c.apart) == "the step came without buckets that come apart");
+    CHECK(to_html(c, 10).find("the step came without any that come apart") != std::string::npos);
+}

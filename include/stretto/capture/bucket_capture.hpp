@@ -18,6 +18,7 @@
 #include "stretto/capture/capture_module_model.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/capture_view.hpp"
+#include "stretto/capture/detail/casts.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/explain_errors.hpp"
@@ -68,10 +69,7 @@ private:
         return false;
     }
     [[nodiscard]] bool is_cast(std::uint32_t v) const {
-        const std::string_view op = step_->op(v);
-        const bool casts =
-            op.find("convert_element_type") != std::string_view::npos || op.find("_to_copy") != std::string_view::npos;
-        if (!casts || step_->field(v, "chunk")) return false;
+        if (!detail::is_cast(step_->op(v)) || step_->field(v, "chunk")) return false;
         for (std::uint32_t x : step_->inputs(v))
             if (step_->field(x, "chunk") || is_joined(x)) return false;
         return true;

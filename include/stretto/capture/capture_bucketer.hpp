@@ -4,16 +4,15 @@
 // A bucket is a pack, one start that lists its `members` and their `waits`, one wait and an unpack; the old waits keep
 // their names and become views of the unpack, so readers do not change. The start costs what the table says for the sum
 // of payloads, the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and
-// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose.
+// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose. What the
+// members were, and the casts that the pack has absorbed, is written down in `merged`, for whoever takes it apart.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +22,11 @@
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
 #include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/merged_nodes.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/detail/rewritten_step.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
-#include "stretto/schedule/json_quote.hpp"
 #include "stretto/transform/bucket_plan.hpp"
 
 namespace stretto {
@@ -66,98 +66,95 @@ public:
     using node_id = std::uint32_t;
 
     capture_bucketer(const capture& step, const capture_tensors& tensors, const capture_bucket_plan& plan)
-        : step_(&step), tensors_(&tensors), plan_(&plan), stands_for_(step.size()), gone_(step.size(), false) {
-        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
-    }
+        : step_(&step), tensors_(&tensors), plan_(&plan), made_(step) {}
     capture_bucketer(const capture_bucketer&) = delete;
     capture_bucketer& operator=(const capture_bucketer&) = delete;
 
     /// The order is that of the plan.
     void move_before(node_id, node_id) {}
-    void insert_before(node_id v) { at_ = v; }
+    void insert_before(node_id v) { made_.insert_before(v); }
 
     node_id pack(std::span<const node_id> members, std::span<const node_id> parts) {
         bytes moved, payload;
-        std::string casts = "[";
+        std::vector<node_id> casts;
         for (std::size_t k = 0; k < members.size(); ++k) {
             payload += step_->payload(members[k]);
             const node_id sent = step_->inputs(members[k])[0];
             if (sent == parts[k]) continue;
             moved += size_of(parts[k]) - size_of(sent);
-            if (casts.size() > 1) casts += ',';
-            detail::append_quoted(casts, step_->name(sent));
+            casts.push_back(sent);
         }
-        capture_node& n = make(std::string(step_->name(members[0])) + "_pack", "stretto.pack", op_kind::compute);
+        capture_node& n = made_.make(std::string(step_->name(members[0])) + "_pack", "stretto.pack", op_kind::compute);
         n.inputs = once(parts);
         packed_.assign(parts.begin(), parts.end());
         n.allocation = payload;
         n.duration = capture_bucket_costs{step_}.of_moving(payload + payload + moved);
-        n.outputs = texts_.emplace_back(R"([{"shape":[)" + std::to_string(payload.count) + R"(],"dtype":"u8"}])");
-        if (casts.size() > 1) n.fields.push_back({"absorbs", texts_.emplace_back(casts + "]")});
-        return last();
+        n.outputs = made_.keep(R"([{"shape":[)" + std::to_string(payload.count) + R"(],"dtype":"u8"}])");
+        if (!casts.empty()) n.fields.push_back({"absorbs", made_.names_of(casts)});
+        return made_.last();
     }
 
     node_id launch(std::span<const node_id> members, std::span<const node_id> payload) {
-        capture_node& n = make(std::string(step_->name(members[0])) + "_bucket", step_->op(members[0]), op_kind::start);
+        capture_node& n =
+            made_.make(std::string(step_->name(members[0])) + "_bucket", step_->op(members[0]), op_kind::start);
         n.inputs = once(payload);
         n.collective = step_->collective(members[0]);
         n.group = step_->group(members[0]);
-        std::string outputs = "[", names = "[";
+        std::string outputs = "[";
         for (node_id m : members) {
             n.payload += step_->payload(m);
             n.allocation += std::max(step_->allocation(m), size_of(m));
             const std::string_view own = step_->outputs(m);
             const std::size_t first = own.find('['), end = own.rfind(']');
-            if (outputs.size() > 1) outputs += ',', names += ',';
+            if (outputs.size() > 1) outputs += ',';
             outputs += own.substr(first + 1, end - first - 1);
-            detail::append_quoted(names, step_->name(m));
         }
-        n.outputs = texts_.emplace_back(outputs + "]");
+        n.outputs = made_.keep(outputs + "]");
         n.duration = capture_bucket_costs{step_}.of_merged(members[0], n.payload);
         for (std::string_view key : {"args", "kwargs"})
             if (const auto text = step_->field(members[0], key)) n.fields.push_back({key, *text});
-        n.fields.push_back({"members", texts_.emplace_back(names + "]")});
+        n.fields.push_back({"members", made_.names_of(members)});
         const bool coalesced = payload.size() == members.size();
         if (coalesced) {
             n.fields.push_back({"coalesced", "true"});
             packed_.assign(payload.begin(), payload.end());
         }
+        merged_ = made_.keep(detail::text_of_merged(*step_, members, packed_));
         if (const std::vector<node_id> sent = once(packed_); sent.size() != packed_.size()) {
             std::string parts = "[";  // which input is which member's, where several send the same
             for (node_id x : packed_) {
                 if (parts.size() > 1) parts += ',';
                 parts += std::to_string(std::find(sent.begin(), sent.end(), x) - sent.begin());
             }
-            n.fields.push_back({"parts", texts_.emplace_back(parts + "]")});
+            n.fields.push_back({"parts", made_.keep(parts + "]")});
         }
-        start_ = last();
-        for (node_id m : members) stands_for_[m] = start_;
+        start_ = made_.last();
+        for (node_id m : members) made_.replace(m, start_);
         return start_;
     }
 
     node_id wait(std::span<const node_id> waits, node_id launched) {
-        std::string names = "[";  // of the nodes that give the results, which nothing else tells apart later
-        for (node_id w : waits) {
-            if (names.size() > 1) names += ',';
-            detail::append_quoted(names, step_->name(w));
-        }
-        capture_node& start = made_[launched - step_->size()];
-        start.fields.push_back({"waits", texts_.emplace_back(names + "]")});
-        capture_node& n = make(std::string(step_->name(waits[0])) + "_bucket", step_->op(waits[0]), op_kind::wait);
+        capture_node& start = made_.made(launched);
+        // Nothing else tells apart later which node gives whose result.
+        start.fields.push_back({"waits", made_.names_of(waits)});
+        start.fields.push_back({"merged", merged_});
+        capture_node& n =
+            made_.make(std::string(step_->name(waits[0])) + "_bucket", step_->op(waits[0]), op_kind::wait);
         n.inputs = n.aliases = {launched};
         n.outputs = start.outputs;
-        return last();
+        return made_.last();
     }
 
     std::span<const node_id> unpack(std::span<const node_id> waits, node_id arrived) {
-        const bytes received = made_[start_ - step_->size()].allocation;
-        capture_node& n = make(std::string(step_->name(waits[0])) + "_unpack", "stretto.unpack", op_kind::compute);
+        const bytes received = made_.made(start_).allocation;
+        capture_node& n =
+            made_.make(std::string(step_->name(waits[0])) + "_unpack", "stretto.unpack", op_kind::compute);
         n.inputs = {arrived};
         n.allocation = received;
         n.duration = capture_bucket_costs{step_}.of_moving(received + received);
-        n.outputs = made_[arrived - step_->size()].outputs;
-        const node_id unpacked = last();
-        for (node_id w : waits) stands_for_[step_->inputs(w)[0]] = unpacked;
+        n.outputs = made_.made(arrived).outputs;
+        const node_id unpacked = made_.last();
+        for (node_id w : waits) made_.replace(step_->inputs(w)[0], unpacked);
         return views(waits, unpacked, unpacked);
     }
     std::span<const node_id> parts(std::span<const node_id> waits, node_id arrived) {
@@ -167,33 +164,15 @@ public:
     /// Readers keep reading the results by their names.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
-        if (!view_of_.contains(v)) gone_[v] = true;
+        if (!view_of_.contains(v)) made_.erase(v);
     }
 
     /// The new step.
     [[nodiscard]] expected<capture, diagnostic> build() {
-        capture_builder builder = capture_builder::like(*step_);
-        std::vector<node_id> position(step_->size() + made_.size(), 0);
-        node_id next = 0;
-        const auto put = [&](node_id id, capture_node n) {
-            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
-                std::vector<node_id> there;
-                for (node_id x : *list) {
-                    const node_id y = position[x < step_->size() ? stands_for_[x] : x];
-                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
-                }
-                *list = std::move(there);
-            }
-            position[id] = next++;
-            builder.append(n);
-        };
-        for (node_id v : plan_->order) {
-            if (const auto here = before_.find(v); here != before_.end())
-                for (node_id id : here->second) put(id, made_[id - step_->size()]);
-            if (const auto view = view_of_.find(v); view != view_of_.end()) put(v, as_view(v, view->second));
-            else if (!gone_[v]) put(v, node_of(*step_, v));
-        }
-        return std::move(builder).build();
+        return made_.build(plan_->order, [this](node_id v) {
+            const auto view = view_of_.find(v);
+            return view != view_of_.end() ? as_view(v, view->second) : node_of(*step_, v);
+        });
     }
 
 private:
@@ -223,30 +202,15 @@ private:
             if (std::find(nodes.begin(), nodes.end(), v) == nodes.end()) nodes.push_back(v);
         return nodes;
     }
-    capture_node& make(std::string wanted, std::string_view op, op_kind kind) {
-        std::string name = wanted;
-        for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);
-        capture_node& n = made_.emplace_back();
-        n.name = texts_.emplace_back(std::move(name));
-        n.op = op;
-        n.kind = kind;
-        before_[at_].push_back(last());
-        return n;
-    }
-    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
 
     const capture* step_;
     const capture_tensors* tensors_;
     const capture_bucket_plan* plan_;
-    node_id at_ = 0, start_ = 0;
-    std::vector<node_id> packed_;    // what the members of the bucket at hand send
-    std::deque<capture_node> made_;  // make() gives references
-    std::deque<std::string> texts_;
-    std::set<std::string> taken_;
-    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
-    std::map<node_id, holder> view_of_;               // by old wait
-    std::vector<node_id> stands_for_;                 // by node of the step: in whose storage what it held is now
-    std::vector<char> gone_;
+    detail::rewritten_step made_;
+    node_id start_ = 0;                  // of the bucket at hand
+    std::vector<node_id> packed_;        // what its members send, or what its pack converts first
+    std::string_view merged_;            // what its members and their casts were, as text
+    std::map<node_id, holder> view_of_;  // by old wait
 };
 
 }  // namespace stretto

@@ -61,9 +61,11 @@ public:
         return found;
     }
     /// The tensors that v produces; empty for a node that was built with something else than a list of tensors.
-    std::vector<capture_tensor> outputs(std::uint32_t v) {
+    std::vector<capture_tensor> outputs(std::uint32_t v) { return tensors_in(step_->outputs(v)); }
+    /// The tensors in such a text, likewise.
+    std::vector<capture_tensor> tensors_in(std::string_view text) {
         std::vector<capture_tensor> found;
-        const bool whole = read(step_->outputs(v), [&](detail::od::value list) {
+        const bool whole = read(text, [&](detail::od::value list) {
             return json_.array(list, [&](detail::od::value tensor) {
                 found.emplace_back();
                 return read_tensor(tensor, found.back());

@@ -7,13 +7,10 @@
 #ifndef STRETTO_CAPTURE_CAPTURE_REDUCER_HPP
 #define STRETTO_CAPTURE_CAPTURE_REDUCER_HPP
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,11 +21,11 @@
 #include "stretto/capture/capture_builder.hpp"
 #include "stretto/capture/capture_tensors.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/detail/rewritten_step.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
-#include "stretto/schedule/json_quote.hpp"
 #include "stretto/transform/reduction_plan.hpp"
 
 namespace stretto {
@@ -44,35 +41,33 @@ public:
     using node_id = std::uint32_t;
 
     capture_reducer(const capture& step, const capture_tensors& tensors, const capture_reduction_plan& plan)
-        : step_(&step), tensors_(&tensors), gone_(step.size(), false), stands_for_(step.size()) {
-        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
+        : step_(&step), tensors_(&tensors), made_(step) {
         for (const capture_reduction& r : plan.reductions) by_last_member_.emplace(r.members.back(), &r);
     }
     capture_reducer(const capture_reducer&) = delete;
     capture_reducer& operator=(const capture_reducer&) = delete;
 
-    void insert_before(node_id v) { at_ = v; }
+    void insert_before(node_id v) { made_.insert_before(v); }
 
     node_id add(node_id a, node_id b, sum_place place) {
         if (place == sum_place::second) std::swap(a, b);
         const node_id like = original_[a];
-        capture_node& n = make(std::string(step_->name(b < step_->size() ? b : a)) + "_sum", like);
-        n.op = place == sum_place::fresh ? "aten.add.Tensor" : "aten.add_.Tensor";
-        n.kind = op_kind::compute;
+        const std::string_view op = place == sum_place::fresh ? "aten.add.Tensor" : "aten.add_.Tensor";
+        capture_node& n = make(std::string(step_->name(made_.is_new(b) ? a : b)) + "_sum", op, op_kind::compute, like);
         n.inputs = {a, b};
         n.outputs = step_->outputs(like);
         const bytes size{size_of(tensors_->components(like)[0])};
         n.duration = detail::time_of_price(detail::price_of_moving(step_->costs(), size + size + size));
         if (place == sum_place::fresh) {
             n.allocation = size;
-            storage_[last()] = last();
+            storage_[made_.last()] = made_.last();
         } else {
             n.aliases = {storage_[a]};
             n.writes = {a};
-            storage_[last()] = storage_[a];
+            storage_[made_.last()] = storage_[a];
         }
         n.fields.push_back({"args", R"(["%0","%1"])"});
-        return last();
+        return made_.last();
     }
 
     std::array<node_id, 1> clone(node_id v, std::span<const node_id> operands, const chunk_part&) {
@@ -82,7 +77,7 @@ public:
         }
         const bool start = step_->kind(v) == op_kind::start;
         if (start) current_ = by_last_member_.at(v);
-        capture_node& n = make(std::string(step_->name(v)) + "_of_sum", v);
+        capture_node& n = make(std::string(step_->name(v)) + "_of_sum", step_->op(v), step_->kind(v), v);
         const std::string_view name = n.name;
         n = node_of(*step_, v);
         n.name = name;
@@ -91,50 +86,32 @@ public:
         if (!start) n.aliases = {operands[0]};
         if (start) {
             std::erase_if(n.fields, [](const json_field& f) { return f.key == "origin" || f.key == "chunk"; });
-            n.fields.push_back({"members", names(current_->members)});
-            n.fields.push_back({"sums", names(current_->sums)});
-            for (node_id m : current_->members) stands_for_[m] = last();
+            n.fields.push_back({"members", made_.names_of(current_->members)});
+            n.fields.push_back({"sums", made_.names_of(current_->sums)});
+            for (node_id m : current_->members) made_.replace(m, made_.last());
         } else {
             for (const auto* list : {&current_->waits, &current_->sums})
-                for (node_id w : *list) stands_for_[w] = current_->result;
-            view_of_[current_->result] = {last(), operands[0]};
+                for (node_id w : *list) made_.replace(w, current_->result);
+            view_of_[current_->result] = {made_.last(), operands[0]};
         }
-        return {last()};
+        return {made_.last()};
     }
 
     /// Readers keep reading the result by its name.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
-        if (!view_of_.contains(v)) gone_[v] = true;
+        if (!view_of_.contains(v)) made_.erase(v);
     }
 
     /// The new step: program order as it was, what was made where insert_before said.
     [[nodiscard]] expected<capture, diagnostic> build() {
-        capture_builder builder = capture_builder::like(*step_);
-        position_.assign(step_->size() + made_.size(), 0);
-        node_id next = 0;
-        const auto put = [&](node_id id, capture_node n) {
-            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
-                std::vector<node_id> there;
-                for (node_id x : *list) {
-                    const node_id y = position_[x < step_->size() ? stands_for_[x] : x];
-                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
-                }
-                *list = std::move(there);
-            }
-            position_[id] = next++;
-            builder.append(n);
-        };
-        for (node_id v = 0; v < step_->size(); ++v) {
-            if (const auto here = before_.find(v); here != before_.end())
-                for (node_id id : here->second) put(id, made_[id - step_->size()]);
-            if (const auto view = view_of_.find(v); view != view_of_.end()) put(v, as_view(v, view->second));
-            else if (!gone_[v]) put(v, node_of(*step_, v));
-        }
-        return std::move(builder).build();
+        return made_.build([this](node_id v) {
+            const auto view = view_of_.find(v);
+            return view != view_of_.end() ? as_view(v, view->second) : node_of(*step_, v);
+        });
     }
     /// Where a node of the step, or a new one, is in the new step. To be called after build(), of what is left.
-    [[nodiscard]] node_id position(node_id v) const { return position_[v]; }
+    [[nodiscard]] node_id position(node_id v) const { return made_.position(v); }
 
 private:
     struct new_collective {
@@ -162,25 +139,11 @@ private:
     }
 
     /// A node that belongs to the module of `like`, a node of the step.
-    capture_node& make(std::string wanted, node_id like) {
-        std::string name = wanted;
-        for (int k = 1; step_->find(name) || !taken_.insert(name).second; ++k) name = wanted + "_" + std::to_string(k);
-        capture_node& n = made_.emplace_back();
-        n.name = texts_.emplace_back(std::move(name));
-        for (std::string_view key : {"fqn", "direction"})
-            if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
-        before_[at_].push_back(last());
-        original_.own[last()] = like;
+    capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like) {
+        capture_node& n = made_.make(std::move(wanted), op, kind);
+        made_.house_with(like, n);
+        original_.own[made_.last()] = like;
         return n;
-    }
-    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
-    [[nodiscard]] std::string_view names(const std::vector<node_id>& nodes) {
-        std::string text = "[";
-        for (node_id v : nodes) {
-            if (text.size() > 1) text += ',';
-            detail::append_quoted(text, step_->name(v));
-        }
-        return texts_.emplace_back(text + "]");
     }
 
     /// What is known of new nodes; an old one stands for itself.
@@ -195,19 +158,12 @@ private:
 
     const capture* step_;
     const capture_tensors* tensors_;
+    detail::rewritten_step made_;
     std::map<node_id, const capture_reduction*> by_last_member_;
     const capture_reduction* current_ = nullptr;
-    node_id at_ = 0;
-    std::deque<capture_node> made_;  // make() gives references
-    std::deque<std::string> texts_;
-    std::set<std::string> taken_;
     by_node original_, storage_;
-    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
-    std::map<node_id, new_collective> view_of_;       // by result that keeps its name
-    std::map<node_id, node_id> layout_;               // by result: the view whose operator it takes
-    std::vector<char> gone_;
-    std::vector<node_id> stands_for_;  // by node of the step: in whose storage what it held is now
-    std::vector<node_id> position_;
+    std::map<node_id, new_collective> view_of_;  // by result that keeps its name
+    std::map<node_id, node_id> layout_;          // by result: the view whose operator it takes
 };
 
 }  // namespace stretto

@@ -2,9 +2,10 @@
 // simdjson.
 //
 // Of a bucket by the conventions of stretto-graph the members come back under their names, the casts that a pack had
-// absorbed too, and the views that were their waits are waits again. Of a bucket of PyTorch every member is a new start
-// and a new wait, and the node that was the result is a view of it. A collective costs what the table says for its
-// payload, a cast a launch and what it moves over the memory bandwidth.
+// absorbed too, and the views that were their waits are waits again. Where the bucket says what it has `merged`, starts
+// and casts are what they were. Of a bucket of PyTorch every member is a new start and a new wait, and the node that
+// was the result is a view of it. What nobody has written down costs what the table says for its payload, if it is a
+// collective; if it is a cast, a launch and what it moves over the memory bandwidth.
 #ifndef STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 #define STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 
@@ -25,7 +26,10 @@
 #include "stretto/capture/capture_builder.hpp"
 #include "stretto/capture/capture_fields.hpp"
 #include "stretto/capture/capture_tensors.hpp"
+#include "stretto/capture/detail/casts.hpp"
+#include "stretto/capture/detail/merged_nodes.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/detail/rewritten_step.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/schedule/json_quote.hpp"
@@ -43,14 +47,13 @@ public:
     using node_id = std::uint32_t;
 
     capture_splitter(const capture& step, const capture_tensors& tensors, const capture_split_plan& plan)
-        : step_(&step), tensors_(&tensors), fields_(step), gone_(step.size(), false), stands_for_(step.size()) {
-        for (node_id v = 0; v < step.size(); ++v) stands_for_[v] = v;
+        : step_(&step), tensors_(&tensors), fields_(step), made_(step) {
         for (const capture_split& b : plan.buckets) bucket_of_[b.start] = bucket_of_[b.wait] = &b;
     }
     capture_splitter(const capture_splitter&) = delete;
     capture_splitter& operator=(const capture_splitter&) = delete;
 
-    void insert_before(node_id v) { at_ = v; }
+    void insert_before(node_id v) { made_.insert_before(v); }
 
     node_id launch_part(node_id start, std::size_t k, node_id part) {
         const capture_split& b = *bucket_of_.at(start);
@@ -58,8 +61,10 @@ public:
         if (k == 0) open(b, own);
         const capture_tensor sent = type_of(b.parts[k]);
         const std::string element(tensors_->element_name(start, own ? k : 0));
+        const detail::merged_nodes::member& was = own ? merged_.back()[k] : unknown_;
         const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
-        if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
+        if (was.cast && converts(*was.cast, sent, element)) part = remade(*was.cast, part);
+        else if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
 
         const collective_kind kind = step_->collective(start);
         const std::int64_t ranks = ranks_of(b);
@@ -70,80 +75,67 @@ public:
             if (gathers) made.shape[0] *= ranks;
             if (scatters) made.shape[0] /= ranks;
         }
+        const bytes payload{b.sizes[k].count * (scatters ? ranks : 1)};
+        if (was.start && is_member(*was.start, b, k, payload)) {
+            remade(*was.start, part);
+            made_.made(made_.last()).group = step_->group(start);  // it may have got another one since it was merged
+            shape_[made_.last()] = std::move(made);
+            return made_.last();
+        }
         capture_node& n = make(own ? members_[k] : part_name(start, k), step_->op(start), op_kind::start, home);
         if (n.op == "_c10d_functional.all_gather_into_tensor_out.default")
             n.op = "_c10d_functional.all_gather_into_tensor.default";
         n.inputs = {part};
         n.collective = kind;
         n.group = step_->group(start);
-        n.payload = bytes{b.sizes[k].count * (scatters ? ranks : 1)};
+        n.payload = payload;
         n.allocation = bytes{b.sizes[k].count * (gathers ? ranks : 1)};
         n.duration = price(start, n.payload);
         n.outputs = written(made);
         if (const auto text = step_->field(start, "args")) n.fields.push_back({"args", *text});
         const auto named = step_->field(start, "kwargs");
         if (named && n.op == step_->op(start)) n.fields.push_back({"kwargs", *named});
-        shape_[last()] = std::move(made);
-        return last();
+        shape_[made_.last()] = std::move(made);
+        return made_.last();
     }
 
     node_id wait_part(node_id wait, std::size_t k, node_id launched, node_id like) {
         const capture_split& b = *bucket_of_.at(wait);
         const bool own = capture_bucket_forms::is_own(*step_, b.start);
-        capture_node& n =
-            make(own ? std::string(step_->name(like)) : part_name(wait, k), step_->op(wait), op_kind::wait, wait, own);
+        capture_node& n = make(own ? std::string(step_->name(like)) : part_name(wait, k), step_->op(wait),
+                               op_kind::wait, wait, own ? naming::taken_over : naming::fresh);
         n.inputs = n.aliases = {launched};
         if (own) {
             n.op = step_->op(like);
             n.outputs = step_->outputs(like);
             n.fields = node_of(*step_, like).fields;
-            stands_for_[like] = last();
+            made_.replace(like, made_.last());
         } else {
             n.outputs = written(shape_.at(launched));
-            view_of_[like] = {last(), launched};
+            view_of_[like] = {made_.last(), launched};
         }
         lives_in_[like] = {launched};
-        return own ? last() : like;
+        return own ? made_.last() : like;
     }
 
     /// Readers keep reading the results by their names.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
-        if (!view_of_.contains(v)) gone_[v] = true;
+        if (!view_of_.contains(v)) made_.erase(v);
     }
 
     /// The new step: program order as it was, what was made where insert_before said.
     [[nodiscard]] expected<capture, diagnostic> build() {
-        capture_builder builder = capture_builder::like(*step_);
-        std::vector<node_id> position(step_->size() + made_.size(), 0);
-        node_id next = 0;
-        const auto put = [&](node_id id, capture_node n) {
-            for (auto* list : {&n.inputs, &n.aliases, &n.writes}) {
-                std::vector<node_id> there;
-                for (node_id x : *list) {
-                    const node_id y = position[x < step_->size() ? stands_for_[x] : x];
-                    if (std::find(there.begin(), there.end(), y) == there.end()) there.push_back(y);
-                }
-                *list = std::move(there);
-            }
-            position[id] = next++;
-            builder.append(n);
-        };
-        for (node_id v = 0; v < step_->size(); ++v) {
-            if (const auto here = before_.find(v); here != before_.end())
-                for (node_id id : here->second) put(id, made_[id - step_->size()]);
-            if (const auto view = view_of_.find(v); view != view_of_.end()) {
-                put(v, as_view(v, view->second));
-            } else if (!gone_[v]) {
-                capture_node n = node_of(*step_, v);
-                rehouse(v, n);
-                put(v, std::move(n));
-            }
-        }
-        return std::move(builder).build();
+        return made_.build([this](node_id v) {
+            if (const auto view = view_of_.find(v); view != view_of_.end()) return as_view(v, view->second);
+            capture_node n = node_of(*step_, v);
+            rehouse(v, n);
+            return n;
+        });
     }
 
 private:
+    using naming = detail::rewritten_step::naming;
     struct holder {
         node_id wait, start;
     };
@@ -154,12 +146,34 @@ private:
         next_cast_ = 0;
         if (!own) return;
         members_ = *fields_.texts(b.start, "members");
+        merged_.emplace_back(*step_, b.start);
         outputs_ = fields_.outputs(b.start);
         absorbed_ = fields_.texts(step_->inputs(b.start)[0], "absorbs").value_or(std::vector<std::string>());
         std::size_t casts = 0;
         for (std::size_t k = 0; k < b.parts.size(); ++k) casts += type_of(b.parts[k]).dtype != outputs_[k].dtype;
         // Casts that change nothing are not made anew, and then nobody knows which of the names are of the others.
         if (casts != absorbed_.size()) absorbed_.clear();
+    }
+    /// Whether n, of which a bucket says that it has made what is sent of `from`, is a cast to that type.
+    [[nodiscard]] bool converts(const capture_node& n, const capture_tensor& from, const std::string& element) {
+        const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
+        return detail::is_cast(n.op) && made.size() == 1 && made[0].shape == from.shape && made[0].dtype == element;
+    }
+    /// Whether n is the start of member k, and sends and gives what that does.
+    [[nodiscard]] bool is_member(const capture_node& n, const capture_split& b, std::size_t k, bytes payload) {
+        const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
+        return n.name == members_[k] && n.op == step_->op(b.start) && n.collective == step_->collective(b.start) &&
+               n.payload == payload && made.size() == 1 && made[0].shape == outputs_[k].shape &&
+               made[0].dtype == outputs_[k].dtype;
+    }
+    /// A node as it was, which reads `part`.
+    node_id remade(const capture_node& was, node_id part) {
+        capture_node& n = made_.make(std::string(was.name), was.op, was.kind);
+        const std::string_view name = n.name;
+        n = was;
+        n.name = name;
+        n.inputs = {part};
+        return made_.last();
     }
     /// What a pack has converted is converted by itself.
     node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
@@ -173,8 +187,8 @@ private:
         n.duration = detail::time_of_price(detail::price_of_moving(step_->costs(), size_of(from) + size_of(to)) + 0.5);
         std::string args = "[\"%0\",";
         detail::append_quoted(args, element);
-        n.fields.push_back({"args", texts_.emplace_back(args + "]")});
-        return last();
+        n.fields.push_back({"args", made_.keep(args + "]")});
+        return made_.last();
     }
 
     /// How many rows what arrives from all has, or what is sent to all.
@@ -206,7 +220,7 @@ private:
             }
             text += ']';
         }
-        return texts_.emplace_back(text + "}]");
+        return made_.keep(text + "}]");
     }
     [[nodiscard]] static std::string list_of(const std::vector<std::int64_t>& numbers) {
         std::string text = "[";
@@ -225,7 +239,7 @@ private:
         n.allocation = {};
         n.duration = {};
         std::erase_if(n.fields, [](const json_field& f) { return f.key == "args" || f.key == "kwargs"; });
-        n.fields.push_back({"args", texts_.emplace_back("[\"%0\"," + list_of(type_of(v).shape) + "]")});
+        n.fields.push_back({"args", made_.keep("[\"%0\"," + list_of(type_of(v).shape) + "]")});
         return n;
     }
     /// A node may say that it lives in a buffer which is gone: then it lives where what it reads lives.
@@ -234,7 +248,7 @@ private:
         for (node_id x : n.inputs)
             if (const auto home = lives_in_.find(x); home != lives_in_.end())
                 homes.insert(home->second.begin(), home->second.end());
-        const auto lost = [&](node_id x) { return gone_[x] && stands_for_[x] == x; };
+        const auto lost = [&](node_id x) { return made_.is_gone(x) && made_.stand_in(x) == x; };
         bool moved = false;
         for (auto* list : {&n.aliases, &n.writes}) {
             const bool any = std::any_of(list->begin(), list->end(), lost);
@@ -251,38 +265,26 @@ private:
         return std::string(step_->name(v)) + "_part" + std::to_string(k);
     }
     /// A node that belongs to the module of `like`. A member's old wait gives its name to the new one.
-    capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like, bool takes_over = false) {
-        std::string name = wanted;
-        for (int k = 1; (!takes_over && step_->find(name)) || !taken_.insert(name).second; ++k)
-            name = wanted + "_" + std::to_string(k);
-        capture_node& n = made_.emplace_back();
-        n.name = texts_.emplace_back(std::move(name));
-        n.op = op;
-        n.kind = kind;
-        for (std::string_view key : {"fqn", "direction"})
-            if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
-        before_[at_].push_back(last());
+    capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like,
+                       naming how = naming::fresh) {
+        capture_node& n = made_.make(std::move(wanted), op, kind, how);
+        made_.house_with(like, n);
         return n;
     }
-    [[nodiscard]] node_id last() const { return static_cast<node_id>(step_->size() + made_.size() - 1); }
 
     const capture* step_;
     const capture_tensors* tensors_;
     capture_fields fields_;
+    detail::rewritten_step made_;
     std::map<node_id, const capture_split*> bucket_of_;  // by start and by wait
     std::vector<std::string> members_, absorbed_;        // of the bucket at hand
     std::vector<capture_tensor> outputs_;
     std::size_t next_cast_ = 0;
-    node_id at_ = 0;
-    std::deque<capture_node> made_;  // make() gives references
-    std::deque<std::string> texts_;
-    std::set<std::string> taken_;
-    std::map<node_id, std::vector<node_id>> before_;  // by node of the step: what was made before it
-    std::map<node_id, holder> view_of_;               // by result that keeps its name as a view
-    std::map<node_id, capture_tensor> shape_;         // by new start: what arrives
-    std::map<node_id, std::set<node_id>> lives_in_;   // by result, and what shares its memory: the new starts
-    std::vector<char> gone_;
-    std::vector<node_id> stands_for_;  // by node of the step: the node that has its name now
+    std::deque<detail::merged_nodes> merged_;  // by bucket of the format; new nodes refer to their texts
+    const detail::merged_nodes::member unknown_ = {};
+    std::map<node_id, holder> view_of_;              // by result that keeps its name as a view
+    std::map<node_id, capture_tensor> shape_;        // by new start: what arrives
+    std::map<node_id, std::set<node_id>> lives_in_;  // by result, and what shares its memory: the new starts
 };
 
 }  // namespace stretto

@@ -14,6 +14,7 @@
 
 #include "stretto/capture/capture.hpp"
 #include "stretto/capture/capture_builder.hpp"
+#include "stretto/capture/detail/capture_node_text.hpp"
 #include "stretto/capture/diagnostic.hpp"
 #include "stretto/capture/gzip.hpp"
 #include "stretto/core/expected.hpp"
@@ -38,7 +39,8 @@ public:
         out_ += ",\n\"nodes\":[";
         for (std::size_t i = 0; i < c.size(); ++i) {
             out_ += i == 0 ? "\n" : ",\n";
-            print_node(c, static_cast<std::uint32_t>(i));
+            const auto v = static_cast<std::uint32_t>(i);
+            append_node(out_, c, v, {c.inputs(v), c.aliases(v), c.writes(v)});
         }
         out_ += "\n]";
         print_further(c.fields());
@@ -47,11 +49,6 @@ public:
     }
 
 private:
-    /// The shortest decimal form; std::to_chars depends on no locale.
-    void print_number(std::int64_t n) {
-        char digits[24];
-        out_.append(digits, std::to_chars(digits, digits + sizeof digits, n).ptr);
-    }
     void print_real(double x) {
         char digits[40];  // the shortest text that reads back as x
         out_.append(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
@@ -67,11 +64,11 @@ private:
         out_ += comma ? ",{\"name\":" : "{\"name\":";
         append_quoted(out_, g.name);
         out_ += ",\"size\":";
-        print_number(g.size);
-        if (!g.ranks.empty()) print_list(",\"ranks\":", g.ranks);
+        append_number(out_, g.size);
+        if (!g.ranks.empty()) append_numbers(out_, ",\"ranks\":", g.ranks);
         if (g.duplicate_of != no_group) {
             out_ += ",\"duplicate_of\":";
-            print_number(g.duplicate_of);
+            append_number(out_, g.duplicate_of);
         }
         print_further(g.fields);
         out_ += '}';
@@ -82,10 +79,10 @@ private:
         // A bandwidth is written as an integer where it is one that doubles hold exactly: 3350000000000, not 3.35e+12.
         const double x = costs.memory_bytes_per_second;
         if (x < 9e15 && x == static_cast<double>(static_cast<std::int64_t>(x)))
-            print_number(static_cast<std::int64_t>(x));
+            append_number(out_, static_cast<std::int64_t>(x));
         else print_real(x);
         out_ += ",\"launch_ns\":";
-        print_number(costs.launch.count);
+        append_number(out_, costs.launch.count);
         out_ += ",\"collectives\":{";
         const collective_cost_table* last = nullptr;  // tables of one group stand together
         for (const collective_cost_table& t : costs.collectives) {
@@ -103,9 +100,9 @@ private:
             for (const cost_point& p : t.points) {
                 out_ += open;
                 out_ += '[';
-                print_number(p.payload.count);
+                append_number(out_, p.payload.count);
                 out_ += ',';
-                print_number(p.time.count);
+                append_number(out_, p.time.count);
                 out_ += ']';
                 open = ',';
             }
@@ -124,54 +121,8 @@ private:
             out_ += open;
             append_quoted(out_, s.name);
             out_ += ':';
-            print_number(s.value);
+            append_number(out_, s.value);
             open = ',';
-        }
-        out_ += '}';
-    }
-
-    void print_list(std::string_view key, std::span<const std::uint32_t> list) {
-        out_ += key;
-        char open = '[';
-        for (std::uint32_t u : list) {
-            out_ += open;
-            print_number(u);
-            open = ',';
-        }
-        out_ += list.empty() ? "[]" : "]";
-    }
-
-    /// Members come in one fixed order, then those that are kept as text; those that would say nothing are left out.
-    void print_node(const capture& c, std::uint32_t v) {
-        out_ += "{\"name\":";
-        append_quoted(out_, c.name(v));
-        out_ += ",\"op\":";
-        append_quoted(out_, c.op(v));
-        out_ += ",\"kind\":";
-        append_quoted(out_, kind_names[static_cast<std::size_t>(c.kind(v))]);
-        print_list(",\"inputs\":", c.inputs(v));
-        out_ += ",\"outputs\":";
-        out_ += c.outputs(v);
-        out_ += ",\"bytes\":";
-        print_number(c.allocation(v).count);
-        if (!c.aliases(v).empty()) print_list(",\"alias\":", c.aliases(v));
-        if (!c.writes(v).empty()) print_list(",\"mutates\":", c.writes(v));
-        if (c.kind(v) == op_kind::start) {
-            out_ += ",\"collective\":";
-            append_quoted(out_, collective_names[static_cast<std::size_t>(c.collective(v))]);
-            out_ += ",\"group\":";
-            print_number(c.group(v));
-            out_ += ",\"payload\":";
-            print_number(c.payload(v).count);
-        }
-        out_ += ",\"ns\":";
-        print_number(c.duration(v).count);
-        for (std::size_t i = 0; i < c.field_count(v); ++i) {
-            const json_field f = c.field(v, i);
-            out_ += ',';
-            append_quoted(out_, f.key);
-            out_ += ':';
-            out_ += f.text;
         }
         out_ += '}';
     }

@@ -15,7 +15,6 @@
 #ifndef STRETTO_TRANSFORM_BUCKET_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_BUCKET_PLAN_TEXT_HPP
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -32,11 +31,7 @@ namespace stretto {
 
 /// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
 /// a reader must be able to tell vertices apart, and values. O(size of the plan).
-template <handle V, handle X, class VertexName, class ValueName>
-    requires requires(VertexName& vertex_name, ValueName& value_name, V v, X x) {
-        { vertex_name(v) } -> std::convertible_to<std::string_view>;
-        { value_name(x) } -> std::convertible_to<std::string_view>;
-    }
+template <handle V, handle X, detail::names_handles<V> VertexName, detail::names_handles<X> ValueName>
 [[nodiscard]] std::string write_bucket_plan(const bucket_plan<V, X>& plan, VertexName vertex_name,
                                             ValueName value_name) {
     std::string text = "stretto-bucket-plan 1\n";
@@ -75,11 +70,7 @@ template <handle V, handle X, class VertexName, class ValueName>
 /// Reads what write_bucket_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
 /// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_buckets checks that. O(size
 /// of the text), apart from what finding takes.
-template <handle V, handle X, class FindVertex, class FindValue>
-    requires requires(FindVertex& find_vertex, FindValue& find_value, std::string_view name) {
-        { find_vertex(name) } -> std::convertible_to<std::optional<V>>;
-        { find_value(name) } -> std::convertible_to<std::optional<X>>;
-    }
+template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<bucket_plan<V, X>, plan_text_error> read_bucket_plan(std::string_view text,
                                                                             FindVertex find_vertex,
                                                                             FindValue find_value) {
@@ -87,13 +78,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
     detail::plan_text_words in(text);
     const auto vertex = [&] { return in.named<V>(find_vertex, "vertex"); };
     const auto value = [&] { return in.named<X>(find_value, "value"); };
-    in.next_line();
-    in.expect("stretto-bucket-plan");
-    in.expect("1");
-    for (;;) {
-        in.end_line();
-        if (!in.next_line()) break;
-        const std::string_view item = in.word();
+    const auto read_item = [&](std::string_view item) {
         if (item == "bucket") {
             bucket<V, X> b;
             b.mode = in.skip("coalesced") ? bucket_mode::coalesced : bucket_mode::pack;
@@ -120,15 +105,12 @@ template <handle V, handle X, class FindVertex, class FindValue>
         } else if (item == "order" && plan.order.empty()) {
             do plan.order.push_back(vertex());
             while (in.good() && in.more());
-        } else if (item == "end") {
-            in.end_text();
-            break;
         } else {
-            in.fail("no item begins like this");
+            return false;
         }
-    }
-    if (in.good()) return plan;
-    return unexpected(plan_text_error{in.line(), in.cause()});
+        return true;
+    };
+    return detail::read_plan_items(in, "stretto-bucket-plan", plan, read_item);
 }
 
 }  // namespace stretto

@@ -21,7 +21,6 @@
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
-#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,11 +39,7 @@ namespace stretto {
 
 /// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
 /// a reader must be able to tell vertices apart, and values. O(size of the plan).
-template <handle V, handle X, class VertexName, class ValueName>
-    requires requires(VertexName& vertex_name, ValueName& value_name, V v, X x) {
-        { vertex_name(v) } -> std::convertible_to<std::string_view>;
-        { value_name(x) } -> std::convertible_to<std::string_view>;
-    }
+template <handle V, handle X, detail::names_handles<V> VertexName, detail::names_handles<X> ValueName>
 [[nodiscard]] std::string write_chunk_plan(const chunk_plan<V, X>& plan, VertexName vertex_name, ValueName value_name) {
     std::string text = "stretto-chunk-plan 1\n";
     const auto name = [&](std::string_view of) { detail::append_quoted_name(text, of); };
@@ -98,11 +93,7 @@ template <handle V, handle X, class VertexName, class ValueName>
 /// Reads what write_chunk_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
 /// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_chunks checks that. O(size
 /// of the text), apart from what finding takes.
-template <handle V, handle X, class FindVertex, class FindValue>
-    requires requires(FindVertex& find_vertex, FindValue& find_value, std::string_view name) {
-        { find_vertex(name) } -> std::convertible_to<std::optional<V>>;
-        { find_value(name) } -> std::convertible_to<std::optional<X>>;
-    }
+template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<chunk_plan<V, X>, plan_text_error> read_chunk_plan(std::string_view text, FindVertex find_vertex,
                                                                           FindValue find_value) {
     chunk_plan<V, X> plan;
@@ -119,14 +110,7 @@ template <handle V, handle X, class FindVertex, class FindValue>
         while (in.good() && in.more() && !in.next_is("makes")) plan.states.push_back(detail::read_chunk_state(in));
         return static_cast<std::uint32_t>(plan.states.size());
     };
-
-    in.next_line();
-    in.expect("stretto-chunk-plan");
-    in.expect("1");
-    for (;;) {
-        in.end_line();
-        if (!in.next_line()) break;
-        const std::string_view item = in.word();
+    const auto read_item = [&](std::string_view item) {
         if (item == "region") {
             typename chunk_plan<V, X>::region r;
             r.tokens = in.number(1, INT64_MAX);
@@ -181,15 +165,12 @@ template <handle V, handle X, class FindVertex, class FindValue>
             const std::uint32_t r = region();
             if (!plan.unreached.empty() && r <= plan.unreached.back()) in.fail("these regions are named in order");
             plan.unreached.push_back(r);
-        } else if (item == "end") {
-            in.end_text();
-            break;
         } else {
-            in.fail("no item begins like this");
+            return false;
         }
-    }
-    if (in.good()) return plan;
-    return unexpected(plan_text_error{in.line(), in.cause()});
+        return true;
+    };
+    return detail::read_plan_items(in, "stretto-chunk-plan", plan, read_item);
 }
 
 }  // namespace stretto

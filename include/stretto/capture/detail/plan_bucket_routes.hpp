@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "stretto/capture/detail/plan_match.hpp"
-#include "stretto/capture/detail/plan_operations.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
+#include "stretto/capture/detail/same_json.hpp"
 
 namespace stretto::detail {
 

@@ -18,30 +18,13 @@
 #include <string_view>
 #include <vector>
 
+#include "stretto/capture/detail/casts.hpp"
 #include "stretto/capture/detail/plan_match.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/plan_stand_ins.hpp"
+#include "stretto/capture/detail/same_json.hpp"
 
 namespace stretto::detail {
-
-/// The text of a JSON value without the space between its tokens. Writers differ in that space, and in nothing else.
-inline std::string without_space(std::string_view json) {
-    std::string dense;
-    bool quoted = false;
-    for (std::size_t i = 0; i < json.size(); ++i) {
-        const char c = json[i];
-        if (!quoted && (c == ' ' || c == '\n' || c == '\r' || c == '\t')) continue;
-        dense += c;
-        if (quoted && c == '\\' && i + 1 < json.size()) dense += json[++i];
-        else if (c == '"') quoted = !quoted;
-    }
-    return dense;
-}
-/// Whether two values are spelt alike but for space, or are both missing. Two spellings of one number differ, which
-/// makes the check stricter than it need be, and never laxer.
-inline bool same_json(std::optional<std::string_view> a, std::optional<std::string_view> b) {
-    return a == b || (a && b && without_space(*a) == without_space(*b));
-}
 
 /// Checks operations, one by one.
 class plan_operations {
@@ -100,7 +83,8 @@ private:
             return;
         }
         if (m_.sum_of[u] != nobody) return check_results(u, v);  // the rest is checked with the sum
-        if (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v)) {
+        const bool converts = is_same_conversion(u, v);
+        if (!converts && (a.kind(u) != b.kind(v) || a.op(u) != b.op(v) || a.collective(u) != b.collective(v))) {
             add(plan_rule::operation_changed, name, "", "was " + what(a, u) + ", is " + what(b, v),
                 "operations keep kind, operator and collective");
             return;
@@ -111,18 +95,34 @@ private:
                     std::string(what) + " was " + std::to_string(was) + ", is " + std::to_string(is),
                     "operations keep their costs");
         };
-        same("ns", a.duration(u).count, b.duration(v).count);
+        if (!converts || !is_paid_conversion(v)) same("ns", a.duration(u).count, b.duration(v).count);
         same("bytes", a.allocation(u).count, b.allocation(v).count);
         same("payload", a.payload(u).count, b.payload(v).count);
         check_results(u, v);
         check_inputs(u, v);
         check_writes(u, v);
         check_storages(u, v);
-        if (a.inputs(u).size() == b.inputs(v).size())
+        if (!converts && a.inputs(u).size() == b.inputs(v).size())
             for (const char* key : {"args", "kwargs"})
                 if (!same_json(a.field(u, key), b.field(v, key)))
                     add(plan_rule::operation_changed, name, "", std::string(key) + " differ from the step's",
                         "operations keep their arguments");
+    }
+
+    /// Whether u and v are casts that only convert, to one type: whatever they are called, they compute the same. A
+    /// bucket knows no more of a cast that its pack has absorbed, and so it may come back by another name.
+    [[nodiscard]] bool is_same_conversion(old_id u, new_id v) const {
+        const capture_tensors &a = m_.step_tensors, &b = m_.plan_tensors;
+        if (!a.is_read(u) || !b.is_read(v) || a.components(u).size() != 1 || b.components(v).size() != 1) return false;
+        const std::string_view element = a.element_name(u, 0);
+        return element == b.element_name(v, 0) && only_converts(m_.step, u, element) &&
+               only_converts(m_.plan, v, element);
+    }
+    /// Whether such a cast pays for what it reads and writes, as it would in a pack.
+    [[nodiscard]] bool is_paid_conversion(new_id v) const {
+        const bytes read = size_of_results(m_.plan_tensors, m_.plan.inputs(v)[0]);
+        const bytes moved = read + size_of_results(m_.plan_tensors, v);
+        return !underpaid(m_.plan.duration(v), price_of_moving(m_.step.costs(), moved));
     }
 
     /// Kind and operator of a node, for messages.

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/capture/detail/casts.hpp"
 #include "stretto/capture/detail/plan_match.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/plan_stand_ins.hpp"
@@ -67,10 +68,6 @@ private:
                 else if (readers.empty()) refuse(", which its bucket does not read");
             }
         }
-    }
-    static bool is_cast(std::string_view op) {
-        return op.find("convert_element_type") != std::string_view::npos ||
-               op.find("_to_copy") != std::string_view::npos;
     }
 
     /// The pack, or the bucket itself if there is none, must read everything that the members read, and nothing else.

@@ -1,10 +1,12 @@
-// The words of the text forms of plans, written and read. chunk_plan_text.hpp and bucket_plan_text.hpp have the
-// grammars above words. The reader is almost as strict as the writer (one blank between words, none at the end), since
-// a text that is not what was written is more likely damaged than meant, and every failure has its line and a cause.
+// The words and lines of the text forms of plans, written and read. chunk_plan_text.hpp, bucket_plan_text.hpp and
+// split_plan_text.hpp have the grammars of their items. The reader is almost as strict as the writer (one blank between
+// words, none at the end), since a text that is not what was written is more likely damaged than meant, and every
+// failure has its line and a cause.
 #ifndef STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
 #define STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
 
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,7 +15,21 @@
 #include <system_error>
 #include <utility>
 
+#include "stretto/core/expected.hpp"
+#include "stretto/transform/plan_text_error.hpp"
+
 namespace stretto::detail {
+
+/// `name(h)` is the text by which a reader knows the handle h.
+template <class Name, class H>
+concept names_handles = requires(Name& name, H h) {
+    { name(h) } -> std::convertible_to<std::string_view>;
+};
+/// `find(name)` is the handle of that name, or nothing.
+template <class Find, class H>
+concept finds_handles = requires(Find& find, std::string_view name) {
+    { find(name) } -> std::convertible_to<std::optional<H>>;
+};
 
 /// Appends a blank and a quoted name. Quotes and backslashes are escaped by a backslash, and control characters are
 /// written as \x and two digits, so that a name is one line whatever it contains.
@@ -153,6 +169,29 @@ private:
     std::size_t line_ = 0;
     std::string cause_;
 };
+
+/// Reads a text that begins with a line `title` 1, has one item on a line, and ends with `end`. `read_item(word)` takes
+/// the rest of the line whose first word is that, and says whether an item begins like this. It gives `plan`, which
+/// `read_item` fills, or the first fault.
+template <class Plan, class ReadItem>
+[[nodiscard]] expected<Plan, plan_text_error> read_plan_items(plan_text_words& in, std::string_view title, Plan& plan,
+                                                              ReadItem read_item) {
+    in.next_line();
+    in.expect(title);
+    in.expect("1");
+    for (;;) {
+        in.end_line();
+        if (!in.next_line()) break;
+        const std::string_view item = in.word();
+        if (item == "end") {
+            in.end_text();
+            break;
+        }
+        if (!read_item(item)) in.fail("no item begins like this");
+    }
+    if (in.good()) return std::move(plan);
+    return unexpected(plan_text_error{in.line(), in.cause()});
+}
 
 }  // namespace stretto::detail
 
