@@ -84,14 +84,14 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
     const step_table& table = step->table();
-    const auto tasks = make_task_graph(step_table_view{&table}, step_table_model{&table});
+    detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
+    const auto tasks = trials.whole();
     if (!tasks) return unexpected(tasks.error());
     schedule_options how;
     how.memory_limit = options.step_peak ? memory_budget::of_variant(options.memory_limit, *options.step_peak)
                                          : memory_budget(options.memory_limit);
     how.effort = options.effort;
     how.under = options.under;
-    detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
     std::vector<detail::bucketable> items = trials.items();
     if (options.to_beat) {
         const auto merged = [&](std::uint32_t v, bytes payload) { return trials.merged(v, payload); };
@@ -105,7 +105,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
         if (o.kind == op_kind::compute) kernels += o.duration;
     std::vector<std::uint32_t> given(table.size());
     std::iota(given.begin(), given.end(), 0u);
-    search.run(std::move(given), *tasks, kernels + nanoseconds{kernels.count / 1000});
+    search.run(std::move(given), **tasks, kernels + nanoseconds{kernels.count / 1000});
 
     bucket_search_result<vertex_t<G>, value_t<G>> result;
     result.trials = search.trials();
