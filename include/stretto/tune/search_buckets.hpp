@@ -72,9 +72,9 @@ struct bucket_search_result {
 /// task graph; a limit of zero gives the step as it is. With a makespan to beat nothing is searched if a bound says
 /// that no buckets can (detail/bound_in_buckets.hpp); otherwise the result is the same as without one. Depends on its
 /// arguments alone: integers, ties by program order. Time: what is known of the program is gathered once for each
-/// order; a trial then takes the attempts to merge, O((V + E) log V) for the order of its plan, try_buckets and, unless
-/// its lower bound is too long, list_schedule, which is given up where it is behind that of the best plan at the same
-/// point.
+/// order; a trial then takes the attempts to merge, O(V) and what moves for the order of its plan, O(V + E) for its
+/// tasks and, unless its lower bound is too long, list_schedule, which is given up where it is behind that of the best
+/// plan at the same point.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;

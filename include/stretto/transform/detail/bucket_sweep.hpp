@@ -261,10 +261,11 @@ private:
         }
         std::vector<std::uint32_t> launched(f_.size(), none);  // by position of its first member: which bucket
         for (std::uint32_t k = 0; k < grown_.size(); ++k) launched[grown_[k].members[0].start] = k;
-        plan.order.reserve(f_.size());
+        plan.order.resize(f_.size());
         plan.buckets.reserve(grown_.size());
+        auto place = plan.order.begin();
         for (std::uint32_t p : merged_order(dependences_.before(), dependences_.after(), sets)) {
-            plan.order.push_back(f_.vertex[p]);
+            *place++ = f_.vertex[p];
             if (launched[p] != none) plan.buckets.push_back(written(grown_[launched[p]]));
         }
         return plan;

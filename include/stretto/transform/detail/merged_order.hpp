@@ -59,18 +59,19 @@ public:
         std::vector<entry> moved;
         for (id u : moved_) moved.push_back({rank_[u], u});
         std::sort(moved.begin(), moved.end());
-        order_.reserve(size_);
+        order_.resize(size_);
         auto next = moved.begin();
         for (id p = 0; p < size_; ++p) {
             while (next != moved.end() && *next < entry{p, p}) visit((next++)->second);
             if (state_[p] == 0) {  // the common case: nobody has a question
                 state_[p] = taken;
-                order_.push_back(p);
+                order_[count_++] = p;
             } else if ((state_[p] & (inside | was_moved)) == 0) {
                 visit(p);
             }
         }
         while (next != moved.end()) visit((next++)->second);
+        order_.resize(count_);
         return std::move(order_);
     }
 
@@ -140,8 +141,9 @@ private:
     static bool later(const entry& a, const entry& b) { return b < a; }
     void take(id u) {
         state_[u] |= taken;
-        if ((state_[u] & heads_set) == 0) order_.push_back(u);
-        else order_.insert(order_.end(), sets_[set_of_[u]].members.begin(), sets_[set_of_[u]].members.end());
+        if ((state_[u] & heads_set) == 0) order_[count_++] = u;
+        else
+            for (id p : sets_[set_of_[u]].members) order_[count_++] = p;
         if ((state_[u] & awaited) == 0) return;
         for_each_beside(after_, u, [&](id x) {
             if (missing_[x] == 0 || --missing_[x] != 0) return;
@@ -160,6 +162,7 @@ private:
     std::vector<id> set_of_;           // by vertex that heads one
     std::vector<id> missing_;          // by vertex that has been visited: what it waits for
     std::vector<id> moved_, open_, order_;
+    std::size_t count_ = 0;     // of those that have their place in the order
     std::vector<entry> ready_;  // have waited, and need wait no longer
 };
 
