@@ -3,6 +3,8 @@
 // are processor time of this thread, the least of several runs on a warm cache.
 //
 // The floor of one division is one longest-path sweep over the dependences of the step and one copy of its task graph.
+// Beside it stands what building one task graph of the step takes, which whoever does not contract pays for every
+// division; and, of the whole search, the share that divisions take, as many as were tried and as long as this one.
 
 #include <algorithm>
 #include <cstdio>
@@ -64,19 +66,23 @@ bool report(const std::string& path, const settings& effort) {
     std::vector<std::uint32_t> given(table.size());
     for (std::uint32_t v = 0; v < given.size(); ++v) given[v] = v;
     const auto plan = tried.plan(items, runs, given);
-    const auto tasks = tried.tasks(plan);
-    if (!tasks) return true;
+    const auto* const tasks = tried.tasks(plan);
+    if (tasks == nullptr) return true;
     const double planning = least([&] { bench::keep(tried.plan(items, runs, given)); });
     const double making = least([&] { bench::keep(tried.tasks(plan)); });
     const double bound = least([&] { bench::keep(stretto::bound_below(tasks->graph)); });
     const double floor = least([&] { bench::keep(bench::longest_path(*whole)); }) +
                          least([&] { bench::keep(stretto::task_graph(*whole)); });
+    const double anew = least([&] {
+        bench::keep(stretto::make_task_graph(stretto::step_table_view{&table}, stretto::step_table_model{&table}));
+    });
     std::printf("\n%.*s: %zu nodes, %zu collectives in %zu classes; %zu buckets\n",
                 static_cast<int>(step->name().size()), step->name().data(), table.size(), items.size(), seen.size(),
                 plan.buckets.size());
     std::printf(
-        "  classify %.2f, read %.2f; a division: plan %.2f + tasks %.2f = %.2f, floor %.2f (%.1fx); bound %.2f\n",
-        classify, once, planning, making, planning + making, floor, (planning + making) / floor, bound);
+        "  classify %.2f, read %.2f; a division: plan %.2f + tasks %.2f = %.2f, floor %.2f (%.1fx); a task graph anew "
+        "%.2f; bound %.2f\n",
+        classify, once, planning, making, planning + making, floor, (planning + making) / floor, anew, bound);
     for (const stretto::contention under : {stretto::contention{1, 1}, stretto::contention{3, 2}}) {
         stretto::bucket_search_options options;
         options.memory_limit = stretto::peak_of_input(*whole);
@@ -93,9 +99,12 @@ bool report(const std::string& path, const settings& effort) {
             together = found->front.front().makespan;
             count = found->trials;
         });
-        std::printf("  contention %.1f: order %8.1f ms, search %8.1f ms (%5.1fx), %3zu trials; %10.3f -> %10.3f ms\n",
-                    static_cast<double>(under.numerator) / static_cast<double>(under.denominator), order, search,
-                    search / order, count, milliseconds(alone), milliseconds(together));
+        std::printf(
+            "  contention %.1f: order %8.1f ms, search %8.1f ms (%5.1fx), %3zu divisions (%.0f %%); %10.3f "
+            "-> %10.3f ms\n",
+            static_cast<double>(under.numerator) / static_cast<double>(under.denominator), order, search,
+            search / order, count, 1e2 * static_cast<double>(count) * (planning + making) / search, milliseconds(alone),
+            milliseconds(together));
         std::fflush(stdout);
     }
     return true;

@@ -103,6 +103,7 @@
 #include "stretto/transform/verify_chunks.hpp"
 #include "stretto/transform/verify_reductions.hpp"
 #include "stretto/transform/verify_splits.hpp"
+#include "stretto/tune/bucketed_tasks.hpp"
 #include "stretto/tune/choose_tokens.hpp"
 #include "stretto/tune/chunk_units.hpp"
 #include "stretto/tune/contention_range.hpp"

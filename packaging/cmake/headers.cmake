@@ -358,6 +358,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/verify_rules.hpp
     include/stretto/transform/verify_splits.hpp
     include/stretto/tune/best_form.hpp
+    include/stretto/tune/bucketed_tasks.hpp
     include/stretto/tune/choose_tokens.hpp
     include/stretto/tune/chunk_source.hpp
     include/stretto/tune/chunk_trial.hpp
@@ -365,6 +366,7 @@ set(STRETTO_HEADERS
     include/stretto/tune/clone_layout.hpp
     include/stretto/tune/contention_range.hpp
     include/stretto/tune/detail/bound_in_buckets.hpp
+    include/stretto/tune/detail/bucket_contraction.hpp
     include/stretto/tune/detail/bucket_search.hpp
     include/stretto/tune/detail/bucket_trials.hpp
     include/stretto/tune/detail/bucket_windows.hpp

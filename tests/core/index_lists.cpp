@@ -44,6 +44,38 @@ TEST_CASE("rows hold what was pushed before they were closed") {
     CHECK(row(lists, 2) == std::vector<std::uint32_t>{0});
 }
 
+TEST_CASE("rows of other lists are appended in new numbers") {
+    index_lists from, lists;
+    for (const std::vector<std::uint32_t>& r : std::vector<std::vector<std::uint32_t>>{{3}, {0, 1}, {}, {2, 2}})
+        from.push_row(r);
+    const std::uint32_t map[] = {10, 11, 12, 13};
+    lists.push_row(std::vector<std::uint32_t>{7});
+    lists.push_rows(from, 1, 4, map);
+    REQUIRE(lists.rows() == 4);
+    CHECK(lists.items() == 5);
+    CHECK(row(lists, 0) == std::vector<std::uint32_t>{7});
+    CHECK(row(lists, 1) == std::vector<std::uint32_t>{10, 11});
+    CHECK(lists[2].empty());
+    CHECK(row(lists, 3) == std::vector<std::uint32_t>{12, 12});
+    lists.push_rows(from, 2, 2, map);
+    CHECK(lists.rows() == 4);
+    lists.push_row(std::vector<std::uint32_t>{8});
+    CHECK(row(lists, 4) == std::vector<std::uint32_t>{8});
+}
+
+TEST_CASE("lists whose room is used again are as new ones") {
+    index_lists lists, inverse;
+    for (std::uint32_t round = 0; round < 3; ++round) {
+        lists.clear();
+        CHECK(lists.rows() == 0);
+        CHECK(lists.items() == 0);
+        for (std::uint32_t k = 0; k < 2 + round; ++k) lists.push_row(std::vector<std::uint32_t>{k, 0});
+        lists.invert_into(inverse, 4);
+        CHECK(inverse == lists.inverse(4));
+        CHECK(inverse.rows() == 4);
+    }
+}
+
 TEST_CASE("the open row is what has been pushed since the last was closed") {
     index_lists lists;
     CHECK(lists.open_row().empty());

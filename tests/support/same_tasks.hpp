@@ -40,6 +40,23 @@ inline void check_same_tasks(const stretto::task_graph& tried, const stretto::ta
     RC_ASSERT(sets(tried.predecessors) == sets(made.predecessors));
 }
 
+/// The same, and everything else too, in the same order. Fails the property that it is called in.
+inline void check_identical_tasks(const stretto::task_graph& tried, const stretto::task_graph& made) {
+    check_same_tasks(tried, made);
+    RC_ASSERT(tried.collective == made.collective);
+    RC_ASSERT(tried.identity == made.identity);
+    RC_ASSERT(tried.groups == made.groups);
+    RC_ASSERT(tried.first_result == made.first_result);
+    RC_ASSERT(tried.storage_owner == made.storage_owner);
+    RC_ASSERT(tried.operands == made.operands);
+    RC_ASSERT(tried.writes == made.writes);
+    RC_ASSERT(tried.storages == made.storages);
+    RC_ASSERT(tried.touched == made.touched);
+    RC_ASSERT(tried.declared == made.declared);
+    RC_ASSERT(tried.predecessors == made.predecessors);
+    RC_ASSERT(tried.successors == made.successors);
+}
+
 }  // namespace support
 
 #endif

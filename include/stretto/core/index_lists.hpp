@@ -43,6 +43,14 @@ public:
             move_to(2 * size() + 8);
         *end_++ = item;
     }
+    /// Appends `count` integers, which have indeterminate values until they are written, and returns the first.
+    [[nodiscard]] Index* extend(std::size_t count) {
+        if (static_cast<std::size_t>(room_ - end_) < count) [[unlikely]]
+            move_to(2 * size() + count + 8);
+        return std::exchange(end_, end_ + count);
+    }
+    /// Drops all integers, and keeps the room.
+    void clear() noexcept { end_ = begin_; }
 
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
     [[nodiscard]] Index* begin() noexcept { return begin_; }
@@ -106,6 +114,25 @@ public:
         close_row();
     }
     void close_row() { first_.push(static_cast<Index>(items_.size())); }
+    /// Appends the rows [first, last) of other lists, every item j as map[j]. Precondition: no row is open, and the
+    /// lists are not these.
+    void push_rows(const basic_index_lists& from, std::size_t first, std::size_t last, const Index* map) {
+        STRETTO_ASSERT(first <= last && last <= from.rows(), "rows of an index_lists out of range");
+        const Index begin = from.first_[first], end = from.first_[last];
+        const Index before = static_cast<Index>(items_.size());
+        const Index* const old = from.items_.begin();
+        Index* item = items_.extend(end - begin);
+        for (Index k = begin; k < end; ++k) *item++ = map[old[k]];
+        Index* closed = first_.extend(last - first);
+        for (std::size_t row = first + 1; row <= last; ++row)
+            *closed++ = static_cast<Index>(from.first_[row] - begin + before);
+    }
+    /// Drops all rows, and keeps the room.
+    void clear() noexcept {
+        first_.clear();
+        first_.push(0);
+        items_.clear();
+    }
     /// What has been pushed since the last row was closed. The span is valid until the next push.
     [[nodiscard]] std::span<const Index> open_row() const { return {items_.begin() + first_[rows()], items_.end()}; }
 
@@ -113,10 +140,17 @@ public:
     /// takes O(rows + items + inverse_rows) time and space. Precondition: every item is below `inverse_rows`.
     [[nodiscard]] basic_index_lists inverse(std::size_t inverse_rows) const {
         basic_index_lists out;
-        out.first_ = detail::appended_indices<Index>(inverse_rows + 1);
-        out.items_ = detail::appended_indices<Index>(items());
+        invert_into(out, inverse_rows);
+        return out;
+    }
+    /// The same, into lists whose room is used again. Precondition: they are not these.
+    void invert_into(basic_index_lists& out, std::size_t inverse_rows) const {
+        out.first_.clear();
+        out.items_.clear();
+        Index* const first = out.first_.extend(inverse_rows + 1);
+        Index* const items = out.items_.extend(items_.size());
         for (Index& f : out.first_) f = 0;
-        for (Index j : items_) ++out.first_[j];
+        for (Index j : items_) ++first[j];
         Index total = 0;
         for (Index& f : out.first_) {
             total += f;
@@ -124,8 +158,7 @@ public:
         }
         for (std::size_t row = rows(); row-- > 0;)
             for (std::size_t k = first_[row + 1]; k-- > first_[row];)
-                out.items_[--out.first_[items_[k]]] = static_cast<Index>(row);
-        return out;
+                items[--first[items_[k]]] = static_cast<Index>(row);
     }
 
     friend bool operator==(const basic_index_lists&, const basic_index_lists&) = default;

@@ -61,7 +61,7 @@ public:
     bucket_planner(G g, const M& model, const C& costs, const bucket_options& options)
         : no_room_(detail::leaves_no_room(options)), sweep_(g, model, costs, options) {}
 
-    /// As plan_buckets. O((V + E) log V), and what attempts to merge cost.
+    /// As plan_buckets. O(V), O(log v) for each edge of the v vertices that move, and what attempts to merge cost.
     template <class Choose>
         requires requires(Choose& choose, vertex_t<G> v) {
             { choose(v) } -> std::same_as<bucket_choice>;

@@ -72,9 +72,9 @@ struct bucket_search_result {
 /// task graph; a limit of zero gives the step as it is. With a makespan to beat nothing is searched if a bound says
 /// that no buckets can (detail/bound_in_buckets.hpp); otherwise the result is the same as without one. Depends on its
 /// arguments alone: integers, ties by program order. Time: what is known of the program is gathered once for each
-/// order; a trial then takes the attempts to merge, O((V + E) log V) for the order of its plan, try_buckets and, unless
-/// its lower bound is too long, list_schedule, which is given up where it is behind that of the best plan at the same
-/// point.
+/// order; a trial then takes the attempts to merge, O(V) and what moves for the order of its plan, O(V + E) for its
+/// tasks and, unless its lower bound is too long, list_schedule, which is given up where it is behind that of the best
+/// plan at the same point.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -84,14 +84,14 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
     const step_table& table = step->table();
-    const auto tasks = make_task_graph(step_table_view{&table}, step_table_model{&table});
+    detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
+    const auto tasks = trials.whole();
     if (!tasks) return unexpected(tasks.error());
     schedule_options how;
     how.memory_limit = options.step_peak ? memory_budget::of_variant(options.memory_limit, *options.step_peak)
                                          : memory_budget(options.memory_limit);
     how.effort = options.effort;
     how.under = options.under;
-    detail::bucket_trials<G, M, C> trials(*step, ops, choose, costs, options.limits);
     std::vector<detail::bucketable> items = trials.items();
     if (options.to_beat) {
         const auto merged = [&](std::uint32_t v, bytes payload) { return trials.merged(v, payload); };
@@ -105,7 +105,7 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
         if (o.kind == op_kind::compute) kernels += o.duration;
     std::vector<std::uint32_t> given(table.size());
     std::iota(given.begin(), given.end(), 0u);
-    search.run(std::move(given), *tasks, kernels + nanoseconds{kernels.count / 1000});
+    search.run(std::move(given), **tasks, kernels + nanoseconds{kernels.count / 1000});
 
     bucket_search_result<vertex_t<G>, value_t<G>> result;
     result.trials = search.trials();

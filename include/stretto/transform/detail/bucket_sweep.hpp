@@ -128,6 +128,8 @@ private:
     struct known_start {
         std::optional<no_candidate> no;
         bucket_candidate as;  // with the cast that its pack could do
+        nanoseconds takes, cast_takes;
+        bytes cast_reads;
     };
     const known_start& known(std::uint32_t p) {
         std::optional<known_start>& k = known_[p];
@@ -140,7 +142,11 @@ private:
         c.key = key_of(f_, model_, p, 0, options_.mixed_elements);
         c.payload = payload_of<G>(model_, f_.vertex[p]);
         c.received = allocation_of<G>(model_, f_.values.value(f_.only_result(p)));
-        if (options_.mode == bucket_mode::pack && absorbs_cast(f_, uses_, p)) c.cast = f_.producer[f_.operands[p][0]];
+        k->takes = duration_of<G>(model_, f_.vertex[p]);
+        if (options_.mode != bucket_mode::pack || !absorbs_cast(f_, uses_, p)) return *k;
+        c.cast = f_.producer[f_.operands[p][0]];
+        k->cast_takes = duration_of<G>(model_, f_.vertex[c.cast]);
+        k->cast_reads = size_of(f_.values.value(f_.operands[c.cast][0]));
         return *k;
     }
     std::optional<no_candidate> candidate(std::uint32_t p, const bucket_choice& choice, bucket_candidate& c) {
@@ -191,13 +197,12 @@ private:
         for (const bucket_candidate& c : all) {
             bool placed = false;
             for (std::size_t k = 0; k < open.size() && !placed; ++k) {
-                if (depend(open[k], c)) continue;
-                if (!within(open[k], &c)) {
+                if (within(open[k], &c)) {
+                    placed = joins(open[k], c);
+                    if (placed) add(open[k], c);
+                } else if (!depend(open[k], c)) {
                     closed.push_back(std::move(open[k]));
                     open.erase(open.begin() + static_cast<std::ptrdiff_t>(k--));
-                } else if (joins(open[k], c)) {
-                    add(open[k], c);
-                    placed = true;
                 }
             }
             if (placed) continue;
@@ -256,8 +261,11 @@ private:
         }
         std::vector<std::uint32_t> launched(f_.size(), none);  // by position of its first member: which bucket
         for (std::uint32_t k = 0; k < grown_.size(); ++k) launched[grown_[k].members[0].start] = k;
-        for (std::uint32_t p : merged_order(dependences_.before(), sets)) {
-            plan.order.push_back(f_.vertex[p]);
+        plan.order.resize(f_.size());
+        plan.buckets.reserve(grown_.size());
+        auto place = plan.order.begin();
+        for (std::uint32_t p : merged_order(dependences_.before(), dependences_.after(), sets)) {
+            *place++ = f_.vertex[p];
             if (launched[p] != none) plan.buckets.push_back(written(grown_[launched[p]]));
         }
         return plan;
@@ -272,26 +280,30 @@ private:
     [[nodiscard]] bucket<V, X> written(const bucket_in_growth& b) const {
         bucket<V, X> made;
         made.mode = options_.mode;
+        made.members.reserve(b.members.size());
+        made.waits.reserve(b.members.size());
+        made.parts.reserve(b.members.size());
+        made.results.reserve(b.members.size());
         bytes read;
         for (const bucket_candidate& c : b.members) {
+            const known_start& k = *known_[c.start];
             const std::uint32_t sent = f_.operands[c.start][0];
             made.members.push_back(f_.vertex[c.start]);
             made.waits.push_back(f_.vertex[c.wait]);
             made.results.push_back(f_.values.value(f_.only_result(c.wait)));
             made.payload += c.payload;
             made.received += c.received;
-            made.alone += duration_of<G>(model_, f_.vertex[c.start]);
+            made.alone += k.takes;
             if (c.cast == none) {
                 made.parts.push_back(f_.values.value(sent));
                 read += c.payload;
                 continue;
             }
-            const X source = f_.values.value(f_.operands[c.cast][0]);
-            const bytes size = size_of(source);
-            made.parts.push_back(source);
+            made.parts.push_back(f_.values.value(f_.operands[c.cast][0]));
             made.casts.push_back(f_.vertex[c.cast]);
-            made.copies -= duration_of<G>(model_, f_.vertex[c.cast]);
-            read += size.count > 0 ? size : c.payload;  // a view of something else does not say how large it is
+            made.copies -= k.cast_takes;
+            read += k.cast_reads.count > 0 ? k.cast_reads
+                                           : c.payload;  // a view of something else does not say how large it is
         }
         made.merged = costs_.of_merged(made.members[0], made.payload);
         if (made.mode == bucket_mode::pack)

@@ -33,6 +33,8 @@ public:
 
     /// Positions, each once, not sorted.
     [[nodiscard]] const index_lists& before() const noexcept { return before_; }
+    /// The inverse.
+    [[nodiscard]] const index_lists& after() const noexcept { return after_; }
     /// A view of positions in program order. Valid as long as this object.
     [[nodiscard]] snapshot_view view() const { return {after_, before_}; }
 

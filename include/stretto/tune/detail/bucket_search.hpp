@@ -42,8 +42,9 @@ struct scheduled_buckets {
 };
 
 /// A search. `Trials` has `plan(items, runs, order)`, the plan of a division into runs for the program in that order;
-/// `tasks(plan)`, what becomes of its tasks, or nothing; and `merged(vertex, payload)`, a time on the channel. The same
-/// arguments must give the same answers. The search makes no random choice and looks at no clock.
+/// `tasks(plan)`, a pointer to what becomes of its tasks, until it is asked again, or null; and `merged(vertex,
+/// payload)`, a time on the channel. The same arguments must give the same answers. The search makes no random choice
+/// and looks at no clock.
 template <class Trials>
 class bucket_search {
     using id = std::uint32_t;
@@ -195,8 +196,8 @@ private:
         std::vector<std::vector<id>> members;
         for (const auto& b : made.plan.buckets) members.push_back(b.members);
         if (!tried_.insert({&order == &given_, std::move(members)}).second) return false;
-        const auto tasks = trials_.tasks(made.plan);
-        if (!tasks) return false;
+        const auto* const tasks = trials_.tasks(made.plan);
+        if (tasks == nullptr) return false;
         ++trials_made_;
         const auto before = best_;
         const auto found = schedule(tasks->graph);

@@ -15,14 +15,17 @@
 
 #include "stretto/core/bucket_cost_model.hpp"
 #include "stretto/core/collective_call.hpp"
+#include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/units.hpp"
+#include "stretto/schedule/task_graph.hpp"
 #include "stretto/transform/bucket_plan.hpp"
 #include "stretto/transform/plan_buckets.hpp"
 #include "stretto/transform/verify_buckets.hpp"
+#include "stretto/tune/bucketed_tasks.hpp"
+#include "stretto/tune/detail/bucket_contraction.hpp"
 #include "stretto/tune/detail/bucket_windows.hpp"
 #include "stretto/tune/step_table.hpp"
-#include "stretto/tune/try_buckets.hpp"
 
 namespace stretto::detail {
 
@@ -42,7 +45,12 @@ public:
     template <class Choose>
     bucket_trials(const numbered_step<G>& step, const M& ops, Choose& choose, const C& costs,
                   const bucket_options& options)
-        : step_(&step), ops_(&ops), costs_(&costs), options_(options), choices_(step.table().size()) {
+        : step_(&step),
+          ops_(&ops),
+          costs_(&costs),
+          options_(options),
+          contraction_(bucket_contraction<>::of(step.table())),
+          choices_(step.table().size()) {
         for (id v = 0; v < choices_.size(); ++v)
             if (step.table().operations[v].kind == op_kind::start) choices_[v] = choose(step.vertex(v));
     }
@@ -89,9 +97,16 @@ public:
         const bool legal = bucket_verifier<step_table_view, models>(*made, *given_, models_).run().empty();
         return legal ? *std::move(made) : bucket_plan<id, id>{};
     }
-    [[nodiscard]] std::optional<bucketed_tasks> tasks(const bucket_plan<id, id>& plan) const {
-        auto made = try_buckets(plan, step_->table(), prices_);
-        return made ? std::optional(*std::move(made)) : std::nullopt;
+    /// The tasks without buckets, or why the step is no task graph.
+    [[nodiscard]] expected<const task_graph*, task_graph_error> whole() const {
+        if (!contraction_) return unexpected(contraction_.error());
+        return &contraction_->whole();
+    }
+    /// The tasks in the buckets of a plan, until the next plan is asked for; null if its costs are none.
+    [[nodiscard]] const bucketed_tasks* tasks(const bucket_plan<id, id>& plan) {
+        if (!contraction_) return nullptr;
+        const auto moving = [&](bytes moved) { return costs_->of_moving(moved); };
+        return contraction_->contract(plan, moving, tasks_) ? nullptr : &tasks_;
     }
 
     /// A plan in the handles of the user.
@@ -152,6 +167,8 @@ private:
     const M* ops_;
     const C* costs_;
     bucket_options options_;
+    expected<bucket_contraction<>, task_graph_error> contraction_;
+    bucketed_tasks tasks_;                // of the last plan
     std::vector<bucket_choice> choices_;  // by vertex
     models models_{{&step_->table()}, this};
     prices prices_{this};
