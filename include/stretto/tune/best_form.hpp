@@ -22,6 +22,7 @@
 #include "stretto/schedule/schedule_options.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/tune/contention_range.hpp"
+#include "stretto/tune/detail/limit_levels.hpp"
 #include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/form_writer.hpp"
 
@@ -122,7 +123,7 @@ private:
     }
 
     [[nodiscard]] expected<result, error> in_range(const program& p) {
-        return wanted_.up_to ? steadiest(p, *wanted_.up_to) : merged(p, within_);
+        return wanted_.up_to ? steadiest(p, *wanted_.up_to) : in_levels(p, within_);
     }
 
     /// Of the best forms for both ends and the middle of the range, the one whose worst ratio to the best of them is
@@ -132,7 +133,7 @@ private:
         for (const contention c : contention_points(within_.under, up_to, 3)) {
             schedule_options within = within_;
             within.under = c;
-            auto made = merged(p, within);
+            auto made = in_levels(p, within);
             if (!made) return made;
             plans.push_back(*std::move(made));
         }
@@ -160,17 +161,65 @@ private:
         return chosen;
     }
 
+    /// The best form without buckets within the limit, or what has been chosen at some level, if that is faster within
+    /// the limit. What is chosen at a level depends on nothing else, so that a larger limit chooses from the same and
+    /// more. (docs/algorithms/best-form.md says why that makes a step no slower.)
+    [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
+        if (wanted_.buckets != form_choice::if_faster) return merged(p, within);
+        const bytes step_peak = within.memory_limit.unit({});
+        const std::vector<bytes> levels = levels_of_forms(limit_, step_peak);
+        const bool is_level = std::find(levels.begin(), levels.end(), limit_) != levels.end();
+        expected<result, error> best = is_level ? merged(p, within) : unmerged(p, within);
+        std::vector<error> passed_over;
+        for (const bytes level : levels) {
+            if (level == limit_) continue;
+            schedule_options there = within;
+            there.memory_limit = memory_budget::of_variant(level, step_peak);
+            expected<result, error> chosen = merged(p, there);
+            if (!chosen) continue;
+            passed_over = chosen->passed_over;
+            take_if_faster(best, *std::move(chosen), within);
+            if (whole_in_buckets_) take_if_faster(best, *std::move(whole_in_buckets_), within);
+        }
+        // Without buckets, nobody has asked why there are none.
+        if (best && !is_level && !best->unmerged && !levels.empty()) best->passed_over = std::move(passed_over);
+        return best;
+    }
+    /// Takes what was chosen at a level, if that is faster within the limit: in the order that the limit leads to, or
+    /// in its own. A level below the peak of the step has rungs of its own, so that its order may be the faster one.
+    void take_if_faster(expected<result, error>& best, result chosen, const schedule_options& within) const {
+        const task_graph& tasks = writer_.tasks(chosen.chosen.program);
+        const schedule& own = chosen.chosen.schedule;
+        std::optional<nanoseconds> makespans[] = {makespan_of(best), std::nullopt, std::nullopt};
+        auto here = list_schedule(tasks, within);
+        if (here) makespans[1] = here->makespan();
+        if (own.memory().peak <= limit_) makespans[2] = own.makespan();
+        const std::optional<std::size_t> fastest = fastest_of(makespans);
+        if (!fastest || *fastest == 0) return;
+        if (*fastest == 2) {
+            auto kept = certify(tasks, own.order(), limit_, within.under);
+            STRETTO_ASSERT(kept.has_value(), "the order of a schedule does not fit the tasks of its program");
+            if (!kept) return;
+            chosen.chosen.schedule = *std::move(kept);
+        } else {
+            chosen.chosen.schedule = *std::move(here);
+        }
+        best = std::move(chosen);
+    }
+
     /// The fastest form in neither chunks nor buckets.
     struct whole_form {
         program of;
         bool is_reduced;
     };
     std::optional<whole_form> whole_;
+    std::optional<result> whole_in_buckets_;  ///< the same in buckets, if `merged` has chosen something else
 
     /// The best form without buckets, and the same in buckets if that is wanted. Chunks and buckets hide the same
     /// transfers, so if the best form is in chunks, the best one without them may gain more: that in buckets as well.
     [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
         whole_.reset();
+        whole_in_buckets_.reset();
         expected<result, error> found = unmerged(p, within);
         if (!found || wanted_.buckets == form_choice::never) return found;
         result& best = *found;
@@ -191,16 +240,19 @@ private:
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// Takes the form without chunks in buckets, if that is faster than the best so far.
+    /// Takes the form without chunks in buckets, if that is faster than the best so far, and notes it if not.
     void merge_whole(const whole_form& whole, const schedule_options& within, result& best) {
-        const nanoseconds to_beat = best.chosen.schedule.makespan();
-        auto made = writer_.in_buckets(whole.of, within, to_beat);
+        const nanoseconds takes = best.chosen.schedule.makespan();
+        // What cannot be faster than this is of no use within the limit either, unless the limit is the smaller one.
+        const bool within_limit = within.memory_limit.limit({}) <= limit_;
+        auto made = writer_.in_buckets(whole.of, within, within_limit ? std::optional(takes) : std::nullopt);
         if (!made) best.passed_over.push_back(made.error());
         if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return;
         auto scheduled = list_schedule(writer_.tasks(**made), within);
-        if (!scheduled || scheduled->makespan() >= to_beat) return;
-        take_buckets(best, whole.of, {**std::move(made), *std::move(scheduled)});
-        best.is_reduced = whole.is_reduced;
+        if (!scheduled) return;
+        result& in_buckets = scheduled->makespan() < takes ? best : whole_in_buckets_.emplace(best);
+        take_buckets(in_buckets, whole.of, {**std::move(made), *std::move(scheduled)});
+        in_buckets.is_reduced = whole.is_reduced;
     }
 
     /// The best form without buckets; if it is in chunks, `whole_` is the best one without. The program reduced once is
@@ -264,10 +316,16 @@ private:
 /// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
 /// never taken.
 ///
+/// Whatever the limit, a larger one never gives a longer makespan, if buckets are wanted if faster, and if that holds
+/// of what the writer finds without buckets, among limits below the peak of the step and among those from it on. To
+/// that end a form is also decided at some smaller limits, and at one just below the peak (best-form.md says why). That
+/// is not so for a range of contention, of which the steadiest plan is chosen.
+///
 /// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
 /// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
-/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks,
-/// and two more if communicators are shared, each of them for three clocks in a range.
+/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks
+/// and two for buckets at each level of memory, of which there are two up to the peak of the step and five at most; as
+/// many again if communicators are shared, each of them for three clocks in a range.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {

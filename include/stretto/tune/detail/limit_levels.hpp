@@ -38,6 +38,23 @@ struct limit_levels {
     }
 };
 
+/// The levels at which best_form decides what a step may take on in buckets, ascending: one just below the peak of the
+/// step, whatever the limit, and those from the peak on that the limit allows, each as much memory as tells. They are
+/// fewer than those of limit_levels, because at each of them all forms are searched anew.
+[[nodiscard]] inline std::vector<bytes> levels_of_forms(bytes asked, bytes step_peak) {
+    std::vector<bytes> all;
+    const auto add = [&](bytes level) {
+        if (all.empty() || level > all.back()) all.push_back(level);
+    };
+    if (step_peak > bytes{}) add(step_peak - bytes{1});
+    for (const double times : {1.0, 1.25, 2.0}) {
+        const bytes level = memory_budget::times_input_peak(times).limit(step_peak);
+        if (level <= asked) add(level);
+    }
+    if (asked == unlimited_bytes) add(asked);
+    return all;
+}
+
 }  // namespace stretto::detail
 
 #endif
