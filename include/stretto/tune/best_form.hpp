@@ -1,5 +1,7 @@
 // Which form of a step to run: with communicators of its own for exchanges, with sums of collectives reduced once, in
 // chunks, in buckets, and in which order. docs/algorithms/best-form.md says in which sequence this is decided, and why.
+//
+// Longer than 300 lines: which form is decided where, and what stays to be chosen from, are one argument.
 #ifndef STRETTO_TUNE_BEST_FORM_HPP
 #define STRETTO_TUNE_BEST_FORM_HPP
 
