@@ -72,25 +72,39 @@ struct brute_force {
         if (wanted.buckets != form_choice::if_faster) return in_buckets(f);
         const std::int64_t peak = peak_of_input(writer.tasks({given})).count;
         const bytes limit = wanted.within.memory_limit.limit({peak});
-        std::vector<bytes> levels;
-        if (peak > 0) levels.push_back({peak - 1});
-        for (const std::int64_t quarters : {4, 5, 8})
-            if (limit.count >= peak * quarters / 4) levels.push_back({peak * quarters / 4});
-        if (limit == unlimited_bytes) levels.push_back(limit);
-        const bool is_level = std::count(levels.begin(), levels.end(), limit) != 0;
+        std::vector<std::pair<bytes, bool>> levels;  // and whether forms are decided there, and not only buckets
+        if (peak > 0) levels.push_back({{peak - 1}, true});
+        for (const auto& [thousandths, of_forms] : {std::pair(999, false),
+                                                    {990, false},
+                                                    {900, false},
+                                                    {1000, true},
+                                                    {1020, false},
+                                                    {1050, false},
+                                                    {1100, false},
+                                                    {1250, true},
+                                                    {1500, false},
+                                                    {2000, false}}) {
+            const auto level = static_cast<std::int64_t>(thousandths / 1000.0 * static_cast<double>(peak));
+            if (level <= limit.count && (thousandths >= 1000 || level < peak)) levels.push_back({{level}, of_forms});
+        }
+        if (limit == unlimited_bytes) levels.push_back({limit, true});
+        const bool is_level = std::count(levels.begin(), levels.end(), std::pair(limit, true)) != 0;
         found best = is_level ? in_buckets(f) : unmerged(f);
-        for (const bytes level : levels) {
+        std::optional<unsigned> whole;
+        for (const auto& [level, of_forms] : levels) {
             form_options there = wanted;
             there.within.memory_limit = memory_budget::of_variant(level, {peak});
             const brute_force at{writer, there};
-            const found chosen = at.in_buckets(f);
-            if (!chosen.makespan) continue;
-            best = faster(best, chosen.form, there.within, limit);
-            const found whole = at.unchunked(f);
-            const unsigned other = whole.form | merged;
-            if ((at.unmerged(f).form & chunked) != 0 && whole.makespan && writer.table->has(other) &&
-                at.of(other).makespan)
-                best = faster(best, other, there.within, limit);
+            if (of_forms) {
+                const found chosen = at.in_buckets(f), unchunked = at.unchunked(f);
+                if (!chosen.makespan) continue;
+                best = faster(best, chosen.form, there.within, limit);
+                whole = unchunked.makespan ? unchunked.form : at.unmerged(f).form;
+                if ((at.unmerged(f).form & chunked) == 0 || !unchunked.makespan) continue;
+            }
+            if (whole && writer.table->has(*whole | merged) && at.of(*whole).makespan &&
+                at.of(*whole | merged).makespan)
+                best = faster(best, *whole | merged, there.within, limit);
         }
         return best;
     }
@@ -190,8 +204,10 @@ TEST_CASE("whatever forms do, a larger limit never gives a longer makespan, in b
             unsigned form;
         };
         std::optional<found> before;
-        for (const int p : {40, 60, 80, 90, 97, 99, 100, 101, 110, 125, 130, 160, 200, 350, 0}) {
-            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
+        for (const int p : {40, 60, 80, 90, 97, -1, 100, 102, 105, 110, 125, 130, 160, 200, 0}) {
+            const bytes limit = p == 0  ? unlimited_bytes
+                                : p < 0 ? bytes{std::max<std::int64_t>(peak, 1) - 1}
+                                        : bytes{peak * p / 100};
             wanted.within.memory_limit = memory_budget::of_variant(limit, {peak});
             const auto best = best_form(w, {given}, wanted);
             RC_ASSERT((best.has_value() || !before));
@@ -321,7 +337,7 @@ TEST_CASE("what a step does not want is not searched for") {
     wanted.reduce_once = form_choice::never;
     CHECK(searches() == 2);
     wanted.within.memory_limit = memory_budget::of_variant(unlimited_bytes, peak);
-    CHECK(searches() == 5);
+    CHECK(searches() == 4);
     wanted.within.memory_limit = memory_budget::of_variant({peak.count * 3 / 2}, peak);
     CHECK(searches() == 4);
     wanted.buckets = form_choice::never;

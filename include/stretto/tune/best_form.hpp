@@ -169,23 +169,37 @@ private:
     [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
         if (wanted_.buckets != form_choice::if_faster) return merged(p, within);
         const bytes step_peak = within.memory_limit.unit({});
-        const std::vector<bytes> levels = levels_of_forms(limit_, step_peak);
-        const bool is_level = std::find(levels.begin(), levels.end(), limit_) != levels.end();
-        expected<result, error> best = is_level ? merged(p, within) : unmerged(p, within);
-        std::vector<error> passed_over;
-        for (const bytes level : levels) {
-            if (level == limit_) continue;
+        const std::vector<form_level> levels = levels_of_forms(limit_, step_peak);
+        std::optional<expected<result, error>> best;
+        std::vector<result> held;    // what was chosen at other levels
+        std::optional<result> last;  // what was chosen at the last level of forms
+        std::optional<whole_form> whole;
+        bytes last_level;
+        for (const form_level& level : levels) {
             schedule_options there = within;
-            there.memory_limit = memory_budget::of_variant(level, step_peak);
-            expected<result, error> chosen = merged(p, there);
-            if (!chosen) continue;
-            passed_over = chosen->passed_over;
-            take_if_faster(best, *std::move(chosen), within);
-            if (whole_in_buckets_) take_if_faster(best, *std::move(whole_in_buckets_), within);
+            there.memory_limit = memory_budget::of_variant(level.limit, step_peak);
+            if (level.of_forms) {
+                expected<result, error> chosen = merged(p, there);
+                if (level.limit == limit_) best = chosen;
+                else if (chosen) held.push_back(*chosen);
+                if (!chosen) continue;
+                if (whole_in_buckets_) held.push_back(*std::move(whole_in_buckets_));
+                last = *std::move(chosen);
+                last_level = level.limit;
+                whole = whole_ ? *whole_
+                               : whole_form{last->unmerged ? *last->unmerged : last->chosen.program, last->is_reduced};
+            } else if (last && list_schedule(writer_.tasks(whole->of), there)) {
+                // What cannot be faster than something that the limit has is of no use within it either.
+                auto again = in_buckets(*whole, there, *last, last_level <= limit_);
+                if (again && *again) held.push_back(**std::move(again));
+            }
         }
+        const bool is_level = best.has_value();
+        if (!is_level) best = unmerged(p, within);
+        for (result& r : held) take_if_faster(*best, std::move(r), within);
         // Without buckets, nobody has asked why there are none.
-        if (best && !is_level && !best->unmerged && !levels.empty()) best->passed_over = std::move(passed_over);
-        return best;
+        if (*best && last && !is_level && !(*best)->unmerged) (*best)->passed_over = std::move(last->passed_over);
+        return *std::move(best);
     }
     /// Takes what was chosen at a level, if that is faster within the limit: in the order that the limit leads to, or
     /// in its own. A level below the peak of the step has rungs of its own, so that its order may be the faster one.
@@ -235,26 +249,33 @@ private:
             if (scheduled && (always || scheduled->makespan() < best.chosen.schedule.makespan()))
                 take_buckets(best, best.chosen.program, {**std::move(made), *std::move(scheduled)});
         }
-        if (whole_) merge_whole(*whole_, within, best);
+        if (!whole_) return found;
+        auto whole = in_buckets(*whole_, within, best, within.memory_limit.limit({}) <= limit_);
+        if (!whole) best.passed_over.push_back(whole.error());
+        if (!whole || !*whole) return found;
+        if ((*whole)->chosen.schedule.makespan() < best.chosen.schedule.makespan()) best = **std::move(whole);
+        else whole_in_buckets_ = *std::move(whole);
         return found;
     }
     static void take_buckets(result& best, program unmerged, scheduled_program<program> in_buckets) {
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// Takes the form without chunks in buckets, if that is faster than the best so far, and notes it if not.
-    void merge_whole(const whole_form& whole, const schedule_options& within, result& best) {
-        const nanoseconds takes = best.chosen.schedule.makespan();
-        // What cannot be faster than this is of no use within the limit either, unless the limit is the smaller one.
-        const bool within_limit = within.memory_limit.limit({}) <= limit_;
-        auto made = writer_.in_buckets(whole.of, within, within_limit ? std::optional(takes) : std::nullopt);
-        if (!made) best.passed_over.push_back(made.error());
-        if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return;
+    /// The form without chunks in buckets, with what else `best` says; or nothing, if it has none or does not fit, or,
+    /// if only what `is_faster` counts, if it cannot be faster than the best one.
+    [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
+                                                                    const schedule_options& within, const result& best,
+                                                                    bool is_faster) {
+        const std::optional to_beat(best.chosen.schedule.makespan());
+        auto made = writer_.in_buckets(whole.of, within, is_faster ? to_beat : std::nullopt);
+        if (!made) return unexpected(made.error());
+        if (!*made || !times_fit(writer_.tasks(**made), within.under)) return std::optional<result>();
         auto scheduled = list_schedule(writer_.tasks(**made), within);
-        if (!scheduled) return;
-        result& in_buckets = scheduled->makespan() < takes ? best : whole_in_buckets_.emplace(best);
+        if (!scheduled) return std::optional<result>();
+        result in_buckets = best;
         take_buckets(in_buckets, whole.of, {**std::move(made), *std::move(scheduled)});
         in_buckets.is_reduced = whole.is_reduced;
+        return std::optional(std::move(in_buckets));
     }
 
     /// The best form without buckets; if it is in chunks, `whole_` is the best one without. The program reduced once is
@@ -326,8 +347,8 @@ private:
 /// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
 /// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
 /// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks
-/// and two for buckets at each level of memory, of which there are two up to the peak of the step and five at most; as
-/// many again if communicators are shared, each of them for three clocks in a range.
+/// at each of up to five levels of memory, and two for buckets at each of up to twelve, of which two and five are up to
+/// the peak of the step; as many again if communicators are shared, each of them for three clocks in a range.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {
