@@ -94,7 +94,7 @@ expected<std::optional<bucketed_step>, std::string> in_buckets(const stretto::ca
         auto found = stretto::search_capture_buckets(
             step, *tensors, stretto::buckets_by_traffic<stretto::capture_view>{&tags}, options);
         if (!found) return unexpected(found.error().message());
-        if (*found && !(options.to_beat && (*found)->makespan >= *options.to_beat)) plan = std::move((*found)->plan);
+        if (*found) plan = std::move((*found)->plan);
     } else {
         options.limits.most_bytes = wanted.most;
         const stretto::capture_modules modules = stretto::modules_of(step);

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/tune/form_writer.hpp"
@@ -37,7 +38,7 @@ struct form_table {
     unsigned exists = 0;                  ///< bit f: the form f can be made, of the form without its highest bit
     std::optional<unsigned> faulty = {};  ///< the form that cannot be written
     std::size_t searches = 0;
-    bool gives_up = false;  ///< buckets that are no faster than what is to beat are not written
+    bool gives_up = false;  ///< buckets that cannot be faster than what is to beat are not written
 
     [[nodiscard]] bool has(unsigned form) const { return (exists >> form & 1) != 0; }
 };
@@ -63,13 +64,11 @@ struct table_writer {
     }
     stretto::expected<std::optional<program>, error> isolated(program p) const { return form(p, apart); }
     stretto::expected<std::optional<program>, error> reduced(program p) const { return form(p, once); }
-    stretto::expected<std::optional<program>, error> in_buckets(program p, const stretto::schedule_options& within,
+    stretto::expected<std::optional<program>, error> in_buckets(program p, const stretto::schedule_options&,
                                                                 std::optional<stretto::nanoseconds> to_beat) const {
         auto made = form(p, merged);
-        if (table->gives_up && to_beat && made && *made) {
-            const auto takes = makespan_of(**made, within);
-            if (!takes || *takes >= *to_beat) made->reset();
-        }
+        if (table->gives_up && to_beat && made && *made && stretto::bound_below(tasks(**made)).value >= *to_beat)
+            made->reset();
         return made;
     }
     stretto::expected<chunk_search, error> search(program p, const stretto::schedule_options& within,

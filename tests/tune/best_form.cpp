@@ -67,11 +67,61 @@ struct brute_force {
             best = of(whole.form | merged);
         return best;
     }
+    /// The same within any limit: the best without buckets, or what is best at some level, if that is faster.
+    found in_levels(unsigned f) const {
+        if (wanted.buckets != form_choice::if_faster) return in_buckets(f);
+        const std::int64_t peak = peak_of_input(writer.tasks({given})).count;
+        const bytes limit = wanted.within.memory_limit.limit({peak});
+        std::vector<std::pair<bytes, bool>> levels;  // and whether forms are decided there, and not only buckets
+        if (peak > 0) levels.push_back({{peak - 1}, true});
+        for (const auto& [thousandths, of_forms] : {std::pair(999, false),
+                                                    {990, false},
+                                                    {900, false},
+                                                    {1000, true},
+                                                    {1020, false},
+                                                    {1050, false},
+                                                    {1100, false},
+                                                    {1250, true},
+                                                    {1500, false},
+                                                    {2000, false}}) {
+            const auto level = static_cast<std::int64_t>(thousandths / 1000.0 * static_cast<double>(peak));
+            if (level <= limit.count && (thousandths >= 1000 || level < peak)) levels.push_back({{level}, of_forms});
+        }
+        if (limit == unlimited_bytes) levels.push_back({limit, true});
+        const bool is_level = std::count(levels.begin(), levels.end(), std::pair(limit, true)) != 0;
+        found best = is_level ? in_buckets(f) : unmerged(f);
+        std::optional<unsigned> whole;
+        for (const auto& [level, of_forms] : levels) {
+            form_options there = wanted;
+            there.within.memory_limit = memory_budget::of_variant(level, {peak});
+            const brute_force at{writer, there};
+            if (of_forms) {
+                const found chosen = at.in_buckets(f), unchunked = at.unchunked(f);
+                if (!chosen.makespan) continue;
+                best = faster(best, chosen.form, there.within, limit);
+                whole = unchunked.makespan ? unchunked.form : at.unmerged(f).form;
+                if ((at.unmerged(f).form & chunked) == 0 || !unchunked.makespan) continue;
+            }
+            if (whole && writer.table->has(*whole | merged) && at.of(*whole).makespan &&
+                at.of(*whole | merged).makespan)
+                best = faster(best, *whole | merged, there.within, limit);
+        }
+        return best;
+    }
+    /// The best so far, or this form, if that is faster within the limit, or as it is scheduled there and keeps it.
+    found faster(found best, unsigned form, const schedule_options& there, bytes limit) const {
+        std::vector<found> others{of(form)};
+        const auto own = list_schedule(writer.tasks({form}), there);
+        if (own && own->memory().peak <= limit) others.push_back({own->makespan(), form});
+        for (const found& other : others)
+            if (takes(form_choice::if_faster, best, other)) best = other;
+        return best;
+    }
     found best() const {
-        found best = in_buckets(given);
+        found best = in_levels(given);
         if (wanted.isolate != form_choice::never && writer.table->has(apart) &&
-            takes(wanted.isolate, best, in_buckets(apart)))
-            best = in_buckets(apart);
+            takes(wanted.isolate, best, in_levels(apart)))
+            best = in_levels(apart);
         return best;
     }
 };
@@ -137,6 +187,46 @@ TEST_CASE("a step that may run in chunks is never slower than one that may not, 
         in_buckets += (a->chosen.program.form & (chunked | merged)) == merged;
     });
     CHECK((!support::runs_all_cases() || (faster > 20 && in_buckets > 20)));
+}
+
+TEST_CASE("whatever forms do, a larger limit never gives a longer makespan, in buckets and across the peak as well") {
+    int in_buckets = 0, other_form = 0, across = 0;
+    stretto_check("fifteen limits", 1500, [&] {
+        const question q = some_question();
+        form_table t = q.table();
+        t.exists |= 1u << merged | 1u << (chunked | merged);
+        const table_writer w{&t};
+        const std::int64_t peak = peak_of_input(t.tasks[given]).count;
+        form_options wanted{{}, some_choice(), some_choice(), form_choice::if_faster};
+        wanted.within.under = *rc::gen::element(contention{}, contention{}, contention{3, 2});
+        struct found {
+            nanoseconds makespan;
+            unsigned form;
+        };
+        std::optional<found> before;
+        for (const int p : {40, 60, 80, 90, 97, -1, 100, 102, 105, 110, 125, 130, 160, 200, 0}) {
+            const bytes limit = p == 0  ? unlimited_bytes
+                                : p < 0 ? bytes{std::max<std::int64_t>(peak, 1) - 1}
+                                        : bytes{peak * p / 100};
+            wanted.within.memory_limit = memory_budget::of_variant(limit, {peak});
+            const auto best = best_form(w, {given}, wanted);
+            RC_ASSERT((best.has_value() || !before));
+            if (!best) continue;
+            const unsigned form = best->chosen.program.form;
+            RC_ASSERT(verify_order(t.tasks[form], best->chosen.schedule.order(), limit).has_value());
+            const nanoseconds makespan = best->chosen.schedule.makespan();
+            if (before) RC_ASSERT(makespan <= before->makespan);
+            in_buckets += (form & merged) != 0;
+            other_form += before && before->form != form;
+            across += before && p == 100 && before->form == form && (form & merged) != 0;
+            before = found{makespan, form};
+        }
+    });
+    if (support::runs_all_cases()) {
+        CHECK(in_buckets > 1000);
+        CHECK(other_form > 100);
+        CHECK(across > 10);
+    }
 }
 
 TEST_CASE("a multiple of the peak is one of the step as it is given, whatever other forms need") {
@@ -227,6 +317,7 @@ TEST_CASE("what a step does not want is not searched for") {
     scheduling_case one;
     one.genes.resize(4);
     for (task_graph& g : t.tasks) g = graph_of(one.program());
+    for (task_graph& g : t.tasks) g.allocation[0] = {8};
     t.exists = 0xffff;
     const table_writer w{&t};
     form_options wanted;
@@ -235,13 +326,23 @@ TEST_CASE("what a step does not want is not searched for") {
         CHECK(best_form(w, {given}, wanted).has_value());
         return t.searches;
     };
-    CHECK(searches() == 4);
+    const bytes peak = peak_of_input(t.tasks[given]);
+    REQUIRE(peak > bytes{});
+    wanted.within.memory_limit = memory_budget::of_variant(peak, peak);
+    CHECK(searches() == 8);  // at the peak of the step, and at the level below
     wanted.isolate = form_choice::never;
-    CHECK(searches() == 2);
+    CHECK(searches() == 4);
     wanted.reduce_once = form_choice::always;
-    CHECK(searches() == 1);
+    CHECK(searches() == 2);
     wanted.reduce_once = form_choice::never;
-    CHECK(searches() == 1);
+    CHECK(searches() == 2);
+    wanted.within.memory_limit = memory_budget::of_variant(unlimited_bytes, peak);
+    CHECK(searches() == 4);
+    wanted.within.memory_limit = memory_budget::of_variant({peak.count * 3 / 2}, peak);
+    CHECK(searches() == 4);
+    wanted.buckets = form_choice::never;
+    CHECK(searches() == 1);  // what is not in buckets is the writer's to say, within any limit
+    wanted.buckets = form_choice::if_faster;
     const auto best = best_form(w, {given}, wanted);
     CHECK(best->chosen.program.form == given);  // of equally fast forms, the one that changes least
     CHECK(best->points.empty());

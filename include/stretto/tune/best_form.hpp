@@ -1,5 +1,7 @@
 // Which form of a step to run: with communicators of its own for exchanges, with sums of collectives reduced once, in
 // chunks, in buckets, and in which order. docs/algorithms/best-form.md says in which sequence this is decided, and why.
+//
+// Longer than 300 lines: which form is decided where, and what stays to be chosen from, are one argument.
 #ifndef STRETTO_TUNE_BEST_FORM_HPP
 #define STRETTO_TUNE_BEST_FORM_HPP
 
@@ -22,6 +24,7 @@
 #include "stretto/schedule/schedule_options.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/tune/contention_range.hpp"
+#include "stretto/tune/detail/limit_levels.hpp"
 #include "stretto/tune/fastest_of.hpp"
 #include "stretto/tune/form_writer.hpp"
 
@@ -122,7 +125,7 @@ private:
     }
 
     [[nodiscard]] expected<result, error> in_range(const program& p) {
-        return wanted_.up_to ? steadiest(p, *wanted_.up_to) : merged(p, within_);
+        return wanted_.up_to ? steadiest(p, *wanted_.up_to) : in_levels(p, within_);
     }
 
     /// Makes the best forms for both ends and the middle of the range, and returns the one whose worst ratio to the
@@ -132,7 +135,7 @@ private:
         for (const contention c : contention_points(within_.under, up_to, 3)) {
             schedule_options within = within_;
             within.under = c;
-            auto made = merged(p, within);
+            auto made = in_levels(p, within);
             if (!made) return made;
             plans.push_back(*std::move(made));
         }
@@ -160,17 +163,79 @@ private:
         return chosen;
     }
 
+    /// The best form without buckets within the limit, or what has been chosen at some level, if that is faster within
+    /// the limit. What is chosen at a level depends on nothing else, so that a larger limit chooses from the same and
+    /// more. (docs/algorithms/best-form.md says why that makes a step no slower.)
+    [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
+        if (wanted_.buckets != form_choice::if_faster) return merged(p, within);
+        const bytes step_peak = within.memory_limit.unit({});
+        const std::vector<form_level> levels = levels_of_forms(limit_, step_peak);
+        std::optional<expected<result, error>> best;
+        std::vector<result> held;    // what was chosen at other levels
+        std::optional<result> last;  // what was chosen at the last level of forms
+        std::optional<whole_form> whole;
+        bytes last_level;
+        for (const form_level& level : levels) {
+            schedule_options there = within;
+            there.memory_limit = memory_budget::of_variant(level.limit, step_peak);
+            if (level.of_forms) {
+                expected<result, error> chosen = merged(p, there);
+                if (level.limit == limit_) best = chosen;
+                else if (chosen) held.push_back(*chosen);
+                if (!chosen) continue;
+                if (whole_in_buckets_) held.push_back(*std::move(whole_in_buckets_));
+                last = *std::move(chosen);
+                last_level = level.limit;
+                whole = whole_ ? *whole_
+                               : whole_form{last->unmerged ? *last->unmerged : last->chosen.program, last->is_reduced};
+            } else if (last && list_schedule(writer_.tasks(whole->of), there)) {
+                // What cannot be faster than something that the limit has is of no use within it either.
+                auto again = in_buckets(*whole, there, *last, last_level <= limit_);
+                if (again && *again) held.push_back(**std::move(again));
+            }
+        }
+        const bool is_level = best.has_value();
+        if (!is_level) best = unmerged(p, within);
+        for (result& r : held) take_if_faster(*best, std::move(r), within);
+        // Without buckets, nobody has asked why there are none.
+        if (*best && last && !is_level && !(*best)->unmerged) (*best)->passed_over = std::move(last->passed_over);
+        return *std::move(best);
+    }
+    /// Takes what was chosen at a level, if that is faster within the limit: in the order that the limit leads to, or
+    /// in its own. A level below the peak of the step has rungs of its own, so that its order may be the faster one.
+    void take_if_faster(expected<result, error>& best, result chosen, const schedule_options& within) const {
+        const task_graph& tasks = writer_.tasks(chosen.chosen.program);
+        const schedule& own = chosen.chosen.schedule;
+        std::optional<nanoseconds> makespans[] = {makespan_of(best), std::nullopt, std::nullopt};
+        auto here = list_schedule(tasks, within);
+        if (here) makespans[1] = here->makespan();
+        if (own.memory().peak <= limit_) makespans[2] = own.makespan();
+        const std::optional<std::size_t> fastest = fastest_of(makespans);
+        if (!fastest || *fastest == 0) return;
+        if (*fastest == 2) {
+            auto kept = certify(tasks, own.order(), limit_, within.under);
+            STRETTO_ASSERT(kept.has_value(), "the order of a schedule does not fit the tasks of its program");
+            if (!kept) return;
+            chosen.chosen.schedule = *std::move(kept);
+        } else {
+            chosen.chosen.schedule = *std::move(here);
+        }
+        best = std::move(chosen);
+    }
+
     /// The fastest form in neither chunks nor buckets.
     struct whole_form {
         program of;
         bool is_reduced;
     };
     std::optional<whole_form> whole_;
+    std::optional<result> whole_in_buckets_;  ///< the same in buckets, if `merged` has chosen something else
 
     /// The best form without buckets, and the same in buckets if that is wanted. Chunks and buckets hide the same
     /// transfers, so if the best form is in chunks, the best one without them may gain more: that in buckets as well.
     [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
         whole_.reset();
+        whole_in_buckets_.reset();
         expected<result, error> found = unmerged(p, within);
         if (!found || wanted_.buckets == form_choice::never) return found;
         result& best = *found;
@@ -184,23 +249,33 @@ private:
             if (scheduled && (always || scheduled->makespan() < best.chosen.schedule.makespan()))
                 take_buckets(best, best.chosen.program, {**std::move(made), *std::move(scheduled)});
         }
-        if (whole_) merge_whole(*whole_, within, best);
+        if (!whole_) return found;
+        auto whole = in_buckets(*whole_, within, best, within.memory_limit.limit({}) <= limit_);
+        if (!whole) best.passed_over.push_back(whole.error());
+        if (!whole || !*whole) return found;
+        if ((*whole)->chosen.schedule.makespan() < best.chosen.schedule.makespan()) best = **std::move(whole);
+        else whole_in_buckets_ = *std::move(whole);
         return found;
     }
     static void take_buckets(result& best, program unmerged, scheduled_program<program> in_buckets) {
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// Takes the form without chunks in buckets, if that is faster than the best so far.
-    void merge_whole(const whole_form& whole, const schedule_options& within, result& best) {
-        const nanoseconds to_beat = best.chosen.schedule.makespan();
-        auto made = writer_.in_buckets(whole.of, within, to_beat);
-        if (!made) best.passed_over.push_back(made.error());
-        if (!made || !*made || !times_fit(writer_.tasks(**made), within.under)) return;
+    /// The form without chunks in buckets, with what else `best` says; or nothing, if it has none or does not fit, or,
+    /// if only what `is_faster` counts, if it cannot be faster than the best one.
+    [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
+                                                                    const schedule_options& within, const result& best,
+                                                                    bool is_faster) {
+        const std::optional to_beat(best.chosen.schedule.makespan());
+        auto made = writer_.in_buckets(whole.of, within, is_faster ? to_beat : std::nullopt);
+        if (!made) return unexpected(made.error());
+        if (!*made || !times_fit(writer_.tasks(**made), within.under)) return std::optional<result>();
         auto scheduled = list_schedule(writer_.tasks(**made), within);
-        if (!scheduled || scheduled->makespan() >= to_beat) return;
-        take_buckets(best, whole.of, {**std::move(made), *std::move(scheduled)});
-        best.is_reduced = whole.is_reduced;
+        if (!scheduled) return std::optional<result>();
+        result in_buckets = best;
+        take_buckets(in_buckets, whole.of, {**std::move(made), *std::move(scheduled)});
+        in_buckets.is_reduced = whole.is_reduced;
+        return std::optional(std::move(in_buckets));
     }
 
     /// The best form without buckets; if it is in chunks, `whole_` is the best one without. The program reduced once is
@@ -264,10 +339,16 @@ private:
 /// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
 /// never taken.
 ///
+/// Whatever the limit, a larger one never gives a longer makespan, if buckets are wanted if faster, and if that holds
+/// of what the writer finds without buckets, among limits below the peak of the step and among those from it on. To
+/// that end a form is also decided at some smaller limits, and at one just below the peak (best-form.md says why). That
+/// is not so for a range of contention, of which the steadiest plan is chosen.
+///
 /// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
 /// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
-/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks,
-/// and two more if communicators are shared, each of them for three clocks in a range.
+/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks
+/// at each of up to five levels of memory, and two for buckets at each of up to twelve, of which two and five are up to
+/// the peak of the step; as many again if communicators are shared, each of them for three clocks in a range.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {

@@ -45,7 +45,7 @@ concept chunk_finding = std::movable<S> && requires(const S& s) {
 ///     If whole is as fast, p stays whole.
 ///   - `in_chunks(found, within)` writes p in them, and schedules it. It takes what the search has promised, or less.
 ///   - `in_buckets(p, within, to_beat)` has collectives that travel together; nothing if no bucket is worth trying, and
-///     perhaps if none makes p faster than `to_beat`, if that says something.
+///     perhaps if none makes p faster than `to_beat` within any limit, if that says something.
 ///   - `unschedulable(p, why)` is the error for a program of which no schedule fits.
 /// No verb changes a program that was written before, and all of them can be asked again and say the same.
 /// `check_form_writer` checks it.

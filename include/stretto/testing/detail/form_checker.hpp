@@ -220,7 +220,7 @@ private:
         return {.rule = "to beat",
                 .hint =
                     "with a makespan to beat in_buckets() writes what it writes without one, and nothing only if that "
-                    "would be no faster",
+                    "would be no faster, however much memory there is",
                 .detail = form + ", in buckets"};
     }
 

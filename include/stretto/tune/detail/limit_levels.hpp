@@ -38,6 +38,27 @@ struct limit_levels {
     }
 };
 
+/// A level at which best_form decides what may be taken on within other limits as well.
+struct form_level {
+    bytes limit;
+    bool of_forms;  ///< all forms are searched; otherwise only buckets of what is known to be best whole
+};
+
+/// The levels for a limit: one just below the peak of the step, whatever the limit; and of the multiples of the peak
+/// those that the limit allows, for forms and, closer together, for buckets. Forms come first on each side of the peak.
+[[nodiscard]] inline std::vector<form_level> levels_of_forms(bytes asked, bytes step_peak) {
+    std::vector<form_level> all;
+    const auto add = [&](double times, bool of_forms) {
+        const bytes level = memory_budget::times_input_peak(times).limit(step_peak);
+        if (level <= asked && (times >= 1 || level < step_peak)) all.push_back({level, of_forms});
+    };
+    if (step_peak > bytes{}) all.push_back({step_peak - bytes{1}, true});
+    for (const double share : {0.999, 0.99, 0.9}) add(share, false);
+    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0}) add(times, times == 1.0 || times == 1.25);
+    if (asked == unlimited_bytes) all.push_back({asked, true});
+    return all;
+}
+
 }  // namespace stretto::detail
 
 #endif
