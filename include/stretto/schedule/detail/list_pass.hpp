@@ -160,7 +160,7 @@ private:
                 std::push_heap(pending_waits_.begin(), pending_waits_.end(), ends_later);
                 break;
             case compact_tasks::role::weightless:
-                at_once_.push_back({n});
+                at_once_.push_back(n);
                 break;
         }
     }
@@ -177,14 +177,14 @@ private:
     void settle() {
         for (;;) {
             while (!pending_waits_.empty() && pending_waits_.front().end <= lane_) {
-                at_once_.push_back({pending_waits_.front().node});
+                at_once_.push_back(pending_waits_.front().node);
                 std::pop_heap(pending_waits_.begin(), pending_waits_.end(), ends_later);
                 pending_waits_.pop_back();
             }
             std::size_t k = at_once_.size();
-            while (k > 0 && memory_ && !memory_->allows(at_once_[k - 1].node, at_once_[k - 1].in_the_way)) --k;
+            while (k > 0 && memory_ && !memory_->allows(at_once_[k - 1])) --k;
             if (k == 0) return;
-            const std::uint32_t n = at_once_[k - 1].node;
+            const std::uint32_t n = at_once_[k - 1];
             at_once_.erase(at_once_.begin() + static_cast<std::ptrdiff_t>(k - 1));
             emit(n);
         }
@@ -197,11 +197,6 @@ private:
     struct pending {
         std::int64_t end;
         std::uint32_t node;
-    };
-    /// A node that takes no time, and what has kept it from being issued; see baseline_witness::allows.
-    struct immediate {
-        std::uint32_t node;
-        std::uint32_t in_the_way = baseline_witness::none;
     };
     static bool ends_later(const pending& a, const pending& b) {
         return a.end != b.end ? a.end > b.end : a.node > b.node;
@@ -217,7 +212,7 @@ private:
     std::vector<std::int64_t> channel_free_;
     std::vector<std::uint32_t> ready_count_;  // by machine
     std::vector<pending> pending_waits_;
-    std::vector<immediate> at_once_;
+    std::vector<std::uint32_t> at_once_;  // what takes no time and is ready
     std::int64_t lane_ = 0;
     std::uint32_t issued_ = 0;
     pass_result result_;
