@@ -126,6 +126,7 @@ TEST_CASE("stalls that memory is to blame for are found again where they are now
     const nodes given = support::program_order(c.size());
     const nodes order = held(c, w);
     const nodes starved{2};
-    CHECK(detail::starved_when_held(c, given, starved, order, w) == nodes{2});
-    CHECK(detail::starved_when_held(c, given, nodes{}, order, w).empty());
+    const detail::order_times before = detail::times_of(c, given, w), after = detail::times_of(c, order, w);
+    CHECK(detail::starved_when_held(c, before, starved, order, after) == nodes{2});
+    CHECK(detail::starved_when_held(c, before, nodes{}, order, after).empty());
 }
