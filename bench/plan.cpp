@@ -52,15 +52,16 @@ double ratio(stretto::bytes a, stretto::bytes b) {
 struct settings {
     int runs = 7;
     double seconds = 0.1;  // spend at least that long on every figure
+    unsigned effort = 1;   // of every schedule
 };
 
-bool report(const std::string& path, const settings& effort) {
+bool report(const std::string& path, const settings& how) {
     const auto step = stretto::read_capture(path);
     if (!step) {
         std::fprintf(stderr, "%s\n", step.error().message().c_str());
         return false;
     }
-    const auto least = [&](auto work) { return bench::least_seconds(work, effort.runs, effort.seconds); };
+    const auto least = [&](auto work) { return bench::least_seconds(work, how.runs, how.seconds); };
     const auto make = [&] {
         return stretto::make_task_graph(stretto::capture_view{&*step}, stretto::capture_op_model{&*step});
     };
@@ -90,7 +91,7 @@ bool report(const std::string& path, const settings& effort) {
                         {"1.10x", stretto::memory_budget::times_input_peak(1.1)},
                         {"unlimited", stretto::unlimited_bytes}};
     for (const auto& limit : limits) {
-        const stretto::schedule_options options{.memory_limit = limit.budget};
+        const stretto::schedule_options options{.memory_limit = limit.budget, .effort = how.effort};
         const double schedule = least([&] { bench::keep(stretto::list_schedule(*g, options)); });
         const auto plan = stretto::list_schedule(*g, options);
         if (!plan) std::abort();  // no limit here is below the peak of the input order
@@ -111,14 +112,27 @@ bool report(const std::string& path, const settings& effort) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto [smoke, paths] = bench::read_step_arguments(argc, argv, STRETTO_SOURCE_DIR);
-    const settings effort = smoke ? settings{1, 0} : settings();
+    unsigned effort = 1;
+    std::vector<char*> others(argv, argv + argc);
+    for (std::size_t k = 1; k + 1 < others.size(); ++k)
+        if (std::string_view(others[k]) == "--effort") {
+            effort = static_cast<unsigned>(std::max(1, std::atoi(others[k + 1])));
+            others.erase(others.begin() + static_cast<std::ptrdiff_t>(k),
+                         others.begin() + static_cast<std::ptrdiff_t>(k + 2));
+            break;
+        }
+    const auto [smoke, paths] =
+        bench::read_step_arguments(static_cast<int>(others.size()), others.data(), STRETTO_SOURCE_DIR);
+    settings how;
+    if (smoke) how = {1, 0};
+    how.effort = effort;
     std::printf(
-        "ns per node (least processor time); step, what bounds it, how far it is above the bound at most; peak "
-        "over that of the input order.\nPyTorch's step and seconds are quoted, not measured.\n\n");
+        "ns per node (least processor time), with effort %u; step, what bounds it, how far it is above the bound at "
+        "most; peak over that of the input order.\nPyTorch's step and seconds are quoted, not measured.\n\n",
+        effort);
     std::printf("  %-9s %6s %8s %8s %7s %9s %-13s %7s %6s   %8s %6s %8s\n", "limit", "graph", "schedule", "total",
                 "x floor", "step ms", "bound", "gap", "peak", "PyTorch", "pass s", "ratio");
     bool fine = true;
-    for (const std::string& path : paths) fine = report(path, effort) && fine;
+    for (const std::string& path : paths) fine = report(path, how) && fine;
     return fine ? 0 : 1;
 }

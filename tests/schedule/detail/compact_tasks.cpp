@@ -75,6 +75,8 @@ TEST_CASE("nodes in program order stand for the step itself: legal, as fast, and
         const task_graph g = support::graph_of(p);
         detail::workspace w;
         const compact_tasks c = detail::make_compact_tasks(g, w);
+        for (std::uint32_t x = 0; x < c.storage_bytes.size(); ++x)
+            RC_ASSERT(c.storage_uses[x] == c.touched.inverse(c.storage_bytes.size())[x].size());
         const support::task_order order = detail::expand(c, support::program_order(c.size()));
         const support::storage_facts facts = support::facts_of(p);
         const std::string reason = support::illegality(p, facts, order);

@@ -24,13 +24,16 @@ TEST_CASE("range_profile: maxima and additions over ranges; executed positions d
     profile.add(0, 3, 10);
     CHECK(profile.maximum(0, 4) == 15);
     CHECK(profile.maximum(1, 2) == 11);
-    CHECK(profile.at(2) == 14);
+    CHECK(profile.last_at_least(0, 4, 14) == 2);
+    CHECK(profile.last_at_least(0, 4, 16) == 4);
+    CHECK(profile.most_sunk() == 0);
     profile.mark_executed(2);
     CHECK(profile.maximum(1, 4) == 11);
     CHECK(profile.maximum(2, 3) <= range_profile::executed);
     profile.add(1, 4, -11);
     CHECK(profile.maximum(1, 4) == 0);
     CHECK(profile.maximum(3, 4) == -9);
+    CHECK(profile.most_sunk() == 11);
 }
 
 TEST_CASE("range_profile is a vector of numbers of which the front is forgotten") {
@@ -44,6 +47,7 @@ TEST_CASE("range_profile is a vector of numbers of which the front is forgotten"
         detail::workspace w;
         range_profile profile(values, w);
         std::vector<bool> executed(size, false);
+        const std::vector<std::int64_t> at_first = values;
         std::uint32_t front = 0;
         for (auto [what, from, to, amount] : operations) {
             // The front moves by a few positions, or by many.
@@ -67,11 +71,15 @@ TEST_CASE("range_profile is a vector of numbers of which the front is forgotten"
                 // Additions may have moved what marks the executed, but nowhere near a number of bytes.
                 else RC_ASSERT(profile.maximum(first, last) < range_profile::executed / 2);
             }
-            for (const std::uint32_t p : {front, from, to}) {
-                if (p >= size) continue;
-                if (executed[p]) RC_ASSERT(profile.at(p) < range_profile::executed / 2);
-                else RC_ASSERT(profile.at(p) == values[p]);
+            const std::int64_t wanted = amount * 2;
+            for (const auto& [first, last] : {std::pair{from, to}, std::pair{front, size}}) {
+                std::uint32_t expected = last;
+                for (std::uint32_t p = first; p < last; ++p)
+                    if (!executed[p] && values[p] >= wanted) expected = p;
+                RC_ASSERT(profile.last_at_least(first, last, wanted) == expected);
             }
+            for (std::uint32_t p = front; p < size; ++p)
+                if (!executed[p]) RC_ASSERT(at_first[p] - values[p] <= profile.most_sunk());
         }
     });
 }

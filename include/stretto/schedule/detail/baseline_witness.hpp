@@ -19,15 +19,14 @@ namespace stretto::detail {
 template <class = void>
 [[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::uint32_t> last = w.take<std::uint32_t>(c.storage_bytes.size());
-    for (std::uint32_t n : order)
-        for (std::uint32_t s : c.touched[n]) last[s] = n;
+    const std::span<std::uint32_t> left = w.take<std::uint32_t>(c.storage_uses.size());
+    std::copy(c.storage_uses.begin(), c.storage_uses.end(), left.begin());
     std::int64_t now = 0, peak = 0;
     for (std::uint32_t n : order) {
         now += c.allocation[n];
         peak = std::max(peak, now);
         for (std::uint32_t s : c.touched[n])
-            if (last[s] == n) now -= c.storage_bytes[s];
+            if (--left[s] == 0) now -= c.storage_bytes[s];
     }
     return peak;
 }
@@ -49,27 +48,48 @@ template <class = void>
     const std::size_t storages = c.storage_bytes.size();
     const baseline b{w.take<std::uint32_t>(c.size()), w.take<std::uint32_t>(c.size()), w.take<std::int64_t>(c.size()),
                      w.take(storages + 1, 0u), w.take<std::uint32_t>(c.touched.items())};
-    for (std::uint32_t p = 0; p < c.size(); ++p) {
-        b.node[p] = order[p];
-        b.position[order[p]] = p;
-    }
-    for (std::uint32_t n = 0; n < c.size(); ++n)
-        for (std::uint32_t s : c.touched[n]) ++b.first_use[s + 1];
-    for (std::size_t s = 0; s < storages; ++s) b.first_use[s + 1] += b.first_use[s];
+    for (std::size_t s = 0; s < storages; ++s) b.first_use[s + 1] = b.first_use[s] + c.storage_uses[s];
     const workspace::scope scratch(w);
     const std::span<std::uint32_t> next = w.take<std::uint32_t>(storages);
     std::copy(b.first_use.begin(), b.first_use.end() - 1, next.begin());
-    for (std::uint32_t p = 0; p < c.size(); ++p)
-        for (std::uint32_t s : c.touched[order[p]]) b.uses[next[s]++] = p;
     std::int64_t now = 0;
     for (std::uint32_t p = 0; p < c.size(); ++p) {
-        now += c.allocation[order[p]];
+        const std::uint32_t n = order[p];
+        b.node[p] = n;
+        b.position[n] = p;
+        now += c.allocation[n];
         b.live[p] = now;
-        for (std::uint32_t s : c.touched[order[p]])
-            if (b.uses[b.first_use[s + 1] - 1] == p) now -= c.storage_bytes[s];
+        for (std::uint32_t s : c.touched[n]) {
+            b.uses[next[s]++] = p;
+            if (next[s] == b.first_use[s + 1]) now -= c.storage_bytes[s];
+        }
     }
     return b;
 }
+
+/// What was in the way of nodes that memory has refused: for each the highest position that it would have overtaken.
+class known_obstacles {
+public:
+    /// Nothing is known. The arrays are taken from the open scope of the workspace.
+    known_obstacles(std::uint32_t nodes, workspace& w)
+        : position_(w.take(nodes, 0u)), height_(w.take(nodes, range_profile::executed)) {}
+
+    /// `position`, with the value `height`, is in the way of `n`.
+    void note(std::uint32_t n, std::uint32_t position, std::int64_t height, const range_profile& profile) {
+        position_[n] = position;
+        height_[n] = height + profile.most_sunk();
+    }
+    /// Whether what was in the way of `n` is not `done`, and has more than `most` bytes whatever was added since.
+    [[nodiscard]] bool surely_exceed(std::uint32_t n, std::int64_t most, std::span<const bool> done,
+                                     const range_profile& profile) const {
+        return height_[n] - profile.most_sunk() > most && !done[position_[n]];
+    }
+    [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return position_[n]; }
+
+private:
+    std::span<std::uint32_t> position_;  // by node
+    std::span<std::int64_t> height_;     // by node: its value then, and what had been most_sunk() then
+};
 
 /// Keeps the invariant during one pass: after every `run`, executing the remaining nodes in baseline order fits the
 /// limit.
@@ -81,9 +101,10 @@ public:
           b_(b),
           limit_(limit),
           profile_(b.live, w),
-          done_(w.take(c.size() + std::size_t{1}, '\0')),
+          done_(w.take(c.size() + std::size_t{1}, false)),
           last_(w.take<std::uint32_t>(c.storage_bytes.size())),
-          left_(w.take<std::uint32_t>(c.storage_bytes.size())) {
+          left_(w.take<std::uint32_t>(c.storage_bytes.size())),
+          obstacles_(c.size(), w) {
         for (std::size_t s = 0; s < last_.size(); ++s) {
             last_[s] = b.first_use[s + 1] - 1;
             left_[s] = b.first_use[s + 1] - b.first_use[s];
@@ -97,59 +118,55 @@ public:
     [[nodiscard]] std::uint32_t node(std::uint32_t position) const { return b_.node[position]; }
 
     /// Whether `n` fits now, and the remaining baseline after it. What `n` is the last to use counts as free from then
-    /// on; what only comes before it in the baseline besides does not, though part of the way it would be.
+    /// on; what only comes before it in the baseline besides does not, though part of the way it would be. What has
+    /// been refused is refused again in O(1) while what was in its way surely still is.
     [[nodiscard]] bool allows(std::uint32_t n) const {
         const std::uint32_t p = b_.position[n];
         if (c_.allocation[n] == 0 || p == front_) return true;
         if (live_ + c_.allocation[n] <= limit_) {
             const std::int64_t stays = added_by(n);
-            if (stays <= 0 || profile_.maximum(front_, p) + stays <= limit_) return true;
+            if (stays <= 0) return true;
+            if (!obstacles_.surely_exceed(n, limit_ - stays, done_, profile_)) {
+                const std::int64_t highest = profile_.maximum(front_, p);
+                if (highest + stays <= limit_) return true;
+                obstacles_.note(n, profile_.last_at_least(front_, p, highest), highest, profile_);
+            }
         }
         refused_ = true;
-        return false;
-    }
-    /// The same for a node that is asked about again and again. `in_the_way` is a position of the baseline that left no
-    /// room when it was refused; as long as it leaves none, nobody looks at the others.
-    [[nodiscard]] bool allows(std::uint32_t n, std::uint32_t& in_the_way) const {
-        const std::uint32_t p = b_.position[n];
-        if (in_the_way != none && in_the_way >= front_ && p != front_) {
-            const std::int64_t stays = added_by(n);
-            if (stays > 0 && profile_.at(in_the_way) + stays > limit_) return false;
-        }
-        if (allows(n)) return true;
-        in_the_way = last_without_room(p, added_by(n));
         return false;
     }
     /// Whether a node has ever been refused.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
 
+    /// The largest number of live bytes so far: once everything has run, the peak of that order.
+    [[nodiscard]] std::int64_t peak() const noexcept { return highest_; }
+
     /// Runs `n` now. Precondition: `allows(n)`.
     void run(std::uint32_t n) {
         STRETTO_AUDIT(allows(n), "the scheduler ran a task that the memory witness does not allow");
         const std::uint32_t p = b_.position[n];
-        done_[p] = 1;
+        done_[p] = true;
         live_ += c_.allocation[n];
-        for (std::uint32_t s : c_.touched[n])
-            if (--left_[s] == 0) live_ -= c_.storage_bytes[s];
+        highest_ = std::max(highest_, live_);
         if (p == front_) {
             while (done_[front_]) ++front_;
-            for (std::uint32_t s : c_.touched[n]) last_remaining_use(s);
+            for (std::uint32_t s : c_.touched[n])
+                if (--left_[s] == 0) live_ -= c_.storage_bytes[s];
             return;
         }
         profile_.mark_executed(p);
         std::int64_t from_now = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n]) {
+            const std::int64_t size = c_.storage_bytes[s];
+            const bool gone = --left_[s] == 0;
+            if (gone) live_ -= size;
             if (b_.uses[last_[s]] != p) continue;
             // The storage now dies after an earlier task of the remaining baseline, or at once.
-            const std::uint32_t earlier = last_remaining_use(s);
-            from_now -= c_.storage_bytes[s];
-            if (earlier != none) profile_.add(front_, earlier + 1, c_.storage_bytes[s]);
+            from_now -= size;
+            if (!gone) profile_.add(front_, last_remaining_use(s) + 1, size);
         }
         profile_.add(front_, p, from_now);
     }
-
-    /// Stands for "no position".
-    static constexpr std::uint32_t none = UINT32_MAX;
 
 private:
     /// What the positions that `n` overtakes have to bear from now on: its results, less what it is the last to use.
@@ -159,37 +176,25 @@ private:
             if (left_[s] == 1) stays -= c_.storage_bytes[s];
         return stays;
     }
-    /// The last position before `end` that has no room for so many bytes more, or `none`. O(log end) maxima.
-    [[nodiscard]] std::uint32_t last_without_room(std::uint32_t end, std::int64_t more) const {
-        std::uint32_t from = front_;
-        if (more <= 0 || profile_.maximum(from, end) + more <= limit_) return none;
-        while (end - from > 1) {
-            const std::uint32_t middle = from + (end - from) / 2;
-            if (profile_.maximum(middle, end) + more > limit_) from = middle;
-            else end = middle;
-        }
-        return from;
-    }
 
-    /// The last position that uses `s` and has not run, or `none`. Amortised O(1).
+    /// The last position that uses `s` and has not run. Precondition: there is one. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
-        while (done_[b_.uses[last_[s]]]) {
-            if (last_[s] == b_.first_use[s]) return none;
-            --last_[s];
-        }
+        while (done_[b_.uses[last_[s]]]) --last_[s];
         return b_.uses[last_[s]];
     }
 
     const compact_tasks& c_;
-    const baseline& b_;
+    const baseline b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::span<char> done_;  // by position, and a false one behind the last
+    std::span<bool> done_;  // by position, and a false one behind the last
     std::uint32_t front_ = 0;
-    std::int64_t live_ = 0;  // bytes now
+    std::int64_t live_ = 0;     // bytes now
+    std::int64_t highest_ = 0;  // bytes at most so far
     mutable bool refused_ = false;
-    std::span<std::uint32_t> last_;  // by storage: its last use that may not have run, as a place in `uses`
+    std::span<std::uint32_t> last_;  // by storage: its last use that has not run, as a place in `uses`
     std::span<std::uint32_t> left_;  // by storage: uses that have not run
+    mutable known_obstacles obstacles_;
 };
 
 }  // namespace stretto::detail

@@ -35,6 +35,7 @@ struct compact_tasks {
     index_lists predecessors, successors;  ///< by node: other nodes, each once
     index_lists touched;                   ///< by node: storages, in numbers of their own
     std::vector<std::int64_t> storage_bytes;
+    std::vector<std::uint32_t> storage_uses;  ///< by storage: how many nodes touch it
     std::uint32_t machines = 1;
 
     std::vector<task_id> preamble;  ///< weightless tasks that depend only on inputs
@@ -140,6 +141,9 @@ template <class = void>
         c.followers.push_row(by_node.subspan(own, next_folded - own));
     }
     c.successors = c.predecessors.inverse(c.size());
+    c.storage_uses.resize(c.storage_bytes.size());
+    for (std::uint32_t n = 0; n < c.size(); ++n)
+        for (std::uint32_t s : c.touched[n]) ++c.storage_uses[s];
     return c;
 }
 

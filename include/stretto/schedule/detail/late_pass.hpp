@@ -28,10 +28,11 @@ public:
           b_(b),
           limit_(limit),
           profile_(reversed(b.live, w), w),
-          done_(w.take(c.size() + std::size_t{1}, '\0')),
+          done_(w.take(c.size() + std::size_t{1}, false)),
           last_(w.take<std::uint32_t>(c.storage_bytes.size())),
           left_(w.take<std::uint32_t>(c.storage_bytes.size())),
-          kept_(w.take<std::int64_t>(c.size())) {
+          kept_(w.take<std::int64_t>(c.size())),
+          obstacles_(c.size(), w) {
         for (std::size_t s = 0; s < last_.size(); ++s) {
             last_[s] = b.first_use[s + 1];
             left_[s] = b.first_use[s + 1] - b.first_use[s];
@@ -66,9 +67,16 @@ public:
             }
         }
         if (born == 0) return true;
-        const bool fits = live_ + born <= limit_ && (stays <= 0 || profile_.maximum(front_, until) + stays <= limit_);
-        refused_ |= !fits;
-        return fits;
+        if (live_ + born <= limit_) {
+            if (stays <= 0) return true;
+            if (obstacles_.position(n) >= until || !obstacles_.surely_exceed(n, limit_ - stays, done_, profile_)) {
+                const std::int64_t highest = profile_.maximum(front_, until);
+                if (highest + stays <= limit_) return true;
+                obstacles_.note(n, profile_.last_at_least(front_, until, highest), highest, profile_);
+            }
+        }
+        refused_ = true;
+        return false;
     }
     /// Whether a node has ever been refused.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
@@ -78,7 +86,7 @@ public:
         STRETTO_AUDIT(allows(n), "the scheduler placed a task that the memory witness does not allow");
         const std::uint32_t p = place(n);
         const bool at_front = p == front_;
-        done_[p] = 1;
+        done_[p] = true;
         if (at_front)
             while (done_[front_]) ++front_;
         else profile_.mark_executed(p);
@@ -112,16 +120,17 @@ private:
     [[nodiscard]] bool is_alive(std::uint32_t s) const { return last_[s] == 0; }
 
     const compact_tasks& c_;
-    const baseline& b_;
+    const baseline b_;
     std::int64_t limit_;
     range_profile profile_;
-    std::span<char> done_;  // by place, and a false one behind the last
+    std::span<bool> done_;  // by place, and a false one behind the last
     std::uint32_t front_ = 0;
     std::int64_t live_ = 0;  // bytes now
     mutable bool refused_ = false;
     std::span<std::uint32_t> last_;  // by storage: one behind the place of its last use in `uses`; 0 once it is alive
     std::span<std::uint32_t> left_;  // by storage: uses that have not been placed
     std::span<std::int64_t> kept_;   // by node: what it allocates and nobody frees
+    mutable known_obstacles obstacles_;
 };
 
 /// The pass. Of what may be placed on a machine, the node that comes last in a given order goes first.
@@ -130,13 +139,15 @@ class late_pass {
 public:
     late_pass(const compact_tasks& c, const machine_orders& preference, late_witness& memory, workspace& w)
         : c_(c),
-          prefer_(preference),
+          first_(preference.first),
+          node_(preference.node),
+          rank_(preference.rank),
           memory_(memory),
           ready_(c.size(), w),
           ready_kernels_(c.size(), w),
           unmet_(w.take<std::uint32_t>(c.size())),
           wait_(w.take(c.size(), no_node)),
-          placed_(w.take(c.size(), '\0')) {}
+          placed_(w.take(c.size(), false)) {}
 
     /// The nodes in their order, first to last.
     [[nodiscard]] std::vector<std::uint32_t> run() {
@@ -196,7 +207,7 @@ private:
     }
     [[nodiscard]] std::uint32_t candidate(std::uint32_t m) const {
         if (ready_count_[m] == 0) return no_node;
-        const std::uint32_t preferred = prefer_.node[ready_.next(prefer_.first[m])];
+        const std::uint32_t preferred = node_[ready_.next(first_[m])];
         if (fits(preferred)) return preferred;
         if (m == 0) {
             const std::uint32_t fallback = memory_.node(ready_kernels_.next(0));
@@ -205,12 +216,12 @@ private:
         std::uint32_t fallback = memory_.front();
         if (c_.kind[fallback] == compact_tasks::role::wait) fallback = c_.launch[fallback];
         // It may not be ready, or have had its time on the channel and only wait for room.
-        if (c_.machine[fallback] != m || ready_.next(prefer_.rank[fallback]) != prefer_.rank[fallback]) return no_node;
+        if (c_.machine[fallback] != m || ready_.next(rank_[fallback]) != rank_[fallback]) return no_node;
         return fits(fallback) ? fallback : no_node;
     }
     void begin(std::uint32_t n) {
         const std::uint32_t m = c_.machine[n];
-        ready_.erase(prefer_.rank[n]);
+        ready_.erase(rank_[n]);
         --ready_count_[m];
         running_[m] = n;
         until_[m] = now_ + c_.duration[n];
@@ -232,7 +243,7 @@ private:
     }
     void place(std::uint32_t n) {
         nodes_[--left_] = n;
-        placed_[n] = 1;
+        placed_[n] = true;
         memory_.run(n);
     }
     void finish(std::uint32_t n) {
@@ -242,7 +253,7 @@ private:
     void becomes_ready(std::uint32_t n) {
         if (c_.machine[n] < c_.machines) {
             if (c_.machine[n] == 0) ready_kernels_.insert(memory_.place(n));
-            ready_.insert(prefer_.rank[n]);
+            ready_.insert(rank_[n]);
             ++ready_count_[c_.machine[n]];
         } else if (c_.kind[n] == compact_tasks::role::wait && wait_[c_.launch[n]] == n) {
             // It is placed when its collective is.
@@ -264,11 +275,11 @@ private:
     }
 
     const compact_tasks& c_;
-    const machine_orders& prefer_;
+    std::span<const std::uint32_t> first_, node_, rank_;  // of the preference
     late_witness& memory_;
     ready_set ready_, ready_kernels_;
     std::span<std::uint32_t> unmet_, wait_;
-    std::span<char> placed_;
+    std::span<bool> placed_;
     std::vector<std::uint32_t> running_, ready_count_, at_once_, nodes_;
     std::vector<std::int64_t> until_;
     std::int64_t now_ = 0;

@@ -59,17 +59,22 @@ public:
         }
     }
 
-    /// The value of one position, from where the last addition began on.
-    [[nodiscard]] std::int64_t at(std::uint32_t p) const {
-        std::int64_t value = levels_[0].maximum[p];
-        for (std::size_t l = 1; l < height_; ++l) value += levels_[l].addend[p /= fan_out];
-        return value;
+    /// The last position of [from, to) whose value is at least `value`; `to` if there is none.
+    [[nodiscard]] std::uint32_t last_at_least(std::uint32_t from, std::uint32_t to, std::int64_t value) const {
+        if (from >= to) return to;
+        const std::size_t top = height_ - 1;
+        return last_below({from, to, value}, top, 0, static_cast<std::uint32_t>(levels_[top].maximum.size()), 0);
     }
+
+    /// By how much additions can have lowered a value since the profile was made, at most. What this has grown by since
+    /// some moment bounds how far any value has sunk since then.
+    [[nodiscard]] std::int64_t most_sunk() const noexcept { return most_sunk_; }
 
     /// Adds `amount` to [from, to). Precondition: nobody asks for anything before `from` any more. The blocks in which
     /// `from` lies can therefore be raised as a whole, because their maxima are only asked for from there on.
     void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
         if (from >= to || amount == 0) return;
+        if (amount < 0) most_sunk_ -= amount;
         std::uint32_t last = to - 1;    // the node on this level that holds the end
         std::int64_t right = executed;  // the maximum of that node, once it is above the positions
         for (std::size_t l = 0;; ++l) {
@@ -112,6 +117,26 @@ private:
         std::fill(l.maximum.begin() + static_cast<std::ptrdiff_t>(nodes), l.maximum.end(), executed);
         if (height_ > 1) l.addend = w.take<std::int64_t>(nodes);
         return l;
+    }
+    /// What last_at_least looks for.
+    struct sought {
+        std::uint32_t from, to;
+        std::int64_t value;
+    };
+    /// The same below the nodes [first, end) of level l, to whose values `above` is added; `to` if there is none.
+    [[nodiscard]] std::uint32_t last_below(const sought& s, std::size_t l, std::uint32_t first, std::uint32_t end,
+                                           std::int64_t above) const {
+        const auto width = static_cast<int>(4 * l);  // a node spans fan_out^l positions
+        const level& here = levels_[l];
+        first = std::max(first, s.from >> width);
+        end = std::min(end, ((s.to - 1) >> width) + 1);
+        for (std::uint32_t k = end; k-- > first;) {
+            if (here.maximum[k] + above < s.value) continue;
+            if (l == 0) return k;
+            const std::uint32_t found = last_below(s, l - 1, k * fan_out, (k + 1) * fan_out, above + here.addend[k]);
+            if (found != s.to) return found;
+        }
+        return s.to;
     }
     /// The maximum of `count` values. Two accumulators let the two chains of comparisons overlap.
     [[nodiscard]] static std::int64_t scan(std::span<const std::int64_t> v, std::uint32_t from, std::uint32_t count) {
@@ -161,6 +186,7 @@ private:
 
     level levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
     std::size_t height_ = 0;
+    std::int64_t most_sunk_ = 0;
 };
 
 }  // namespace stretto::detail
