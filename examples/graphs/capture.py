@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Captures training steps of two language models as stretto-graph files, on a laptop.
+"""Captures training steps of language models as stretto-graph files, on a laptop.
 
 usage: python capture.py [--out FOLDER] [--only NAME] [--stats]
 
   --out FOLDER  where the files go (default: beside this script)
-  --only NAME   `llama`, `moe`, `recompute` or `shared`; default is all
+  --only NAME   `llama`, `moe`, `recompute`, `shared` or `families`; default is all
   --stats       captures nothing, prints the table for the files that are there
 
 Nothing is computed and nothing is sent. The models are ordinary PyTorch modules, but their
@@ -31,6 +31,10 @@ H100 class, and write the list down:
       a mixture of experts half as deep, whose experts are spread over the ranks of the data
       parallel group itself: tokens travel on the communicator of the weights, so that exchanges,
       gathers and reduce-scatters wait for each other, whatever their order.
+  qwen3_full, qwen3_selective, gpt_oss_full, gpt_oss_selective, llama4_full, llama4_offload
+      small mixtures of experts that are built otherwise (see "the families"), all of them with
+      recomputation, as above. In `offload` what enters a layer spends the time between forward
+      and backward in the memory of the host.
 
 The same versions (requirements.txt) give the same bytes: nothing depends on time, hash seeds
 or the machine.
@@ -48,6 +52,7 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+import torch._functorch._activation_offloading.offload_ops  # defines the operators torch.ops.ao
 import torch.nn.functional as F
 from torch import Tensor, fx, nn
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -61,6 +66,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 aten = torch.ops.aten
 ALL_GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
 REDUCE_SCATTER = torch.ops._c10d_functional.reduce_scatter_tensor.default
+ALL_REDUCE = torch.ops._c10d_functional.all_reduce.default
 ALL_TO_ALL = torch.ops._c10d_functional.all_to_all_single.default
 WAIT = torch.ops._c10d_functional.wait_tensor.default
 
@@ -115,6 +121,20 @@ class GatherWeight(torch.autograd.Function):
         return WAIT(REDUCE_SCATTER(wide, "sum", ctx.group.size, ctx.group.name)), None
 
 
+class ShareWeight(torch.autograd.Function):
+    """A small weight in f32 that every rank has whole -> the same in bf16; gradient in bf16 ->
+    the sum of all ranks' in f32."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, group: Group) -> Tensor:
+        ctx.group = group
+        return weight.to(torch.bfloat16)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        return WAIT(ALL_REDUCE(grad.to(torch.float32), "sum", ctx.group.name)), None
+
+
 class Exchange(torch.autograd.Function):
     """Rows to the ranks that want them. On the way back gradients travel the other way round."""
 
@@ -147,6 +167,7 @@ class Config:
     chosen: int = 0
     expert_hidden: int = 0
     dense_layers: int = 0
+    moe_every: int = 1  # of the layers that are not dense, each, or each second one, has experts
 
     @property
     def head_dim(self) -> int:
@@ -165,6 +186,18 @@ class Sharded(nn.Module):
         return GatherWeight.apply(self.weight, self.group)
 
 
+class Replicated(nn.Module):
+    """Owns one weight that is too small to be sharded."""
+
+    def __init__(self, shape: tuple[int, ...], group: Group) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(shape))
+        self.group = group
+
+    def forward(self) -> Tensor:
+        return ShareWeight.apply(self.weight, self.group)
+
+
 class Embedding(Sharded):
     def forward(self, tokens: Tensor) -> Tensor:
         return F.embedding(tokens, self.gathered())
@@ -178,14 +211,19 @@ class Linear(Sharded):
         return F.linear(x, self.gathered())
 
 
+def unit_rows(x: Tensor) -> Tensor:
+    """Every row divided by its root mean square, in f32."""
+    wide = x.float()
+    return wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
+
+
 class RMSNorm(Sharded):
     def __init__(self, dim: int, group: Group) -> None:
         super().__init__((dim,), group)
 
     def forward(self, x: Tensor) -> Tensor:
-        weight, wide = self.gathered(), x.float()
-        normed = wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + 1e-5)
-        return (normed * weight).to(x.dtype)
+        weight = self.gathered()
+        return (unit_rows(x) * weight).to(x.dtype)
 
 
 class Rotary(nn.Module):
@@ -212,12 +250,19 @@ class Attention(nn.Module):
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         q, k, v = (self.heads(w(x)) for w in (self.wq, self.wk, self.wv))
-        q, k = self.rotary(q, cos, sin), self.rotary(k, cos, sin)
+        q, k = self.turned(q, k, cos, sin)
         q, k, v = (t.transpose(1, 2) for t in (q, self.shared(k), self.shared(v)))
+        return self.wo(self.mixed(q, k, v).transpose(1, 2).flatten(2))
+
+    def turned(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        return self.rotary(q, cos, sin), self.rotary(k, cos, sin)
+
+    def mixed(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Of [batch, head, position, feature]: every position's mean of the values before it."""
         out, *_ = aten._scaled_dot_product_efficient_attention.default(
             q, k, v, None, True, 0.0, True
         )
-        return self.wo(out.transpose(1, 2).flatten(2))
+        return out
 
     def heads(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (-1, self.config.head_dim))
@@ -271,22 +316,36 @@ class Experts(nn.Module):
         self.w2 = nn.Parameter(torch.empty(local, config.dim, config.expert_hidden))
         self.w3 = nn.Parameter(torch.empty(local, config.expert_hidden, config.dim))
 
-    def forward(self, rows: Tensor, ends: Tensor) -> Tensor:
+    def forward(self, rows: Tensor, counts: Tensor, ends: Tensor) -> Tensor:
+        """`rows` in the order of the experts, of which each has so many, up to its end."""
         w1, w2, w3 = (w.to(torch.bfloat16).transpose(1, 2) for w in (self.w1, self.w2, self.w3))
         hidden = F.silu(torch._grouped_mm(rows, w1, ends)) * torch._grouped_mm(rows, w3, ends)
         return torch._grouped_mm(hidden, w2, ends)
 
 
-class MoE(nn.Module):
-    """Router, experts on other ranks, and an expert that every token visits."""
+@dataclass(frozen=True)
+class Family:
+    """What a model is built of."""
 
-    def __init__(self, config: Config, fsdp: Group, ep: Group) -> None:
+    attention: type[nn.Module] = Attention
+    router: type[nn.Module] = Router
+    experts: type[nn.Module] = Experts
+    shared_expert: bool = True  # every token visits one more expert
+    weighs_first: bool = False  # rows are weighed before they visit an expert, not after
+
+
+class MoE(nn.Module):
+    """Router, experts on other ranks, and perhaps an expert that every token visits."""
+
+    def __init__(self, config: Config, fsdp: Group, ep: Group, family: Family) -> None:
         super().__init__()
         self.group = ep
         self.local = config.experts // ep.size
-        self.router = Router(config, fsdp)
-        self.experts = Experts(config, self.local)
-        self.shared = FeedForward(config.dim, 2 * config.expert_hidden, fsdp)
+        self.weighs_first = family.weighs_first
+        self.router = family.router(config, fsdp)
+        self.experts = family.experts(config, self.local)
+        if family.shared_expert:
+            self.shared = FeedForward(config.dim, 2 * config.expert_hidden, fsdp)
 
     def forward(self, x: Tensor) -> Tensor:
         tokens = x.flatten(0, 1)
@@ -294,6 +353,8 @@ class MoE(nn.Module):
         # Copies of the tokens, one for each choice, in the order of the experts.
         order = torch.sort(choice.flatten(), stable=True).indices
         rows = tokens[order // choice.shape[1]]
+        if self.weighs_first:
+            rows = rows * weights.flatten()[order].unsqueeze(-1)
         # How many rows from each rank, and for which of our experts? The host must know too.
         per_expert = counts.view(self.group.size, self.local)
         ones = [1] * self.group.size
@@ -306,25 +367,159 @@ class MoE(nn.Module):
         expert = torch.arange(self.local, device=rows.device).repeat(self.group.size)
         expert = torch.repeat_interleave(expert, arriving.flatten(), output_size=rows.shape[0])
         by_expert = torch.sort(expert, stable=True).indices
-        ends = arriving.sum(0).cumsum(0, dtype=torch.int32)
-        out = self.experts(rows[by_expert], ends)
+        counts = arriving.sum(0)
+        ends = counts.cumsum(0, dtype=torch.int32)
+        out = self.experts(rows[by_expert], counts, ends)
         # Back the same way: to the sender's order, to the sender, to the order of the tokens.
         out = Exchange.apply(out[torch.argsort(by_expert)], gives, gets, self.group)
         out = out[torch.argsort(order)].view(*choice.shape, -1)
-        out = (out * weights.unsqueeze(-1)).sum(1) + self.shared(tokens)
+        out = (out if self.weighs_first else out * weights.unsqueeze(-1)).sum(1)
+        if hasattr(self, "shared"):
+            out = out + self.shared(tokens)
         return out.view(x.shape)
 
 
+# ------------------------------------------------------------------------------ the families
+# Mixtures of experts that differ where transforms of tokens can see it.
+
+
+class NormedHeads(Attention):
+    """Queries and keys are normalised, head by head, before they are turned (Qwen3)."""
+
+    def __init__(self, config: Config, group: Group) -> None:
+        super().__init__(config, group)
+        self.q_norm = Replicated((config.head_dim,), group)
+        self.k_norm = Replicated((config.head_dim,), group)
+
+    def turned(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        q, k = ((unit_rows(t) * n()).to(t.dtype) for t, n in ((q, self.q_norm), (k, self.k_norm)))
+        return super().turned(q, k, cos, sin)
+
+
+class SoftmaxRouter(nn.Module):
+    """A probability for every expert; those of the chosen ones are made to sum to 1 (Qwen3)."""
+
+    def __init__(self, config: Config, group: Group) -> None:
+        super().__init__()
+        self.chosen, self.experts = config.chosen, config.experts
+        self.gate = Linear(config.dim, config.experts, group)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        likely = torch.softmax(self.gate(x).float(), dim=-1)
+        weights, choice = torch.topk(likely, self.chosen, dim=-1)
+        weights = weights / weights.sum(-1, keepdim=True)
+        counts = torch.histc(choice.flatten().float(), self.experts, 0, self.experts)
+        return weights.to(x.dtype), choice, counts.long()
+
+
+class BiasedLinear(Linear):
+    def __init__(self, inputs: int, outputs: int, group: Group) -> None:
+        super().__init__(inputs, outputs, group)
+        self.bias = Replicated((outputs,), group)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.gathered(), self.bias())
+
+
+class SinkAttention(Attention):
+    """Operator by operator: a head may look at nothing, as much as its sink says, and sees only
+    the nearest positions before it (gpt-oss). Its products have biases."""
+
+    def __init__(self, config: Config, group: Group) -> None:
+        super().__init__(config, group)
+        self.wq = BiasedLinear(config.dim, config.dim, group)
+        self.wo = BiasedLinear(config.dim, config.dim, group)
+        self.sinks = Replicated((config.heads,), group)
+        self.window = config.sequence // 2
+
+    def mixed(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = (q @ k.transpose(2, 3)).float() * self.config.head_dim**-0.5
+        place = torch.arange(q.shape[2], device=q.device)
+        ahead = place.unsqueeze(1) - place
+        seen = torch.logical_and(ahead >= 0, ahead < self.window)
+        scores = scores.masked_fill(~seen, -math.inf)
+        sink = self.sinks().float().view(1, -1, 1, 1).expand(scores.shape[0], -1, q.shape[2], 1)
+        shares = torch.softmax(torch.cat([scores, sink], dim=-1), dim=-1)
+        return shares[..., :-1].to(v.dtype) @ v
+
+
+class ChosenSoftmaxRouter(nn.Module):
+    """Chooses by the scores themselves; only those of the chosen are made probabilities
+    (gpt-oss)."""
+
+    def __init__(self, config: Config, group: Group) -> None:
+        super().__init__()
+        self.chosen, self.experts = config.chosen, config.experts
+        self.gate = BiasedLinear(config.dim, config.experts, group)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        scores, choice = torch.topk(self.gate(x).float(), self.chosen, dim=-1)
+        counts = torch.histc(choice.flatten().float(), self.experts, 0, self.experts)
+        return torch.softmax(scores, dim=-1).to(x.dtype), choice, counts.long()
+
+
+class ClampedExperts(nn.Module):
+    """Experts with biases. Gate and value alternate in one product, and are clamped (gpt-oss)."""
+
+    def __init__(self, config: Config, local: int) -> None:
+        super().__init__()
+        self.w1 = nn.Parameter(torch.empty(local, 2 * config.expert_hidden, config.dim))
+        self.b1 = nn.Parameter(torch.empty(local, 2 * config.expert_hidden))
+        self.w2 = nn.Parameter(torch.empty(local, config.dim, config.expert_hidden))
+        self.b2 = nn.Parameter(torch.empty(local, config.dim))
+
+    def forward(self, rows: Tensor, counts: Tensor, ends: Tensor) -> Tensor:
+        w1, w2 = (w.to(torch.bfloat16).transpose(1, 2) for w in (self.w1, self.w2))
+        of_row = torch.repeat_interleave(counts, output_size=rows.shape[0])
+        both = torch._grouped_mm(rows, w1, ends) + self.b1.to(torch.bfloat16)[of_row]
+        gate, value = both[..., ::2].clamp(max=7.0), both[..., 1::2].clamp(-7.0, 7.0)
+        hidden = gate * torch.sigmoid(1.702 * gate) * (value + 1)
+        return torch._grouped_mm(hidden, w2, ends) + self.b2.to(torch.bfloat16)[of_row]
+
+
+class UnitHeads(Attention):
+    """Queries and keys have unit length after they are turned (Llama 4)."""
+
+    def turned(self, q: Tensor, k: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+        q, k = super().turned(q, k, cos, sin)
+        return unit_rows(q).to(q.dtype), unit_rows(k).to(k.dtype)
+
+
+class SigmoidRouter(nn.Module):
+    """Every token visits the one expert with the best score, and is weighed by that (Llama 4)."""
+
+    def __init__(self, config: Config, group: Group) -> None:
+        super().__init__()
+        self.chosen, self.experts = config.chosen, config.experts
+        self.gate = Linear(config.dim, config.experts, group)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        best, choice = torch.topk(self.gate(x), self.chosen, dim=-1)
+        names = choice.flatten()
+        counts = torch.zeros(self.experts, dtype=torch.int64, device=x.device)
+        counts = counts.scatter_add_(0, names, torch.ones_like(names))
+        return torch.sigmoid(best.float()).to(x.dtype), choice, counts
+
+
+DEEPSEEK = Family()
+QWEN3 = Family(NormedHeads, SoftmaxRouter, shared_expert=False)
+GPT_OSS = Family(SinkAttention, ChosenSoftmaxRouter, ClampedExperts, shared_expert=False)
+LLAMA4 = Family(UnitHeads, SigmoidRouter, weighs_first=True)
+
+
+# --------------------------------------------------------------------------- the whole models
+
+
 class Block(nn.Module):
-    def __init__(self, config: Config, fsdp: Group, ep: Group | None) -> None:
+    def __init__(self, config: Config, fsdp: Group, ep: Group | None, family: Family) -> None:
         super().__init__()
         self.attention_norm = RMSNorm(config.dim, fsdp)
-        self.attention = Attention(config, fsdp)
+        self.attention = family.attention(config, fsdp)
         self.ffn_norm = RMSNorm(config.dim, fsdp)
         if ep is None:
             self.ffn = FeedForward(config.dim, config.hidden, fsdp)
         else:
-            self.moe = MoE(config, fsdp, ep)
+            self.moe = MoE(config, fsdp, ep, family)
 
     def forward(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         x = x + self.attention(self.attention_norm(x), cos, sin)
@@ -341,11 +536,16 @@ class CrossEntropy(nn.Module):
 
 
 class Transformer(nn.Module):
-    def __init__(self, config: Config, fsdp: Group, ep: Group | None = None) -> None:
+    def __init__(
+        self, config: Config, fsdp: Group, ep: Group | None = None, family: Family = DEEPSEEK
+    ) -> None:
         super().__init__()
         self.embedding = Embedding((config.vocabulary, config.dim), fsdp)
-        groups = [None if i < config.dense_layers else ep for i in range(config.layers)]
-        self.layers = nn.ModuleList(Block(config, fsdp, group) for group in groups)
+        dense, every = config.dense_layers, config.moe_every
+        routed = [i >= dense and (i - dense) % every == 0 for i in range(config.layers)]
+        self.layers = nn.ModuleList(
+            Block(config, fsdp, ep if has_experts else None, family) for has_experts in routed
+        )
         self.norm = RMSNorm(config.dim, fsdp)
         self.head = Linear(config.dim, config.vocabulary, fsdp)
         self.loss = CrossEntropy()
@@ -471,13 +671,21 @@ def regather_in_backward(graph: fx.Graph) -> None:
             node.meta["ac_graph_id"] = 0
 
 
+def layer(node: fx.Node) -> str | None:
+    """The number of the layer that a node belongs to."""
+    path = (node.meta.get("fqn") or "").split(".")
+    return path[1] if path[0] == "layers" else None
+
+
+def run(node: fx.Node) -> None:
+    """Gives a node that is new, or has new operands, its fake value."""
+    args, kwargs = fx.map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
+    node.meta["val"] = node.target(*args, **kwargs)
+
+
 def compute_again(graph: fx.Graph, kept: set[Any]) -> None:
     """Lets backward compute again what forward has not kept: results of operators in `kept`, what
     crosses from one layer to another, numbers, and what is written in place."""
-
-    def layer(node: fx.Node) -> str | None:
-        path = (node.meta.get("fqn") or "").split(".")
-        return path[1] if path[0] == "layers" else None
 
     def stays(node: fx.Node) -> bool:
         if node.op != "call_function" or node.meta["direction"] == "backward":
@@ -493,11 +701,6 @@ def compute_again(graph: fx.Graph, kept: set[Any]) -> None:
     again: dict[fx.Node, fx.Node] = {}
     moved: set[fx.Node] = set()  # whose operands are elsewhere now; views of them are, too
 
-    def run(node: fx.Node) -> None:
-        args, kwargs = fx.map_arg((node.args, node.kwargs), lambda source: source.meta["val"])
-        node.meta["val"] = node.target(*args, **kwargs)
-        moved.add(node)
-
     def recomputed(node: fx.Node, before: fx.Node) -> fx.Node:
         if stays(node):
             return node
@@ -508,6 +711,7 @@ def compute_again(graph: fx.Graph, kept: set[Any]) -> None:
                 copy = graph.node_copy(node, of.__getitem__)
             copy.meta = {"fqn": node.meta["fqn"], "direction": "backward"}
             run(copy)
+            moved.add(copy)
             again[node] = copy
         return again[node]
 
@@ -517,7 +721,47 @@ def compute_again(graph: fx.Graph, kept: set[Any]) -> None:
                 node.replace_input_with(source, recomputed(source, node))
             if moved.intersection(node.all_input_nodes):
                 run(node)
+                moved.add(node)
     graph.eliminate_dead_code()
+
+
+def offload(graph: fx.Graph) -> None:
+    """Moves what layers have made in forward and backward reads to the memory of the host after
+    its last use in forward, and back before the first one in backward."""
+    place = {node: i for i, node in enumerate(graph.nodes)}
+    moved: set[fx.Node] = set()
+
+    def put(target: Any, args: tuple[Any, ...], like: fx.Node) -> fx.Node:
+        node = graph.call_function(target, args)
+        node.meta = {"fqn": like.meta["fqn"], "direction": like.meta["direction"]}
+        run(node)
+        return node
+
+    for node in list(graph.nodes):
+        value = node.meta.get("val")
+        if node.op != "call_function" or layer(node) is None or not isinstance(value, Tensor):
+            continue
+        if node.target in COLLECTIVES:  # in flight, and what arrives belongs to the wait
+            continue
+        uses = sorted(node.users, key=place.__getitem__)
+        ahead = [user for user in uses if user.meta.get("direction") == "forward"]
+        later = [user for user in uses if user.meta.get("direction") == "backward"]
+        if node.meta["direction"] != "forward" or not later or not value.is_floating_point():
+            continue
+        with graph.inserting_before((ahead[-1] if ahead else node).next):
+            away = put(torch.ops.ao.offload.default, (node,), node)
+            away = put(torch.ops.ao.wait_tensor.default, (away, node), node)
+        with graph.inserting_before(later[0]):
+            back = put(torch.ops.ao.reload.default, (away, value.device), later[0])
+            back = put(torch.ops.ao.wait_tensor.default, (back, away), later[0])
+        moved.add(back)
+        for user in later:
+            user.replace_input_with(node, back)
+    for node in graph.nodes:
+        again = node.op == "call_function" and node not in moved
+        if again and moved.intersection(node.all_input_nodes):
+            run(node)
+            moved.add(node)
 
 
 # --------------------------------------------------------------------------------------- costs
@@ -535,6 +779,7 @@ SECOND = 10**9
 COLLECTIVES = {
     ALL_GATHER: "all_gather",
     REDUCE_SCATTER: "reduce_scatter",
+    ALL_REDUCE: "all_reduce",
     ALL_TO_ALL: "all_to_all",
 }
 PAYLOADS = [0, *(1 << k for k in range(12, 31, 2))]
@@ -542,6 +787,8 @@ PAYLOADS = [0, *(1 << k for k in range(12, 31, 2))]
 # Operators that read of their first operand only its shape, or only the places they pick.
 FILLS = {aten.new_zeros.default, aten.zeros_like.default, aten.ones_like.default}
 PICKS = {aten.embedding.default, aten.gather.default, aten.index.Tensor, aten.index_select.default}
+# Copies to the memory of the host and back run beside kernels: here they cost the launch alone.
+TRANSFERS = {torch.ops.ao.offload.default, torch.ops.ao.reload.default}
 
 
 def collective_ns(collective: str, payload: int, group: Group) -> int:
@@ -584,6 +831,12 @@ def matmul_flops(node: fx.Node, shape: Callable[[fx.Node], list[int]]) -> int:
     if node.target is aten.mm.default:
         (rows, inner), (_, columns) = map(shape, node.args)
         return 2 * rows * inner * columns
+    if node.target is aten.addmm.default:
+        (rows, inner), (_, columns) = map(shape, node.args[1:3])
+        return 2 * rows * inner * columns
+    if node.target is aten.bmm.default:
+        (batch, rows, inner), (*_, columns) = map(shape, node.args)
+        return 2 * batch * rows * inner * columns
     if node.target is aten._grouped_mm.default:
         # [rows, inner] x [group, inner, columns], or the gradient [m, rows] x [rows, columns]:
         # either way every row belongs to one group.
@@ -748,6 +1001,8 @@ class Writer:
                 self.owner[self.storage(tensor)] = self.owner_of(node.args[0])
             if self.owner.setdefault(self.storage(tensor), here) == here:
                 fresh[self.storage(tensor)] = tensor.untyped_storage().nbytes()
+        if node.target is torch.ops.ao.offload.default:
+            fresh = {}  # in the memory of the host
         out: dict[str, Any] = {"bytes": sum(self.step.value(size) for size in fresh.values())}
         if shared := {self.owner[self.storage(t)] for t in results} - {here}:
             out["alias"] = sorted(shared)
@@ -786,6 +1041,8 @@ class Writer:
 
     def kernel_ns(self, node: fx.Node, results: list[Tensor]) -> int:
         """Launch, and then matrix units or memory, whichever takes longer."""
+        if node.target in TRANSFERS:
+            return LAUNCH_NS
         flops = matmul_flops(node, lambda operand: self.shape(operand.meta["val"]))
         read = [t for source in node.all_input_nodes for t in tensors(source.meta["val"])]
         if node.target in FILLS:
@@ -836,11 +1093,17 @@ def capture_moe() -> Iterator[dict[str, Any]]:
 
 
 def capture_mixture(
-    name: str, config: Config, kept: set[torch._ops.OpOverload] | None, shared: bool = False
+    name: str,
+    config: Config,
+    kept: set[torch._ops.OpOverload] | None,
+    shared: bool = False,
+    family: Family = DEEPSEEK,
+    offloads: bool = False,
 ) -> dict[str, Any]:
     """`kept`: the operators whose results are kept for the backward pass. None: it keeps all.
 
-    `shared`: tokens travel on the communicator of the weights."""
+    `shared`: tokens travel on the communicator of the weights. `offloads`: what is kept is moved
+    to the memory of the host meanwhile."""
     purposes = ["world"] if shared else ["fsdp", "ep"]
     groups = fake_cluster(gpus=8, gpus_per_node=4, purposes=purposes)
     fsdp, ep = groups[0], groups[-1]
@@ -849,13 +1112,15 @@ def capture_mixture(
     batch = 256
     shapes = ShapeEnv()
     with FakeTensorMode(shape_env=shapes), torch.device("meta"):
-        model = Transformer(config, fsdp, ep)
+        model = Transformer(config, fsdp, ep, family)
         with shapes.ignore_fresh_unbacked_symbols():
             size = shapes.create_unbacked_symint()
         torch._check(size >= 2)
         trace = trace_step(model, make_batch(size, config), [])
         if kept is not None:
             compute_again(trace.graph.graph, kept)
+        if offloads:
+            offload(trace.graph.graph)
     # The step is drawn for a balanced router: every rank sends every rank the same.
     balanced = batch * config.sequence * config.chosen // ep.size
     found = [s for n in trace.graph.graph.nodes for s in n.meta.get("unbacked_bindings") or {}]
@@ -864,20 +1129,36 @@ def capture_mixture(
     return Writer(step, trace.inputs).write(trace.graph.graph)
 
 
+# What selective recomputation keeps: results of matrix products and attention, what the router has
+# chosen and what was exchanged.
+SELECTIVE = {
+    aten.mm.default,
+    aten.addmm.default,
+    aten.bmm.default,
+    aten._grouped_mm.default,
+    aten._scaled_dot_product_efficient_attention.default,
+    aten.topk.default,
+    ALL_TO_ALL,
+}
+
+
 def capture_recomputation() -> Iterator[dict[str, Any]]:
-    selective = {
-        aten.mm.default,
-        aten._grouped_mm.default,
-        aten._scaled_dot_product_efficient_attention.default,
-        aten.topk.default,
-        ALL_TO_ALL,
-    }
-    yield capture_mixture("moe_recompute_selective", SMALL, selective)
+    yield capture_mixture("moe_recompute_selective", SMALL, SELECTIVE)
     yield capture_mixture("moe_recompute_layers", SMALL, set())
 
 
 def capture_shared() -> Iterator[dict[str, Any]]:
     yield capture_mixture("moe_shared_group", replace(MIXTURE, layers=6), None, shared=True)
+
+
+def capture_families() -> Iterator[dict[str, Any]]:
+    each = replace(SMALL, layers=3, dense_layers=0)
+    for name, family in [("qwen3", QWEN3), ("gpt_oss", GPT_OSS)]:
+        yield capture_mixture(f"{name}_full", each, set(), family=family)
+        yield capture_mixture(f"{name}_selective", each, SELECTIVE, family=family)
+    second = replace(each, layers=4, moe_every=2, chosen=1)
+    yield capture_mixture("llama4_full", second, set(), family=LLAMA4)
+    yield capture_mixture("llama4_offload", second, SELECTIVE, family=LLAMA4, offloads=True)
 
 
 MIXTURE = Config(
@@ -975,19 +1256,22 @@ def print_table(folder: Path) -> None:
         print(f"| `{path.name}` | {len(nodes):,} | {starts:,} | {times} | {peak:.2f} |")
 
 
+CAPTURES = {
+    "llama": capture_llama,
+    "moe": capture_moe,
+    "recompute": capture_recomputation,
+    "shared": capture_shared,
+    "families": capture_families,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, default=Path(__file__).parent)
-    parser.add_argument("--only", choices=["llama", "moe", "recompute", "shared"])
+    parser.add_argument("--only", choices=list(CAPTURES))
     parser.add_argument("--stats", action="store_true")
     options = parser.parse_args()
-    captures = {
-        "llama": capture_llama,
-        "moe": capture_moe,
-        "recompute": capture_recomputation,
-        "shared": capture_shared,
-    }
-    for name, capture in captures.items():
+    for name, capture in CAPTURES.items():
         if not options.stats and options.only in (None, name):
             for graph in capture():
                 save(graph, options.out)

@@ -192,6 +192,12 @@ TEST_CASE("a step that exchanges and gathers on one group computes what the inte
     check_forms("/moe_shared_group.json.gz", support::moe_ep_step_recipe(), 4, {{2, 2}});
 }
 
+TEST_CASE("steps of other families of models compute what the interpreter does on ranks") {
+    check_forms("/qwen3_selective.json.gz", support::family_recipe(), 4, {{2, 1, 1}});
+    check_forms("/gpt_oss_full.json.gz", support::family_recipe(), 4, {{3, 1}});
+    check_forms("/llama4_offload.json.gz", support::family_recipe(), 4, {{2, 2}});
+}
+
 TEST_CASE("steps that compute activations again compute what the interpreter does on ranks") {
     check_forms("/moe_recompute_selective.json.gz", support::moe_ep_step_recipe(), 4, {{2, 1, 1}});
     check_forms("/moe_recompute_layers.json.gz", support::moe_ep_step_recipe(), 4, {{3, 1}});

@@ -136,6 +136,12 @@ TEST_CASE("plans of small steps are legal, and can be had as files") {
         {"STRETTO_EXAMPLE_GRAPHS", "moe_shared_group", support::moe_ep_step_recipe(), {{2, 2}}},
         {"STRETTO_EXAMPLE_GRAPHS", "moe_recompute_selective", support::moe_ep_step_recipe(), {{3, 1}}},
         {"STRETTO_EXAMPLE_GRAPHS", "moe_recompute_layers", support::moe_ep_step_recipe(), {{2, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "qwen3_full", support::family_recipe(), {{2, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "qwen3_selective", support::family_recipe(), {{1, 1, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "gpt_oss_full", support::family_recipe(), {{1, 1, 2}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "gpt_oss_selective", support::family_recipe(), {{1, 3}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "llama4_full", support::family_recipe(), {{3, 1}}},
+        {"STRETTO_EXAMPLE_GRAPHS", "llama4_offload", support::family_recipe(), {{2, 2}, {1, 1, 2}}},
         {"STRETTO_REFERENCE_GRAPHS", "titan_moe", support::titan_moe_recipe(), {{1, 3}, {2, 1, 1}}}};
     for (const recipe& r : recipes) {
         const std::string path = support::captured_step(r.variable, ("/" + r.name + ".json.gz").c_str());

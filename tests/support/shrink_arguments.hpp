@@ -55,6 +55,7 @@ inline constexpr shape_argument shape_arguments[] = {
     {"aten.slice.", 4 | 8},
     {"aten.narrow.", 4 | 8},
     {"aten.slice_scatter.", 8 | 16},
+    {"aten.slice_backward.", 2 | 8 | 16},
     {"aten.histc.", 2 | 8},
     {"aten.embedding_dense_backward.", 4},
     {"aten.repeat_interleave.", 2},

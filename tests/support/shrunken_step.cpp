@@ -28,6 +28,11 @@ shrunken_recipe moe_ep_step_recipe() {
     r.run.ranks = 8;
     return r;
 }
+shrunken_recipe family_recipe() {
+    shrunken_recipe r = moe_ep_step_recipe();
+    r.extents.extents.push_back({129, 5});  // the positions, and the sink that attention may look at instead
+    return r;
+}
 
 stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::capture& step,
                                                                 const stretto::capture_tensors& tensors,

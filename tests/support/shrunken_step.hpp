@@ -21,6 +21,8 @@ struct shrunken_recipe {
 shrunken_recipe titan_moe_recipe();
 /// 11 MoE layers, 16 experts, 8 ranks with 2 sequences of 4 tokens each.
 shrunken_recipe moe_ep_step_recipe();
+/// The steps of other families of models: 2 or 3 MoE layers, else the same.
+shrunken_recipe family_recipe();
 
 /// The step on small extents, or the first reason why it is not consistent.
 stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::capture& step,
