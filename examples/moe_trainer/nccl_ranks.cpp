@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "rank_program.hpp"
-#include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 #include "stretto/backend/cuda_nccl/cuda_nccl_library.hpp"
+#include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 
 namespace trainer {
 namespace {
