@@ -58,6 +58,7 @@ struct exchange {
                 o.receive_bytes += sizes[k][place];
             }
         }
+        if (at.empty()) return o;  // only its amounts are asked for, or there are none
         std::byte* send = at.data();
         std::byte* receive = at.data() + o.send_bytes;
         if (in_place) {

@@ -28,7 +28,7 @@ public:
     /// up. The station says meanwhile what is waited for, so that a watchdog can name it.
     bool wait(event_type& e) {
         if (run_.is_timed() && blocked_since_ == 0) blocked_since_ = host_now();
-        station_.event.store(&e, std::memory_order_relaxed);
+        station_.event.store(&e, std::memory_order_release);
         return e.done.await(e.recorded, station_);
     }
     /// Reaches the event at once: everything that was put before has run. The task stands beside it so that whoever

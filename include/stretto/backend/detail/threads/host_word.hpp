@@ -21,10 +21,12 @@ struct host_event;
 
 /// What the thread of a lane does, for whoever wants to know why it does not go on. Only that thread writes.
 struct host_station {
-    std::atomic<std::int64_t> since = 0;             ///< when it began to wait; 0 while it does not wait
-    std::atomic<task_id> task = no_task;             ///< at which it is
-    std::atomic<const host_event*> event = nullptr;  ///< for which it waits, if it is one
-    std::atomic<bool> meeting = false;               ///< whether it waits for other members of its group
+    std::atomic<std::int64_t> since = 0;  ///< when it began to wait; 0 while it does not wait
+    std::atomic<task_id> task = no_task;  ///< at which it is
+    /// For which it waits, if it is one. Stored to be acquired: whoever reads it looks into the event, which another
+    /// thread has made.
+    std::atomic<const host_event*> event = nullptr;
+    std::atomic<bool> meeting = false;  ///< whether it waits for other members of its group
 };
 
 /// A count that only grows, modulo 2^31, until it is closed. Whoever waits for a count of a closed word is turned away.

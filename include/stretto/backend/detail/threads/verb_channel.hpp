@@ -117,7 +117,7 @@ private:
     bool perform(const verb& v) {
         switch (v.what) {
             case verb::form::wait:
-                station_.event.store(v.event, std::memory_order_relaxed);
+                station_.event.store(v.event, std::memory_order_release);
                 return v.event->done.await(v.target, station_);
             case verb::form::record:
                 v.event->done.advance();

@@ -37,7 +37,7 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
         w.rank = rank;
         w.lane = lane;
         w.task = s.task.load(std::memory_order_relaxed);
-        if (const host_event* e = s.event.load(std::memory_order_relaxed); e != nullptr)
+        if (const host_event* e = s.event.load(std::memory_order_acquire); e != nullptr)
             w.for_tasks.push_back(e->task.load(std::memory_order_relaxed));
         return &w;
     };
