@@ -186,6 +186,19 @@ std::optional<stretto::contention> parse_factor(std::string_view text) {
 
 }  // namespace
 
+std::optional<stretto::nanoseconds> parse_time(std::string_view text) {
+    if (text == "0") return stretto::nanoseconds{};
+    double x = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, x, std::chars_format::fixed);
+    if (error != std::errc{} || !std::isfinite(x) || x < 0) return std::nullopt;
+    static constexpr std::pair<std::string_view, double> units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (const auto& [name, length] : units)
+        if (name == std::string_view(rest, static_cast<std::size_t>(end - rest)) && x * length <= 1e9)
+            return stretto::nanoseconds{std::llround(x * length)};
+    return std::nullopt;
+}
+
 std::optional<contention_range> parse_contention(const std::string& text) {
     const std::size_t colon = text.find(':');
     const auto from = parse_factor(std::string_view(text).substr(0, colon));
@@ -199,7 +212,7 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
     std::vector<std::string> steps;
     std::vector<std::string> chunks;
     std::string limit = "1.00x", recombine = "auto", reduce_once = "auto", contention = "1", buckets = "auto",
-                payload = "registration", plan, trace, html, svg, check, overlay, durations, apart;
+                payload = "registration", host_reads = "0", plan, trace, html, svg, check, overlay, durations, apart;
 
     CLI::App app(description, "stretto-plan");
     app.set_version_flag("--version", std::string("stretto-plan ") + STRETTO_VERSION);
@@ -256,6 +269,11 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
            "range, is least; figures are for its beginning")
         ->capture_default_str()
         ->type_name("C|A:B");
+    app.add_option(
+           "--host-reads", host_reads,
+           "What it takes that the host reads a number, such as 12us: so long, wherever it does, no kernel runs")
+        ->capture_default_str()
+        ->type_name("TIME");
     app.add_option("--effort", all.wishes.effort,
                    "How thoroughly to search within memory: from how many orders; each takes about as long again")
         ->capture_default_str()
@@ -332,6 +350,12 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
             throw usage_error{"--check and -o: a plan is either checked or made; run the tool twice"};
         if (!check.empty() && !durations.empty())
             throw usage_error{"--check and --durations: a plan is checked by the durations of its step"};
+        const std::optional<stretto::nanoseconds> charge = parse_time(host_reads);
+        if (!charge)
+            throw usage_error{"--host-reads " + host_reads + ": is no time; write 12us, 500ns or 0.1ms, at most 1s"};
+        all.host_reads = *charge;
+        if (!check.empty() && charge->count != 0)
+            throw usage_error{"--check and --host-reads: a plan is checked by the durations of its step"};
         const bool several = steps.size() > 1;
         for (const std::string& step : steps) {
             const std::string name = name_of_step(step);

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "chunk_settings.hpp"
 #include "comparison.hpp"
+#include "stretto/core/units.hpp"
 
 namespace planner {
 
@@ -28,6 +30,7 @@ struct arguments {
     stretto::memory_budget limit = stretto::memory_budget::times_input_peak(1);
     chunking chunks;
     search_wishes wishes;
+    stretto::nanoseconds host_reads = {};  ///< what it takes that the host reads a number
     std::size_t explain = 10;
     bool json = false;
 };
@@ -42,6 +45,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
 
 /// "1.05x", "40GiB", "17179869184" or "unlimited"; nothing if it is none of these.
 std::optional<stretto::memory_budget> parse_memory_limit(const std::string& text);
+
+/// "12us", "500ns", "0.1ms" or "0"; nothing if it is none of these, or more than a second.
+std::optional<stretto::nanoseconds> parse_time(std::string_view text);
 
 /// "1.25", "5/4", or a range of these such as "1:1.5"; nothing if it is none of these, or below 1.
 std::optional<contention_range> parse_contention(const std::string& text);

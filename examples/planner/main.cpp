@@ -24,6 +24,7 @@
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_writer.hpp"
 #include "stretto/capture/gzip.hpp"
+#include "stretto/capture/retimed_capture.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "taking_apart.hpp"
 #include "text_report.hpp"
@@ -44,8 +45,8 @@ enum exit_status {
 
 failure unusable_file(const stretto::diagnostic& d) { return {failure::reason::unusable, d.message()}; }
 
-expected<comparison, failure> result_of(const planner::job& j, stretto::memory_budget limit,
-                                        const planner::chunking& chunks, const planner::search_wishes& wishes) {
+expected<comparison, failure> result_of(const planner::job& j, const planner::arguments& args) {
+    const planner::search_wishes& wishes = args.wishes;
     const planner::progress shown(j.check.empty() ? "planning " + j.step : "checking " + j.check);
     auto step = stretto::read_capture(j.step);
     if (!step) return unexpected(unusable_file(step.error()));
@@ -53,6 +54,11 @@ expected<comparison, failure> result_of(const planner::job& j, stretto::memory_b
         auto retimed = planner::with_measured_durations(*step, j.durations);
         if (!retimed) return unexpected(retimed.error());
         *step = *std::move(retimed);
+    }
+    if (args.host_reads.count != 0) {
+        auto charged = stretto::with_synchronisation(*step, args.host_reads);
+        if (!charged) return unexpected(unusable_file(charged.error()));
+        *step = *std::move(charged);
     }
     std::optional<planner::buckets_apart> apart;
     if (!j.apart.empty()) {
@@ -65,15 +71,15 @@ expected<comparison, failure> result_of(const planner::job& j, stretto::memory_b
         if (c) c->apart = std::move(apart);
         return c;
     };
-    if (j.check.empty()) return noted(planner::plan_step(*std::move(step), j.step, limit, chunks, wishes));
+    if (j.check.empty()) return noted(planner::plan_step(*std::move(step), j.step, args.limit, args.chunks, wishes));
     auto plan = stretto::read_capture(j.check);
     if (!plan) return unexpected(unusable_file(plan.error()));
-    return noted(planner::check(*std::move(step), j.step, *std::move(plan), j.check, limit, wishes.under.from));
+    return noted(planner::check(*std::move(step), j.step, *std::move(plan), j.check, args.limit, wishes.under.from));
 }
 
 /// The same with the run that belongs to it.
 expected<comparison, failure> shown_result_of(const planner::job& j, const planner::arguments& args) {
-    auto made = result_of(j, args.limit, args.chunks, args.wishes);
+    auto made = result_of(j, args);
     if (made && !j.overlay.empty())
         if (auto fault = planner::add_run(*made, j.overlay)) return unexpected(*std::move(fault));
     return made;

@@ -10,7 +10,7 @@ function(stretto_mpi_test_properties test)
         TIMEOUT 300
         PROCESSORS 2
         LABELS mpi
-        ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/backend/mpi_leaks.txt;TSAN_OPTIONS=ignore_noninstrumented_modules=1:detect_deadlocks=0;${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
+        ENVIRONMENT "ASAN_OPTIONS=fast_unwind_on_malloc=0;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/backend/mpi/mpi_leaks.txt;TSAN_OPTIONS=ignore_noninstrumented_modules=1:detect_deadlocks=0;${stretto_test_environment};OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_rmaps_base_oversubscribe=1")
 endfunction()
 
 # stretto_mpi_test(<layer>/<name> <numbers of processes> [ONCE <number>] [library...]): ctest runs it as

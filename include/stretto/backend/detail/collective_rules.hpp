@@ -38,6 +38,7 @@ namespace stretto::detail {
     if (o.send_rows.empty()) return {};
     const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
                              std::size_t room, std::string_view verb) -> std::optional<std::string> {
+        // Every part is compared with what is left, so that no sum can overflow, whatever the counts are.
         std::size_t left = room;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];

@@ -15,7 +15,8 @@
 
 namespace stretto::detail {
 
-/// Which storage has had which bytes of an arena last.
+/// Which storage has had which bytes of an arena last. One that has given a part of its bytes away still has the rest.
+/// Lookups are binary, and claims move what lies behind them, which is little because few storages live at a time.
 template <class = void>
 class byte_owners {
 public:
@@ -43,7 +44,8 @@ private:
     std::vector<range> ranges_;  // disjoint, ascending
 };
 
-/// Issues the tasks of an order one after the other.
+/// Issues the tasks of an order one after the other, and knows at each moment, as clocks, what is complete before what
+/// comes next on a lane: an instruction needs a wait only for what that clock does not say.
 template <class = void>
 class lane_planner {
 public:
@@ -73,6 +75,8 @@ public:
     /// bytes takes.
     void issue(task_id t) {
         std::fill(needed_.begin(), needed_.end(), 0);
+        // A dependence on a start is one on its launch, which the host has made before; only its waits and its bytes
+        // depend on its end.
         for (const task_id p : g_.predecessors[t])
             if (g_.kind[p] != op_kind::start) join(needed_, clock(done_by_, p));
         if (g_.launch[t] != no_task) join(needed_, clock(done_by_, g_.launch[t]));
@@ -97,6 +101,7 @@ public:
         issued_[lane].push_back(static_cast<std::uint32_t>(made_.instructions.size()));
         made_.instructions.push_back(made);
         const auto position = static_cast<std::uint32_t>(issued_[lane].size());
+        // The row of what is complete with this instruction is that of its lane, itself included.
         const std::span<std::uint32_t> now = clock(known_, lane);
         now[lane] = position;
         complete_.insert(complete_.end(), now.begin(), now.end());
@@ -138,6 +143,8 @@ private:
         const std::span<std::uint32_t> now = clock(known_, lane);
         const auto open = [&](std::size_t other) { return other != lane && needed_[other] > now[other]; };
         const auto instruction = [&](std::size_t other) { return issued_[other][needed_[other] - 1]; };
+        // Of a lane the last instruction that is needed is the one to wait for. It is implied if another one that must
+        // be waited for comes behind it anyway.
         const std::size_t first = made_.waits.size();
         for (std::size_t other = 0; other < lanes_; ++other) {
             if (!open(other)) continue;
@@ -147,6 +154,7 @@ private:
                                       clock(complete_, instruction(third))[other] >= needed_[other]);
             if (!implied) made_.waits.push_back(instruction(other));
         }
+        // So far these are numbers of instructions; each gets an event when the first one waits for it.
         for (std::size_t k = first; k < made_.waits.size(); ++k) {
             join(now, clock(complete_, made_.waits[k]));
             std::uint32_t& event = made_.instructions[made_.waits[k]].event;

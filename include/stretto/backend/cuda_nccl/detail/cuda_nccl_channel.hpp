@@ -114,6 +114,7 @@ public:
         };
         for (std::size_t k = 0; k < size(); ++k)
             write_note(o, open ? 0 : shares ? send_sizes_[k] : o.send_bytes, note(mine, k));
+        // NCCL moves memory of the device: notes go there, to the others, and come back to where the host reads them.
         if (!run_.did("cudaMemcpyAsync", A::copy(out, mine, n, this->stream()), comm_.at)) return false;
         const bool told = exchange([&](std::size_t k, auto send, auto receive) {
             send(out + k * note_bytes, note_bytes);
@@ -172,7 +173,8 @@ private:
                 [&](std::byte* to, std::size_t n) {
                     note("ncclRecv", A::receive(to, n, k, comm_.handle, this->stream()));
                 });
-        const call_result ended = A::end_group();  // a group is closed, whatever happens in it
+        // A group is closed, whatever happens in it; what is told is the first call that has failed, which says more.
+        const call_result ended = A::end_group();
         return bad.failed() ? run_.did(call, bad, comm_.at) : run_.did(call, ended, comm_);
     }
     /// Hands an operation to NCCL, and waits until that has taken it. A barrier is a gather of a byte each.

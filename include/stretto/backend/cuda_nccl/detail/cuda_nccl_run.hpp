@@ -72,6 +72,7 @@ public:
     /// the other they may wait for each other.
     void fail(run_failure why) {
         if (!first_.keep(std::move(why))) return;
+        // What aborting says has nobody to hear it: the run has failed before.
         static_cast<void>(A::begin_group());
         for (comm* c : comms)
             if (!A::is_null(c->handle)) static_cast<void>(A::abort(c->handle));
@@ -109,6 +110,7 @@ public:
             const call_result r = query();
             if (!did(call, r, at)) return false;
             if (r.done()) return true;
+            // An error of any communicator ends this wait too, because what is waited for may depend on it.
             if (!poll()) return false;
             if (std::chrono::steady_clock::now() > end) return late(), false;
         }

@@ -33,7 +33,7 @@ void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f
     }
 }
 
-/// Numbers in which a sum of T is formed: integers wrap around, as they do on devices.
+/// Numbers in which a sum of T is formed: integers wrap around, as they do on devices. In C++ only unsigned ones do.
 template <class T>
 struct fold_number {
     using type = T;
@@ -85,6 +85,7 @@ inline void divide_sums(element_type element, std::byte* sums, std::size_t size,
 template <class Part>
 void fold_in_order(element_type element, reduction_kind reduction, std::byte* to, std::size_t size, std::size_t members,
                    Part part) {
+    // So small that it stays in the nearest cache while the parts of all members pass by.
     alignas(64) std::byte block[4096];
     for (std::size_t at = 0; at < size;) {
         const std::size_t length = std::min(size - at, sizeof(block));

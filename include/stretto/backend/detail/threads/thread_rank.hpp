@@ -83,6 +83,7 @@ private:
             }
             lane.forget_times();
         };
+        // The compute lane is this thread, so that its times are all there, whatever has failed.
         take(compute_);
         if (run_.failed()) return;  // channels may still be at work
         base::for_all_channels([&](auto& channel) { return take(channel), true; });

@@ -79,7 +79,8 @@ public:
     void forget_times() { times_.clear(); }
 
 private:
-    /// A wait has a target, because the event may be put again before the channel has come to it.
+    /// What the thread that puts tells the channel's. A wait has a target, because the event may be put again before
+    /// the channel has come to it.
     struct verb {
         enum class form : std::uint8_t {
             wait,

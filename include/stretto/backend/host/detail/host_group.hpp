@@ -73,6 +73,7 @@ public:
             for (std::size_t k = 0; k < size(); ++k) arrival = std::max(arrival, members_[k].came);
             arrival += link_.duration(bytes_on_link(o, size(), place, me.send_sizes, me.receive_sizes)).count;
         }
+        // What is reduced in shares is fetched from the others once all have theirs.
         if (in_shares) {
             if (!meet(me, station)) return false;  // every member has reduced its share
             const host_run::reading reading(run_);
@@ -130,7 +131,8 @@ private:
         run_.fail(lane_site{id_, begun(place) - 1, o.task}.failure(why, ranks_[place], std::move(detail)));
     }
 
-    /// This member fetches what others send. Of an all-reduce it reduces its share only.
+    /// This member fetches what others send: nobody writes into the memory of another one, so that members need no
+    /// order among each other. Of an all-reduce it reduces its share only.
     void move(const collective_operation& o, std::size_t place) const {
         const auto sent = [&](std::size_t k) { return members_[k].operation->send; };
         const auto copy = [](std::byte* to, const std::byte* from, std::size_t size) {
@@ -184,8 +186,8 @@ private:
     group_id id_;
     std::vector<rank_id> ranks_;
     host_link link_;
-    std::unique_ptr<member[]> members_;
-    host_word met_;
+    std::unique_ptr<member[]> members_;  // by place
+    host_word met_;                      // counts every member of every meeting
 };
 
 }  // namespace stretto::detail

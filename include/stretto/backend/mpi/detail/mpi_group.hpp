@@ -98,6 +98,8 @@ public:
     void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
 
 private:
+    // A note has what write_note() writes, and of an all-to-all then what goes to each member, and what is expected of
+    // each. Notes of all members lie one behind the other, in the order of members.
     [[nodiscard]] std::size_t longest_note() const { return note_length + 2 * size(); }
     [[nodiscard]] std::uint64_t* note(std::size_t place) { return notes_.data() + place * longest_note(); }
     [[nodiscard]] const std::uint64_t* note(std::size_t place) const { return notes_.data() + place * longest_note(); }
@@ -143,6 +145,7 @@ private:
             }
             if (!works(code, o)) return false;
             if (count == MPI_UNDEFINED) return true;  // there is no request any more
+            // Sends end as well, and say nothing about anybody.
             for (int k = 0; k < count; ++k) {
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (which < size()) arrived_[which].fetch_add(1, std::memory_order_relaxed);
@@ -155,6 +158,7 @@ private:
             between.pause();
         }
     }
+    /// Whether a member whose note has not come will never begin this collective.
     [[nodiscard]] bool is_hopeless(std::uint32_t sequence) {
         if (run_.abandoned()) return true;
         for (std::size_t k = 0; k < size(); ++k)
@@ -170,6 +174,7 @@ private:
                 MPI_Request_free(&notices_[k]);
                 continue;
             }
+            // It may have come before it could be cancelled: then it counts as any other.
             MPI_Status status;
             int cancelled = 0;
             if (MPI_Wait(&notices_[k], &status) != MPI_SUCCESS) continue;
@@ -185,6 +190,7 @@ private:
             [&](std::size_t k) { return expected(k, place_); }, [&](std::size_t k) { return sent(k, place_); });
         if (wrong) return give_up(run_failure::reason::mismatch, o, begun(place_) - 1, *std::move(wrong));
         const bool shares = o.kind == transfer_kind::all_to_all;
+        // Two others may disagree about what they exchange: one of them says so, and nobody begins to move bytes.
         bool same = true;
         for (std::size_t from = 0; shares && from < size(); ++from)
             for (std::size_t to = 0; to < size(); ++to) same = same && sent(from, to) == expected(from, to);
@@ -234,9 +240,9 @@ private:
     std::unique_ptr<std::atomic<std::uint32_t>[]> arrived_;  // by member: how many of its notes are there
     std::vector<std::uint64_t> notes_;                       // by member
     std::vector<MPI_Request> notices_;                       // by member: receives of notes, then sends
-    std::vector<int> finished_;
-    std::vector<MPI_Status> outcomes_;
-    std::vector<std::size_t> send_sizes_, receive_sizes_;  // of an all-to-all
+    std::vector<int> finished_;                              // requests, as MPI lists them
+    std::vector<MPI_Status> outcomes_;                       // of those requests
+    std::vector<std::size_t> send_sizes_, receive_sizes_;    // of an all-to-all
     mpi_mover mover_;
 };
 

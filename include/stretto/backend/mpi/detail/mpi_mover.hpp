@@ -53,6 +53,7 @@ public:
                     return MPI_Ibcast(o.receive, count, type, static_cast<int>(o.root), communicator_, r);
                 });
             case transfer_kind::all_to_all: {
+                // Parts lie in the order of members, without gaps. What a member sends to itself needs no message.
                 std::size_t from = 0, to = 0;
                 for (std::size_t k = 0; k < members_; ++k) {
                     send_.place(k, std::exchange(from, from + send_sizes[k]), send_sizes[k]);
@@ -65,6 +66,7 @@ public:
                 for (std::size_t k = 0; k < members_; ++k) send_.place(k, k * o.receive_bytes, o.receive_bytes);
                 return reduce(o, o.receive);
             case transfer_kind::all_reduce: {
+                // Each member folds one share for all, in the order of members, and then they exchange what they have.
                 for (std::size_t k = 0; k < members_; ++k) {
                     const auto [first, last] = share_of(o, members_, k);
                     send_.place(k, first, last - first);
@@ -91,7 +93,8 @@ private:
     bool reduce(const collective_operation& o, std::byte* to) {
         const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
         for (std::size_t k = 0; k < members_; ++k) receive_.place(k, k * mine, mine);
-        // Shares differ by an element at most.
+        // All members must know the same bound, since it decides which function they call. Shares differ by an element
+        // at most, and none has more than 8 bytes.
         const std::size_t longest = o.send_bytes + 8 * members_;
         if (parts_.size() < longest) parts_.resize(longest);
         if (!exchange(o.send, parts_.data(), longest)) return false;
@@ -111,6 +114,7 @@ private:
                                       receive_.counts.data(), receive_.places.data(), MPI_BYTE, communicator_, r);
             });
         }
+        // An int does not count so much: each member's part becomes one of a type of its own.
         const std::vector<mpi_bytes_at> sends = send_.types(largest_count_), receives = receive_.types(largest_count_);
         std::vector<MPI_Datatype> send_types, receive_types;
         for (const bool sending : {true, false})
