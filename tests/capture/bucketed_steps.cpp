@@ -17,7 +17,6 @@
 #include "stretto/transform/module_regions.hpp"
 #include "support/chunk_step.hpp"
 #include "support/compare_runs.hpp"
-#include "support/read_step.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
@@ -59,33 +58,26 @@ void check_buckets(const capture& original, const capture& step, const interpret
     CHECK(support::compare_runs(whole, merged).worst < 1e-12);
 }
 
-void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
+void check_step(const std::string& path, const support::shrunken_recipe& recipe, std::int64_t tokens,
                 const std::vector<std::vector<std::int64_t>>& chunks) {
-    if (tokens != 0) recipe.extents.symbols = {{"u0", tokens}};
-    const auto captured = support::read_capture(path);
-    REQUIRE(captured);
-    const auto captured_tensors = capture_tensors::read(*captured);
-    REQUIRE(captured_tensors);
-    const auto small = support::shrink(*captured, *captured_tensors, recipe);
-    REQUIRE_MESSAGE(small, support::complaint(small));
-    const capture& step = *small;
-    const auto tensors = capture_tensors::read(step);
-    REQUIRE(tensors);
-    const support::named_inputs inputs = support::make_named_inputs(step, *tensors, recipe.run.ranks, 7);
-    const interpretation whole = support::run_named(step, *tensors, recipe.run, inputs);
+    const support::shrunken_step small = support::read_shrunken(path, recipe, tokens);
+    const capture& step = small.step;
+    const support::named_inputs inputs = support::make_named_inputs(step, small.tensors, recipe.run.ranks, 7);
+    const interpretation whole = support::run_named(step, small.tensors, recipe.run, inputs);
 
     for (const bytes limit : {bytes{4'096}, unlimited_bytes})
         for (const payload_order order : {payload_order::registration, payload_order::execution})
             check_buckets(step, step, whole, whole, recipe.run, inputs, {.most_bytes = limit, .order = order});
     check_buckets(step, step, whole, whole, recipe.run, inputs, {.mode = bucket_mode::coalesced});
 
-    const std::vector<capture_token_symbol> symbols = token_symbols(step, *tensors);
+    const std::vector<capture_token_symbol> symbols = token_symbols(step, small.tensors);
     for (const std::vector<std::int64_t>& sizes : chunks) {
         REQUIRE(!symbols.empty());
         const std::vector<module_chunks> settings = {{"", pass_direction::both, sizes}};
         const auto regions = regions_in_chunks(modules_of(step), settings);
         REQUIRE(regions);
-        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
+        const auto made =
+            support::chunk_step(step, small.tensors, *regions, symbols[0].dimensions, {.skip_refused = true});
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         const auto chunked_tensors = capture_tensors::read(made->step);
         REQUIRE(chunked_tensors);
@@ -95,20 +87,12 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
     }
 }
 
-support::shrunken_recipe llama_recipe() {
-    support::shrunken_recipe r;
-    r.extents.extents = {{64, 2}, {128, 4}, {1024, 32}, {3072, 96}, {4096, 8}, {8192, 16}, {128256, 16}};
-    r.extents.group_sizes = {2};
-    r.run.ranks = 2;
-    return r;
-}
-
 }  // namespace
 
 TEST_CASE("dense steps compute the same in buckets") {
     for (const char* name : {"/llama_fsdp_forward.json.gz", "/llama_fsdp_backward.json.gz"})
         if (const std::string path = support::captured_step("STRETTO_EXAMPLE_GRAPHS", name); !path.empty())
-            check_step(path, llama_recipe(), 0, {});
+            check_step(path, support::llama_fsdp_recipe(), 0, {});
 }
 
 TEST_CASE("a step of experts computes the same in buckets, and in chunks with buckets") {

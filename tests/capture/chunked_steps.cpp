@@ -15,7 +15,6 @@
 #include "stretto/transform/module_regions.hpp"
 #include "support/chunk_step.hpp"
 #include "support/compare_runs.hpp"
-#include "support/read_step.hpp"
 #include "support/shrunken_step.hpp"
 
 using namespace stretto;
@@ -23,23 +22,14 @@ using namespace stretto::aten;
 
 namespace {
 
-void check_step(const std::string& path, support::shrunken_recipe recipe, std::int64_t tokens,
+void check_step(const std::string& path, const support::shrunken_recipe& recipe, std::int64_t tokens,
                 const std::vector<std::vector<module_chunks>>& all_settings) {
-    recipe.extents.symbols = {{"u0", tokens}};
-    const auto captured = support::read_capture(path);
-    REQUIRE(captured);
-    const auto captured_tensors = capture_tensors::read(*captured);
-    REQUIRE(captured_tensors);
-    const auto small = support::shrink(*captured, *captured_tensors, recipe);
-    REQUIRE_MESSAGE(small, support::complaint(small));
-    const capture& step = *small;
-    const auto tensors = capture_tensors::read(step);
-    REQUIRE(tensors);
+    const support::shrunken_step small = support::read_shrunken(path, recipe, tokens);
+    const capture& step = small.step;
+    const support::named_inputs inputs = support::make_named_inputs(step, small.tensors, recipe.run.ranks, 7);
+    const interpretation whole = support::run_named(step, small.tensors, recipe.run, inputs);
 
-    const support::named_inputs inputs = support::make_named_inputs(step, *tensors, recipe.run.ranks, 7);
-    const interpretation whole = support::run_named(step, *tensors, recipe.run, inputs);
-
-    const std::vector<capture_token_symbol> symbols = token_symbols(step, *tensors);
+    const std::vector<capture_token_symbol> symbols = token_symbols(step, small.tensors);
     REQUIRE(!symbols.empty());
     REQUIRE(symbols[0].value == tokens);
     const capture_modules modules = modules_of(step);
@@ -49,7 +39,7 @@ void check_step(const std::string& path, support::shrunken_recipe recipe, std::i
         const chunk_options options{.skip_refused = true, .slices_from = n % 2 == 0 ? INT64_MAX : 0};
         const auto regions = regions_in_chunks(modules, settings);
         REQUIRE(regions);
-        const auto made = support::chunk_step(step, *tensors, *regions, symbols[0].dimensions, options);
+        const auto made = support::chunk_step(step, small.tensors, *regions, symbols[0].dimensions, options);
         REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
         const capture& chunked = made->step;
         const chunk_counts counts = made->plan.counts();

@@ -1,5 +1,7 @@
 #include "support/shrunken_step.hpp"
 
+#include <doctest/doctest.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -8,6 +10,7 @@
 
 #include "stretto/aten/interpreter.hpp"
 #include "stretto/capture/capture_view.hpp"
+#include "support/read_step.hpp"
 
 namespace support {
 
@@ -31,6 +34,14 @@ shrunken_recipe moe_ep_step_recipe() {
 shrunken_recipe family_recipe() {
     shrunken_recipe r = moe_ep_step_recipe();
     r.extents.extents.push_back({129, 5});  // the positions, and the sink that attention may look at instead
+    return r;
+}
+
+shrunken_recipe llama_fsdp_recipe() {
+    shrunken_recipe r;
+    r.extents.extents = {{64, 2}, {128, 4}, {1024, 32}, {3072, 96}, {4096, 8}, {8192, 16}, {128256, 16}};
+    r.extents.group_sizes = {2};
+    r.run.ranks = 2;
     return r;
 }
 
@@ -68,6 +79,19 @@ stretto::expected<stretto::capture, stretto::diagnostic> shrink(const stretto::c
         return nodes;
     };
     return stretto::shrink_capture(step, tensors, recipe.extents, execute);
+}
+
+shrunken_step read_shrunken(const std::string& path, shrunken_recipe recipe, std::int64_t tokens) {
+    if (tokens != 0) recipe.extents.symbols = {{"u0", tokens}};
+    const auto captured = read_capture(path);
+    REQUIRE(captured);
+    const auto captured_tensors = read_tensors(*captured);
+    REQUIRE(captured_tensors);
+    auto small = shrink(*captured, *captured_tensors, recipe);
+    REQUIRE_MESSAGE(small, (small ? std::string() : small.error().message()));
+    auto tensors = read_tensors(*small);
+    REQUIRE(tensors);
+    return {*std::move(small), *std::move(tensors), std::move(recipe)};
 }
 
 }  // namespace support
