@@ -35,7 +35,11 @@ toy_program gather_before_last(std::uint32_t kernels, std::int64_t duration, std
 
 nodes held(const compact_tasks& c, workspace& w) {
     const nodes given = support::program_order(c.size());
-    return detail::held_within(c, given, detail::peak_of(c, given, w), w);
+    const workspace::scope scratch(w);
+    const detail::held_order held =
+        detail::held_within(c, given, detail::times_of(c, given, w), detail::peak_of(c, given, w), w);
+    CHECK(held.peak == detail::peak_of(c, held.nodes, w));
+    return held.nodes;
 }
 
 std::vector<std::int64_t> kernel_begins(const compact_tasks& c, const nodes& order, workspace& w) {
@@ -95,7 +99,9 @@ TEST_CASE("property: held orders are legal, no slower anywhere, no higher, and k
         const detail::machine_orders preference = detail::machine_orders_of(c, wanted, w);
         const nodes order = detail::forward_pass(c, preference, nullptr, w).run().nodes;
         const std::int64_t peak = detail::peak_of(c, order, w);
-        const nodes late = detail::held_within(c, order, peak, w);
+        const detail::held_order held = detail::held_within(c, order, detail::times_of(c, order, w), peak, w);
+        const nodes& late = held.nodes;
+        RC_ASSERT(held.peak == detail::peak_of(c, late, w));
         RC_ASSERT(legal(c, late));
         RC_ASSERT(detail::makespan_of(c, late, w) <= detail::makespan_of(c, order, w));
         RC_ASSERT(detail::peak_of(c, late, w) <= peak);
@@ -120,6 +126,7 @@ TEST_CASE("stalls that memory is to blame for are found again where they are now
     const nodes given = support::program_order(c.size());
     const nodes order = held(c, w);
     const nodes starved{2};
-    CHECK(detail::starved_when_held(c, given, starved, order, w) == nodes{2});
-    CHECK(detail::starved_when_held(c, given, nodes{}, order, w).empty());
+    const detail::order_times before = detail::times_of(c, given, w), after = detail::times_of(c, order, w);
+    CHECK(detail::starved_when_held(c, before, starved, order, after) == nodes{2});
+    CHECK(detail::starved_when_held(c, before, nodes{}, order, after).empty());
 }

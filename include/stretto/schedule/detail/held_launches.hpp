@@ -58,15 +58,15 @@ template <class = void>
 /// channel keeps its order. Nothing that the lane does is done later than it was, so the makespan is no longer. A start
 /// that moves makes its result later, and what it reads stays until its wait in either case; so starts never add to the
 /// memory in use, but what a wait would have freed is kept until the wait. A wait goes no further than before
-/// the position `furthest`, by node. O(V + E), and a sort of what moves.
+/// the position `furthest`, by node. `t` are the times of `order`. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> held_launches(const compact_tasks& c,
                                                               std::span<const std::uint32_t> order,
+                                                              const order_times& t,
                                                               std::span<const std::uint32_t> furthest, workspace& w) {
     using role = compact_tasks::role;
     const workspace::scope scratch(w);
     const auto count = static_cast<std::uint32_t>(order.size());
-    const order_times t = times_of(c, order, w);
     const std::span<std::uint32_t> place = w.take<std::uint32_t>(order.size());  // by position: it goes before that one
     const auto first_successor = [&](std::uint32_t n, std::uint32_t limit) {
         for (const std::uint32_t s : c.successors[n]) limit = std::min(limit, place[t.position[s]]);
@@ -86,7 +86,10 @@ template <class = void>
         std::int64_t begin;
     };
     std::vector<next_launch> next(c.machines, {count, t.makespan});
-    std::vector<std::uint32_t> moved;
+    // What goes to the same place stays in order: those that are moved before a position, first to last.
+    constexpr std::uint32_t none = UINT32_MAX;
+    const std::span<std::uint32_t> first_moved = w.take(order.size() + 1, none);
+    const std::span<std::uint32_t> next_moved = w.take<std::uint32_t>(order.size());
     for (std::uint32_t i = count; i-- > 0;) {
         const std::uint32_t n = order[i];
         place[i] = i;
@@ -113,41 +116,38 @@ template <class = void>
             }
             following = {place[i], latest};
         }
-        if (place[i] > i) moved.push_back(i);
+        if (place[i] > i) {
+            next_moved[i] = first_moved[place[i]];
+            first_moved[place[i]] = i;
+        }
     }
 
-    // What goes to the same place stays in order; there it stands before the node that it was moved to.
-    std::sort(moved.begin(), moved.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return place[a] != place[b] ? place[a] < place[b] : a < b; });
     std::vector<std::uint32_t> held;
     held.reserve(count);
-    auto late = moved.begin();
-    for (std::uint32_t i = 0; i < count; ++i) {
-        for (; late != moved.end() && place[*late] == i; ++late) held.push_back(order[*late]);
-        if (place[i] == i) held.push_back(order[i]);
+    for (std::uint32_t i = 0; i <= count; ++i) {
+        for (std::uint32_t late = first_moved[i]; late != none; late = next_moved[late]) held.push_back(order[late]);
+        if (i < count && place[i] == i) held.push_back(order[i]);
     }
-    for (; late != moved.end(); ++late) held.push_back(order[*late]);
     return held;
 }
 
-/// Where more than `peak` is in use, lets the waits of `held` that have moved across such a moment go no further than
-/// to the first one. `position` is by node, in the order before. Returns whether there are such moments. O(V log V +
-/// uses).
+/// Returns the peak of `held`. Where more than `peak` is in use, lets the waits that have moved across such a moment go
+/// no further than to the first one. `position` is by node, in the order before. O(V log V + uses).
 template <class = void>
-[[nodiscard]] inline bool stop_before_peaks(const compact_tasks& c, std::span<const std::uint32_t> held,
-                                            std::span<const std::uint32_t> position, std::int64_t peak,
-                                            std::span<std::uint32_t> furthest, workspace& w) {
+[[nodiscard]] inline std::int64_t stop_before_peaks(const compact_tasks& c, std::span<const std::uint32_t> held,
+                                                    std::span<const std::uint32_t> position, std::int64_t peak,
+                                                    std::span<std::uint32_t> furthest, workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::uint32_t> last = w.take<std::uint32_t>(c.storage_bytes.size());
-    for (const std::uint32_t n : held)
-        for (const std::uint32_t s : c.touched[n]) last[s] = n;
-    std::int64_t now = 0;
+    const std::span<std::uint32_t> left = w.take<std::uint32_t>(c.storage_uses.size());
+    std::copy(c.storage_uses.begin(), c.storage_uses.end(), left.begin());
+    std::int64_t now = 0, highest = 0;
     // Whatever does not move is in both orders in the same sequence, and the latest of it tells how far the order
     // before had come: now, and whenever there was too much in use.
     std::uint32_t reached = 0;
     std::vector<std::uint32_t> reached_when_high;
     for (const std::uint32_t n : held) {
         now += c.allocation[n];
+        highest = std::max(highest, now);
         reached = std::max(reached, position[n]);
         if (now > peak && (reached_when_high.empty() || reached_when_high.back() < reached))
             reached_when_high.push_back(reached);
@@ -156,39 +156,41 @@ template <class = void>
             if (high != reached_when_high.end()) furthest[n] = std::min(furthest[n], *high);
         }
         for (const std::uint32_t s : c.touched[n])
-            if (last[s] == n) now -= c.storage_bytes[s];
+            if (--left[s] == 0) now -= c.storage_bytes[s];
     }
-    return !reached_when_high.empty();
+    return highest;
 }
 
-/// The same, with no higher a peak than `order` has, which is `peak`: it is tried again with waits that go less far,
-/// and after a few times the order stays as it was.
+/// An order whose launches are held back, and its peak.
+struct held_order {
+    std::vector<std::uint32_t> nodes;
+    std::int64_t peak;
+};
+
+/// held_launches, with no higher a peak than `order` has, which is `peak`: it is tried again with waits that go less
+/// far, and after a few times the order stays as it was. `t` are its times.
 template <class = void>
-[[nodiscard]] inline std::vector<std::uint32_t> held_within(const compact_tasks& c,
-                                                            std::span<const std::uint32_t> order, std::int64_t peak,
-                                                            workspace& w) {
+[[nodiscard]] inline held_order held_within(const compact_tasks& c, std::span<const std::uint32_t> order,
+                                            const order_times& t, std::int64_t peak, workspace& w) {
     const workspace::scope scratch(w);
-    const auto count = static_cast<std::uint32_t>(order.size());
-    const std::span<std::uint32_t> furthest = w.take(c.size(), count);
-    const std::span<std::uint32_t> position = w.take<std::uint32_t>(c.size());
-    for (std::uint32_t i = 0; i < count; ++i) position[order[i]] = i;
+    const std::span<std::uint32_t> furthest = w.take(c.size(), static_cast<std::uint32_t>(order.size()));
     for (int attempt = 0; attempt < 8; ++attempt) {
-        std::vector<std::uint32_t> held = held_launches(c, order, furthest, w);
-        if (!stop_before_peaks(c, held, position, peak, furthest, w)) return held;
+        held_order held{held_launches(c, order, t, furthest, w), 0};
+        held.peak = stop_before_peaks(c, held.nodes, t.position, peak, furthest, w);
+        if (held.peak <= peak) return held;
     }
-    return {order.begin(), order.end()};
+    return {{order.begin(), order.end()}, peak};
 }
 
-/// The waits of `held` that stall the lane while it stalled in one of `starved` in `order`, whose lane is not ahead of
-/// that of `held`: since waits have moved, others may be the ones that stall. O(V).
+/// The waits of the order `held`, whose times are `after`, that stall its lane while it stalled in one of `starved` in
+/// an order with the times `before`, whose lane is not ahead of that of `held`: since waits have moved, others may be
+/// the ones that stall. O(V).
 template <class = void>
-[[nodiscard]] inline std::vector<std::uint32_t> starved_when_held(const compact_tasks& c,
-                                                                  std::span<const std::uint32_t> order,
+[[nodiscard]] inline std::vector<std::uint32_t> starved_when_held(const compact_tasks& c, const order_times& before,
                                                                   std::span<const std::uint32_t> starved,
-                                                                  std::span<const std::uint32_t> held, workspace& w) {
+                                                                  std::span<const std::uint32_t> held,
+                                                                  const order_times& after) {
     if (starved.empty()) return {};
-    const workspace::scope scratch(w);
-    const order_times before = times_of(c, order, w), after = times_of(c, held, w);
     std::vector<std::pair<std::int64_t, std::int64_t>> stalls;  // from, to
     for (const std::uint32_t n : starved)
         stalls.emplace_back(before.lane[before.position[n]], before.lane[before.position[n] + 1]);

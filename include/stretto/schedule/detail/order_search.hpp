@@ -117,7 +117,7 @@ private:
         const workspace::scope scratch(w_);
         lean_order lean(c_, given_, w_);
         witness_ = lean.run(below ? 0 : unit_);
-        consider({witness_, measured(witness_), {}});
+        consider({witness_, measured(witness_), {}}, lean.peak());
         if (below) leanest_ = lean.peak();
         lowest_ = INT64_MAX;
         for (const double rung : ladder_rungs)
@@ -298,7 +298,7 @@ private:
         found.makespan = measured(found.nodes);  // a wait that memory held back may not have been late
         last_makespan_ = found.makespan;
         order nodes = found.nodes;
-        consider(std::move(found));
+        consider(std::move(found), memory.peak());
         return nodes;
     }
 
@@ -309,31 +309,33 @@ private:
         if (judge_) found.makespan = measured(found.nodes);
         fastest_free_ = std::min(fastest_free_, found.makespan);
         free_.push_back(found.nodes);
-        widest_ = std::max(widest_, consider(std::move(found)));
+        const std::int64_t peak = peak_of(c_, found.nodes, w_);
+        widest_ = std::max(widest_, peak);
+        consider(std::move(found), peak);
     }
 
     /// Adds an order to those found, unless one of them is as fast and needs no more. Its launches are held back first.
-    /// Returns the peak that it had before.
-    std::int64_t consider(pass_result found) {
-        const std::int64_t peak = peak_of(c_, found.nodes, w_);
-        if (fastest(peak).makespan <= found.makespan && front_.front().peak <= peak) return peak;
+    void consider(pass_result found, std::int64_t peak) {
+        if (fastest(peak).makespan <= found.makespan && front_.front().peak <= peak) return;
         found_order kept = hold_back({std::move(found), peak});
         const auto place = std::partition_point(front_.begin(), front_.end(),
                                                 [&](const found_order& o) { return o.peak < kept.peak; });
         auto last = place;
         while (last != front_.end() && last->pass.makespan >= kept.pass.makespan) ++last;
         front_.insert(front_.erase(place, last), std::move(kept));
-        return peak;
     }
 
     /// The same order with launches as late as keeps them hidden, unless that would cost time by the clock of the
     /// judge, for which it matters what kernels a transfer slows down.
     [[nodiscard]] found_order hold_back(found_order o) const {
-        std::vector<std::uint32_t> held = held_within(c_, o.pass.nodes, o.peak, w_);
-        const std::int64_t peak = peak_of(c_, held, w_), makespan = measured(held);
+        const workspace::scope scratch(w_);
+        const order_times before = times_of(c_, o.pass.nodes, w_);
+        held_order held = held_within(c_, o.pass.nodes, before, o.peak, w_);
+        const order_times after = times_of(c_, held.nodes, w_);
+        const std::int64_t makespan = judge_ ? measured(held.nodes) : after.makespan;
         if (makespan > o.pass.makespan) return o;
-        std::vector<std::uint32_t> starved = starved_when_held(c_, o.pass.nodes, o.pass.starved, held, w_);
-        return {{std::move(held), makespan, std::move(starved)}, peak};
+        std::vector<std::uint32_t> starved = starved_when_held(c_, before, o.pass.starved, held.nodes, after);
+        return {{std::move(held.nodes), makespan, std::move(starved)}, held.peak};
     }
 
     [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
