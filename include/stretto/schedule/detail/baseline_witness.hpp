@@ -148,21 +148,22 @@ public:
         done_[p] = true;
         live_ += c_.allocation[n];
         highest_ = std::max(highest_, live_);
-        for (std::uint32_t s : c_.touched[n])
-            if (--left_[s] == 0) live_ -= c_.storage_bytes[s];
         if (p == front_) {
             while (done_[front_]) ++front_;
-            for (std::uint32_t s : c_.touched[n]) last_remaining_use(s);
+            for (std::uint32_t s : c_.touched[n])
+                if (--left_[s] == 0) live_ -= c_.storage_bytes[s];
             return;
         }
         profile_.mark_executed(p);
         std::int64_t from_now = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n]) {
+            const std::int64_t size = c_.storage_bytes[s];
+            const bool gone = --left_[s] == 0;
+            if (gone) live_ -= size;
             if (b_.uses[last_[s]] != p) continue;
             // The storage now dies after an earlier task of the remaining baseline, or at once.
-            const std::uint32_t earlier = last_remaining_use(s);
-            from_now -= c_.storage_bytes[s];
-            if (earlier != none) profile_.add(front_, earlier + 1, c_.storage_bytes[s]);
+            from_now -= size;
+            if (!gone) profile_.add(front_, last_remaining_use(s) + 1, size);
         }
         profile_.add(front_, p, from_now);
     }
@@ -176,19 +177,14 @@ private:
         return stays;
     }
 
-    /// Stands for "no position".
-    static constexpr std::uint32_t none = UINT32_MAX;
-    /// The last position that uses `s` and has not run, or `none`. Amortised O(1).
+    /// The last position that uses `s` and has not run. Precondition: there is one. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
-        while (done_[b_.uses[last_[s]]]) {
-            if (last_[s] == b_.first_use[s]) return none;
-            --last_[s];
-        }
+        while (done_[b_.uses[last_[s]]]) --last_[s];
         return b_.uses[last_[s]];
     }
 
     const compact_tasks& c_;
-    const baseline& b_;
+    const baseline b_;
     std::int64_t limit_;
     range_profile profile_;
     std::span<bool> done_;  // by position, and a false one behind the last
@@ -196,7 +192,7 @@ private:
     std::int64_t live_ = 0;     // bytes now
     std::int64_t highest_ = 0;  // bytes at most so far
     mutable bool refused_ = false;
-    std::span<std::uint32_t> last_;  // by storage: its last use that may not have run, as a place in `uses`
+    std::span<std::uint32_t> last_;  // by storage: its last use that has not run, as a place in `uses`
     std::span<std::uint32_t> left_;  // by storage: uses that have not run
     mutable known_obstacles obstacles_;
 };

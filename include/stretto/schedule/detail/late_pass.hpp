@@ -120,7 +120,7 @@ private:
     [[nodiscard]] bool is_alive(std::uint32_t s) const { return last_[s] == 0; }
 
     const compact_tasks& c_;
-    const baseline& b_;
+    const baseline b_;
     std::int64_t limit_;
     range_profile profile_;
     std::span<bool> done_;  // by place, and a false one behind the last
@@ -139,7 +139,9 @@ class late_pass {
 public:
     late_pass(const compact_tasks& c, const machine_orders& preference, late_witness& memory, workspace& w)
         : c_(c),
-          prefer_(preference),
+          first_(preference.first),
+          node_(preference.node),
+          rank_(preference.rank),
           memory_(memory),
           ready_(c.size(), w),
           ready_kernels_(c.size(), w),
@@ -205,7 +207,7 @@ private:
     }
     [[nodiscard]] std::uint32_t candidate(std::uint32_t m) const {
         if (ready_count_[m] == 0) return no_node;
-        const std::uint32_t preferred = prefer_.node[ready_.next(prefer_.first[m])];
+        const std::uint32_t preferred = node_[ready_.next(first_[m])];
         if (fits(preferred)) return preferred;
         if (m == 0) {
             const std::uint32_t fallback = memory_.node(ready_kernels_.next(0));
@@ -214,12 +216,12 @@ private:
         std::uint32_t fallback = memory_.front();
         if (c_.kind[fallback] == compact_tasks::role::wait) fallback = c_.launch[fallback];
         // It may not be ready, or have had its time on the channel and only wait for room.
-        if (c_.machine[fallback] != m || ready_.next(prefer_.rank[fallback]) != prefer_.rank[fallback]) return no_node;
+        if (c_.machine[fallback] != m || ready_.next(rank_[fallback]) != rank_[fallback]) return no_node;
         return fits(fallback) ? fallback : no_node;
     }
     void begin(std::uint32_t n) {
         const std::uint32_t m = c_.machine[n];
-        ready_.erase(prefer_.rank[n]);
+        ready_.erase(rank_[n]);
         --ready_count_[m];
         running_[m] = n;
         until_[m] = now_ + c_.duration[n];
@@ -251,7 +253,7 @@ private:
     void becomes_ready(std::uint32_t n) {
         if (c_.machine[n] < c_.machines) {
             if (c_.machine[n] == 0) ready_kernels_.insert(memory_.place(n));
-            ready_.insert(prefer_.rank[n]);
+            ready_.insert(rank_[n]);
             ++ready_count_[c_.machine[n]];
         } else if (c_.kind[n] == compact_tasks::role::wait && wait_[c_.launch[n]] == n) {
             // It is placed when its collective is.
@@ -273,7 +275,7 @@ private:
     }
 
     const compact_tasks& c_;
-    const machine_orders& prefer_;
+    std::span<const std::uint32_t> first_, node_, rank_;  // of the preference
     late_witness& memory_;
     ready_set ready_, ready_kernels_;
     std::span<std::uint32_t> unmet_, wait_;

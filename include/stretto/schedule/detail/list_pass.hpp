@@ -46,7 +46,9 @@ public:
     /// `memory` is null if there is no limit. The arrays are taken from the open scope of the workspace.
     forward_pass(const compact_tasks& c, const machine_orders& preference, baseline_witness* memory, workspace& w)
         : c_(c),
-          prefer_(preference),
+          first_(preference.first),
+          node_(preference.node),
+          rank_(preference.rank),
           memory_(memory),
           ready_(c.size(), w),
           ready_kernels_(memory ? c.size() : 0, w),
@@ -84,7 +86,7 @@ private:
             // What is issued here may release a kernel, one that only needs a collective to have begun.
             if (!issue_collectives(pending_waits_.front().end)) {
                 lane_ = pending_waits_.front().end;
-                if (memory_ && ready_.next(prefer_.first[0]) < prefer_.first[1])
+                if (memory_ && ready_.next(first_[0]) < first_[1])
                     result_.starved.push_back(pending_waits_.front().node);
             }
         } else if (!issue_collectives(lane_ + 1) && !issue_collectives(INT64_MAX)) {
@@ -102,9 +104,9 @@ private:
     /// Trying more candidates would find more to run, but what it finds is less urgent and takes the memory that the
     /// urgent needs.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t machine) const {
-        const std::uint32_t r = ready_.next(prefer_.first[machine]);
-        if (r >= prefer_.first[machine + 1]) return no_node;
-        const std::uint32_t preferred = prefer_.node[r];
+        const std::uint32_t r = ready_.next(first_[machine]);
+        if (r >= first_[machine + 1]) return no_node;
+        const std::uint32_t preferred = node_[r];
         if (!memory_ || memory_->allows(preferred)) return preferred;
         std::uint32_t fallback = memory_->front();
         if (machine == 0) fallback = memory_->node(ready_kernels_.next(0));
@@ -136,7 +138,7 @@ private:
 
     /// Takes a kernel or a start out of the ready sets.
     void take(std::uint32_t n) {
-        ready_.erase(prefer_.rank[n]);
+        ready_.erase(rank_[n]);
         --ready_count_[c_.machine[n]];
         if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
     }
@@ -168,7 +170,7 @@ private:
     /// Puts a kernel or a start among those to choose from.
     void may_run(std::uint32_t n) {
         if (memory_ && c_.machine[n] == 0) ready_kernels_.insert(memory_->position(n));
-        ready_.insert(prefer_.rank[n]);
+        ready_.insert(rank_[n]);
         ++ready_count_[c_.machine[n]];
     }
 
@@ -191,7 +193,7 @@ private:
     }
 
     /// The time at which the channel is done with a start that has run.
-    [[nodiscard]] std::int64_t& end_of(std::uint32_t start) { return end_[prefer_.rank[start] - prefer_.first[1]]; }
+    [[nodiscard]] std::int64_t& end_of(std::uint32_t start) { return end_[rank_[start] - first_[1]]; }
 
     /// A wait that is ready, and the time at which its collective ends.
     struct pending {
@@ -203,7 +205,7 @@ private:
     }
 
     const compact_tasks& c_;
-    const machine_orders& prefer_;
+    std::span<const std::uint32_t> first_, node_, rank_;  // of the preference
     baseline_witness* memory_;
     ready_set ready_;                 // ranks of ready kernels and starts
     ready_set ready_kernels_;         // positions of ready kernels in the baseline
