@@ -4,6 +4,7 @@
 #define MOE_TRAINER_COSTS_HPP
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "ir.hpp"
@@ -51,8 +52,8 @@ namespace trainer {
     }
     const double spread = n * xx - x * x, slope = spread > 0 ? (n * xy - x * y) / spread : 0;  // nanoseconds a byte
     if (!(slope > 1e-6)) return otherwise;
-    return {.latency = {static_cast<std::int64_t>(std::max(0.0, (y - slope * x) / n))},
-            .bytes_per_second = static_cast<std::int64_t>(1e9 / slope)};
+    return {.latency = {std::llround(std::max(0.0, (y - slope * x) / n))},
+            .bytes_per_second = std::llround(1e9 / slope)};
 }
 
 }  // namespace trainer

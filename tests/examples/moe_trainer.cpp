@@ -1,15 +1,18 @@
 #include "session.hpp"
 // The trainer's forms of a step, held against the same training by hand, and its derivatives against differences.
 #include <doctest/doctest.h>
+#include <rapidcheck.h>
 
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "adapters.hpp"
+#include "costs.hpp"
 #include "examples/moe_trainer_eager.hpp"
 #include "forms.hpp"
 #include "stretto/testing/check_graph.hpp"
@@ -143,6 +146,33 @@ TEST_CASE("buckets, communicators and order change no bit; chunks none of the fi
     // Sums over chunks are rounded elsewhere; but for that, it is the same training.
     for (std::size_t k = 0; k < 3; ++k) CHECK(cut.losses[k] == doctest::Approx(whole.losses[k]).epsilon(1e-4));
     CHECK(cut.state.ranks[0].size() == whole.state.ranks[0].size());
+}
+
+TEST_CASE("the link that is fitted to collectives is the one on which they were") {
+    const training_step s = build_step(small_shape(), {4, 2});
+    const form f = *form_of(s.p, no_link);
+    const auto moved = [&](stretto::task_id t) {
+        const op_id o = f.p->order[t];
+        return bytes_moved(*f.p, o, bytes_sent(*f.p, o));
+    };
+    stretto::measured_run run;
+    run.tasks.resize(f.tasks->size());
+    CHECK(link_of(*f.p, run, {.latency = {7}}).latency.count == 7);  // nothing was measured
+    stretto_check("links", 100, [&](std::uint32_t latency, std::uint32_t speed) {
+        const stretto::host_link link{.latency = {latency % 1'000'000},
+                                      .bytes_per_second = 1'000'000 + speed % 1'000'000'000};
+        for (stretto::task_id t = 0; t < run.tasks.size(); ++t)
+            if (f.tasks->kind[t] == stretto::op_kind::start) {
+                run.tasks[t].spans = 1;
+                run.tasks[t].duration = link.duration(moved(t));
+            }
+        const stretto::host_link found = link_of(*f.p, run, {});
+        for (stretto::task_id t = 0; t < run.tasks.size(); ++t) {
+            if (f.tasks->kind[t] != stretto::op_kind::start) continue;
+            const std::int64_t taken = run.tasks[t].duration.count;  // whole nanoseconds, and whole bytes a second
+            RC_ASSERT(std::abs(found.duration(moved(t)).count - taken) <= 3 + taken / 1'000'000);
+        }
+    });
 }
 
 TEST_CASE("it learns what letters alone do not tell") {
