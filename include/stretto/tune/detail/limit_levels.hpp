@@ -54,7 +54,8 @@ struct form_level {
     };
     if (step_peak > bytes{}) all.push_back({step_peak - bytes{1}, true});
     for (const double share : {0.999, 0.99, 0.9}) add(share, false);
-    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0}) add(times, times == 1.0 || times == 1.1 || times == 1.25);
+    for (const double times : {1.0, 1.02, 1.05, 1.1, 1.25, 1.5, 2.0})
+        add(times, times == 1.0 || times == 1.1 || times == 1.25);
     if (asked == unlimited_bytes) all.push_back({asked, true});
     return all;
 }
