@@ -69,7 +69,7 @@ struct brute_force {
     }
     /// The same within any limit: the best without buckets, or what is best at some level, if that is faster.
     found in_levels(unsigned f) const {
-        if (wanted.buckets != form_choice::if_faster) return in_buckets(f);
+        if (wanted.buckets != form_choice::if_faster || wanted.within.effort < 2) return in_buckets(f);
         const std::int64_t peak = peak_of_input(writer.tasks({given})).count;
         const bytes limit = wanted.within.memory_limit.limit({peak});
         std::vector<std::pair<bytes, bool>> levels;  // and whether forms are decided there, and not only buckets
@@ -140,6 +140,7 @@ TEST_CASE("the best form is what trying all of them finds, and its schedule keep
         form_table t = q.table();
         const table_writer w{&t};
         form_options wanted{q.within(t), some_choice(), some_choice(), some_choice()};
+        wanted.within.effort = *rc::gen::element(1u, 2u);
         const auto right = brute_force{w, wanted}.best();
         const auto best = best_form(w, {given}, wanted);
         RC_ASSERT(bool(best) == right.makespan.has_value());
@@ -199,6 +200,7 @@ TEST_CASE("whatever forms do, a larger limit never gives a longer makespan, in b
         const std::int64_t peak = peak_of_input(t.tasks[given]).count;
         form_options wanted{{}, some_choice(), some_choice(), form_choice::if_faster};
         wanted.within.under = *rc::gen::element(contention{}, contention{}, contention{3, 2});
+        wanted.within.effort = 2;
         struct found {
             nanoseconds makespan;
             unsigned form;
@@ -329,13 +331,21 @@ TEST_CASE("what a step does not want is not searched for") {
     const bytes peak = peak_of_input(t.tasks[given]);
     REQUIRE(peak > bytes{});
     wanted.within.memory_limit = memory_budget::of_variant(peak, peak);
-    CHECK(searches() == 8);  // at the peak of the step, and at the level below
+    const auto searches_with = [&](unsigned effort) {
+        wanted.within.effort = effort;
+        return searches();
+    };
+    CHECK(searches_with(1) == 4);
+    CHECK(searches_with(2) == 8);  // at the peak of the step, and at the level below
     wanted.isolate = form_choice::never;
-    CHECK(searches() == 4);
+    CHECK(searches_with(1) == 2);
+    CHECK(searches_with(2) == 4);
     wanted.reduce_once = form_choice::always;
-    CHECK(searches() == 2);
+    CHECK(searches_with(1) == 1);
+    CHECK(searches_with(2) == 2);
     wanted.reduce_once = form_choice::never;
-    CHECK(searches() == 2);
+    CHECK(searches_with(1) == 1);
+    CHECK(searches_with(2) == 2);
     wanted.within.memory_limit = memory_budget::of_variant(unlimited_bytes, peak);
     CHECK(searches() == 5);
     wanted.within.memory_limit = memory_budget::of_variant({peak.count * 3 / 2}, peak);

@@ -167,7 +167,7 @@ private:
     /// the limit. What is chosen at a level depends on nothing else, so that a larger limit chooses from the same and
     /// more. (docs/algorithms/best-form.md says why that makes a step no slower.)
     [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
-        if (wanted_.buckets != form_choice::if_faster) return merged(p, within);
+        if (wanted_.buckets != form_choice::if_faster || within.effort < 2) return merged(p, within);
         const bytes step_peak = within.memory_limit.unit({});
         const std::vector<form_level> levels = levels_of_forms(limit_, step_peak);
         std::optional<expected<result, error>> best;
@@ -339,16 +339,17 @@ private:
 /// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
 /// never taken.
 ///
-/// Whatever the limit, a larger one never gives a longer makespan, if buckets are wanted if faster, and if that holds
-/// of what the writer finds without buckets, among limits below the peak of the step and among those from it on. To
-/// that end a form is also decided at some smaller limits, and at one just below the peak (best-form.md says why). That
-/// is not so for a range of contention, of which the steadiest plan is chosen.
+/// With an effort of 2 or more (`within.effort`), a larger limit never gives a longer makespan, if buckets are wanted
+/// if faster, and if that holds of what the writer finds without buckets, among limits below the peak of the step and
+/// among those from it on. To that end a form is also decided at some smaller limits, and at one just below the peak
+/// (best-form.md says why). That is not so for a range of contention, of which the steadiest plan is chosen.
 ///
 /// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
 /// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
-/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks
-/// at each of up to five levels of memory, and two for buckets at each of up to twelve, of which two and five are up to
-/// the peak of the step; as many again if communicators are shared, each of them for three clocks in a range.
+/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks and
+/// two for buckets; with more effort these at each of up to five levels of memory, and one for buckets at seven more,
+/// of which two and three are up to the peak of the step. As many again if communicators are shared, each of them for
+/// three clocks in a range.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {
