@@ -98,9 +98,11 @@ template <class = void>
     for (found_order& found : front) {
         task_order_found& as_tasks = orders.emplace_back();
         as_tasks.order = step.in_tasks(found);
-        for (std::uint32_t n : found.pass.starved) as_tasks.starved.push_back(c.task[n]);
-        std::sort(as_tasks.starved.begin(), as_tasks.starved.end());
         as_tasks.limit = all ? bytes{found.peak} : limit;
+        // The search tries smaller limits, too; where there is none, what those kept back is no reason for anything.
+        if (as_tasks.limit != unlimited_bytes)
+            for (std::uint32_t n : found.pass.starved) as_tasks.starved.push_back(c.task[n]);
+        std::sort(as_tasks.starved.begin(), as_tasks.starved.end());
         as_tasks.under = options.under;
         as_tasks.bound = step.bound();
     }
