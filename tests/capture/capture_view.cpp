@@ -67,7 +67,8 @@ TEST_CASE("the model tells every optional fact, and the accessors find them all"
     CHECK(effects == ids{4});
     const auto checked = check_op_model(g, m);
     REQUIRE_MESSAGE(checked, checked.error().message());
-    CHECK(*checked == model_summary{1, 2, 1, 1, 1, 1, 0, {true, true, true, true, false, true, true, true, true}});
+    CHECK(*checked ==
+          model_summary{1, 2, 1, 1, 1, 1, 0, {true, true, true, true, false, true, true, true, true, true}});
 }
 
 TEST_CASE("a wait on nothing waits for itself") {
