@@ -171,6 +171,10 @@ instruction* append(function& f, const char* name, instruction::form is, std::ve
 
 /// A program with its numbers, for checks.
 struct program {
+    program() = default;
+    program(const program&) = delete;  // the numbering and the instructions point into it
+    program& operator=(const program&) = delete;
+
     function f;
     numbering<vertex> numbers{views::from_values(function_view{&f})};
 
