@@ -31,10 +31,7 @@ void expect(const std::optional<run_failure>& failure) {
     if (!bench::went_well(failure)) MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
+using detail::host_now;
 
 /// The least time of a call, each begun when all processes have come.
 template <class F>
@@ -42,9 +39,9 @@ std::int64_t least_of(int runs, F f) {
     std::int64_t least = INT64_MAX;
     for (int run = 0; run < runs; ++run) {
         MPI_Barrier(MPI_COMM_WORLD);
-        const std::int64_t begin = now();
+        const std::int64_t begin = host_now();
         f();
-        std::int64_t took = now() - begin;
+        std::int64_t took = host_now() - begin;
         MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
         least = std::min(least, took);
     }
@@ -61,9 +58,9 @@ std::int64_t among_threads(transfer_kind kind, std::size_t ranks, std::size_t re
             collective_operation barrier;
             for (int run = 0; run < runs; ++run) {
                 if (rank.perform(0, barrier)) return;
-                const std::int64_t begin = now();
+                const std::int64_t begin = host_now();
                 if (rank.perform(0, b.operation)) return;
-                if (rank.rank() == 0) least = std::min(least, now() - begin);
+                if (rank.rank() == 0) least = std::min(least, host_now() - begin);
             }
         }));
     }

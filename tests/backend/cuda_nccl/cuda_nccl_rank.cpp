@@ -19,6 +19,7 @@
 #include "stretto/backend/cuda_nccl/cuda_nccl_rank.hpp"
 #include "stretto/backend/executor.hpp"
 #include "stretto/core/process_groups.hpp"
+#include "support/planted_faults.hpp"
 #include "support/prop.hpp"
 #include "support/reading_model.hpp"
 
@@ -282,6 +283,9 @@ TEST_CASE("whichever call fails, wherever, every rank ends, and the first to fai
                 }
                 if (f->why == run_failure::reason::call_failed && f->group != no_group) {
                     CHECK(f->detail.find("planted") != std::string::npos);
+                    // Of a state it is told what had been called, and of a kernel that it was one.
+                    const bool own_name = kind != call::state && kind != call::may_put;
+                    if (own_name) CHECK(f->detail.starts_with(support::imitated_names[what] + std::string(": ")));
                     CHECK(f->detail.find("among ranks") != std::string::npos);
                     ++named;
                 }
@@ -411,6 +415,55 @@ TEST_CASE("ranks that go astray are named when they compare, and run into the de
             }
     CHECK(runs > 35);
     CHECK(named > 15);
+}
+
+namespace {
+
+/// A rank that keeps what it was told last.
+struct told_rank {
+    imitated_rank& on;
+    std::optional<run_failure> told = {};
+    [[nodiscard]] rank_id rank() const { return on.rank(); }
+    std::optional<run_failure> perform(group_id g, const collective_operation& o) { return told = on.perform(g, o); }
+};
+
+}  // namespace
+
+TEST_CASE("whatever goes wrong, wherever, the run ends and names communicator, collective and members") {
+    constexpr rank_id ranks = 2;
+    using kind = support::planted_fault::kind;
+    for (const support::planted_fault& fault : support::planted_faults(ranks)) {
+        CAPTURE(static_cast<int>(fault.what));
+        CAPTURE(fault.who);
+        CAPTURE(fault.where);
+        const bool last = fault.where + 1 == support::planted_fault::length;
+        const bool repeats = fault.what == kind::repeat;
+        const bool missing = fault.what == kind::late || fault.what == kind::leave || fault.what == kind::fail ||
+                             (last && (fault.what == kind::drop || repeats));
+        imitated_machine machine;
+        const cuda_nccl_options options = {.deadline = std::chrono::milliseconds(missing ? 250 : 20'000),
+                                           .always_compares = true};
+        const auto begin = std::chrono::steady_clock::now();
+        const auto outcome = run_imitated(ranks, groups_of(ranks), options, [&](imitated_rank& rank) {
+            told_rank mine{rank};
+            const auto thrown = detail::failure_of([&] { support::perform_with_fault(mine, ranks, fault); });
+            return thrown ? std::nullopt : mine.told;
+        });
+        if (missing) CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
+        CHECK(machine.is_clean());
+        CHECK(machine.breaches.empty());
+        std::size_t first = 0;  // of those who have noticed by themselves
+        for (const auto& f : outcome.failures) {
+            if (!f || f->why == run_failure::reason::call_failed) continue;  // or have noticed that another one gave up
+            ++first;
+            CHECK(f->why == (missing ? run_failure::reason::timeout : run_failure::reason::mismatch));
+            CHECK(f->group == 0);
+            CHECK(f->sequence == fault.where + repeats);
+            if (missing) CHECK(f->detail.find(" among ranks 0 1") != f->detail.npos);
+            else CHECK(f->detail.find(" on rank ") != f->detail.npos);
+        }
+        CHECK(first >= 1);
+    }
 }
 
 TEST_CASE("measured amounts that do not fit, or that ranks do not agree about, end the run; a capture refuses them") {

@@ -66,6 +66,13 @@ enum class imitated_call : std::uint8_t {
     count
 };
 inline constexpr std::size_t imitated_calls = static_cast<std::size_t>(imitated_call::count);
+/// What failures call them.
+inline constexpr std::array<const char*, imitated_calls> imitated_names = {
+    "use_device",  "make_stream", "end_stream", "make_event", "end_event", "record",     "wait",
+    "query",       "may_put",     "call",       "copy",       "allocate",  "release",    "begin_capture",
+    "end_capture", "launch",      "end_graph",  "join",       "split",     "state",      "begin_group",
+    "end_group",   "send",        "receive",    "all_gather", "broadcast", "all_reduce", "reduce_scatter",
+    "enter",       "leave",       "finish",     "end",        "abort"};
 
 struct imitated_fault {
     imitated_call what = imitated_call::count;  ///< count: no fault
@@ -258,7 +265,7 @@ struct imitated_cuda {
         if (m.fault.hangs ? n < m.fault.at : n != m.fault.at) return {};
         m.struck = true;
         if (!m.fault.hangs) m.last_failed = true;
-        return m.fault.hangs ? busy : failed("planted");
+        return (m.fault.hangs ? busy : failed("planted")).of(imitated_names[static_cast<std::size_t>(w)]);
     }
 
     static result use_device(int) {
@@ -334,7 +341,7 @@ struct imitated_cuda {
         const lock l(machine().mutex);
         if (const result r = planted(what::query); !r.done()) return r;
         if (e->s->capture) return failed("the event is in a capture");
-        return e->s->done == e->s->recorded ? result{} : busy;
+        return e->s->done == e->s->recorded ? result{} : busy.of("query");
     }
     static result may_put() {
         const lock l(machine().mutex);

@@ -4,10 +4,12 @@
 #define STRETTO_TESTS_BACKEND_MPI_MPI_SESSION_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -57,6 +59,24 @@ inline session here;
     return all != 0;
 }
 
+/// Whether all processes have been told the same, in every word.
+[[nodiscard]] inline bool told_alike(const std::optional<stretto::run_failure>& f) {
+    const std::string mine = f ? stretto::detail::message_of(*f) : std::string();
+    auto size = static_cast<unsigned long>(mine.size());
+    MPI_Bcast(&size, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
+    std::string first = mine;
+    first.resize(size);
+    MPI_Bcast(first.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
+    return everywhere(f.has_value() && first == mine);
+}
+
+[[nodiscard]] inline stretto::process_groups one_group(std::size_t ranks) {
+    std::vector<stretto::rank_id> all(ranks);
+    std::iota(all.begin(), all.end(), 0u);
+    stretto::process_groups groups;
+    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
+    return groups;
+}
 /// All ranks, all in reverse, those of even number (and perhaps one, those of odd number), and all once more.
 [[nodiscard]] inline stretto::process_groups groups_of(std::size_t ranks) {
     std::vector<stretto::rank_id> all(ranks), even, odd;

@@ -23,20 +23,12 @@
 // Every process of mpiexec runs all of this; `here` says which one it is.
 
 using namespace stretto;
-using mpi_test::everywhere, mpi_test::groups_of, mpi_test::here;
+using mpi_test::everywhere, mpi_test::groups_of, mpi_test::here, mpi_test::one_group, mpi_test::told_alike;
 using why = run_failure::reason;
 using kind = transfer_kind;
 using memory = std::vector<std::byte>;
 
 namespace {
-
-process_groups one_group(std::size_t ranks) {
-    std::vector<rank_id> all(ranks);
-    for (rank_id r = 0; r < ranks; ++r) all[r] = r;
-    process_groups groups;
-    groups.add({.size = static_cast<std::int64_t>(ranks), .ranks = all});
-    return groups;
-}
 
 /// A collective of a group, with what each member has and makes.
 struct exchange {
@@ -155,17 +147,6 @@ collective_operation gather_of(std::size_t bytes) {
     o.send_bytes = bytes;
     o.receive_bytes = bytes * here.size();
     return o;
-}
-
-/// Whether all processes have been told the same, in every word.
-bool told_alike(const std::optional<run_failure>& f) {
-    const std::string mine = f ? detail::message_of(*f) : std::string();
-    auto size = static_cast<unsigned long>(mine.size());
-    MPI_Bcast(&size, 1, MPI_UNSIGNED_LONG, 0, MPI_COMM_WORLD);
-    std::string first = mine;
-    first.resize(size);
-    MPI_Bcast(first.data(), static_cast<int>(size), MPI_BYTE, 0, MPI_COMM_WORLD);
-    return everywhere(f.has_value() && first == mine);
 }
 
 }  // namespace
@@ -403,6 +384,21 @@ TEST_CASE("a program that goes on after a failure is told of it every time") {
     CHECK(told_alike((*world)->run(program)));
     CHECK(told_alike((*world)->run(program)));
     CHECK(told == 200);
+}
+
+TEST_CASE("a world that stays after a failure about which all agree is not abandoned") {
+    if (here.size() == 1) return;
+    auto world = mpi_world::make(MPI_COMM_WORLD, one_group(here.size()), {.grace = std::chrono::milliseconds(1'000)});
+    REQUIRE(world);
+    memory sent(16), received(16 * here.size());
+    collective_operation o = gather_of(here.rank() == 0 ? 4 : 8);
+    o.send = sent.data();
+    o.receive = received.data();
+    const auto found = (*world)->run([&](mpi_rank& rank) { CHECK(rank.perform(0, o).has_value()); });
+    REQUIRE(found);
+    CHECK(found->why == why::mismatch);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'600));
+    CHECK_FALSE((*world)->is_abandoned());
 }
 
 TEST_CASE("what processes tell each other arrives as it was, and no more is read than there is") {

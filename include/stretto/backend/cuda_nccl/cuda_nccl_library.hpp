@@ -23,60 +23,76 @@ struct cuda_library {
     using graph_type = cudaGraphExec_t;
 
     /// What a call has said. An event that is not complete is no failure.
-    static call_result told(cudaError_t e) {
+    static call_result told(const char* call, cudaError_t e) {
         if (e == cudaSuccess) return {};
-        if (e == cudaErrorNotReady) return {call_result::state::in_progress};
-        return {call_result::state::failed, cudaGetErrorString(e)};
+        if (e == cudaErrorNotReady) return {call_result::state::in_progress, "", call};
+        return {call_result::state::failed, cudaGetErrorString(e), call};
     }
-    static call_result use_device(int device) { return told(cudaSetDevice(device)); }
+    static call_result use_device(int device) { return told("cudaSetDevice", cudaSetDevice(device)); }
     /// A stream that waits for no other one; if `first`, with the greatest priority that there is.
     static call_result make_stream(cudaStream_t& s, bool first) {
         int least = 0, greatest = 0;
-        if (const auto r = told(cudaDeviceGetStreamPriorityRange(&least, &greatest)); !r.done()) return r;
-        return told(cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, first ? greatest : least));
+        if (const auto r =
+                told("cudaDeviceGetStreamPriorityRange", cudaDeviceGetStreamPriorityRange(&least, &greatest));
+            !r.done())
+            return r;
+        return told("cudaStreamCreateWithPriority",
+                    cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, first ? greatest : least));
     }
-    static call_result end_stream(cudaStream_t s) { return told(cudaStreamDestroy(s)); }
+    static call_result end_stream(cudaStream_t s) { return told("cudaStreamDestroy", cudaStreamDestroy(s)); }
     /// Events that measure no time are the cheaper ones.
-    static call_result make_event(cudaEvent_t& e) { return told(cudaEventCreateWithFlags(&e, cudaEventDisableTiming)); }
-    static call_result end_event(cudaEvent_t e) { return told(cudaEventDestroy(e)); }
-    static call_result record(cudaEvent_t e, cudaStream_t s) { return told(cudaEventRecord(e, s)); }
-    static call_result wait(cudaStream_t s, cudaEvent_t e) { return told(cudaStreamWaitEvent(s, e, 0)); }
+    static call_result make_event(cudaEvent_t& e) {
+        return told("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    }
+    static call_result end_event(cudaEvent_t e) { return told("cudaEventDestroy", cudaEventDestroy(e)); }
+    static call_result record(cudaEvent_t e, cudaStream_t s) { return told("cudaEventRecord", cudaEventRecord(e, s)); }
+    static call_result wait(cudaStream_t s, cudaEvent_t e) {
+        return told("cudaStreamWaitEvent", cudaStreamWaitEvent(s, e, 0));
+    }
     static call_result query(cudaEvent_t e) {
-        const call_result r = told(cudaEventQuery(e));
+        const call_result r = told("cudaEventQuery", cudaEventQuery(e));
         if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is no error
         return r;
     }
     /// Launches of kernels return nothing: what was wrong with them is asked for afterwards, once.
-    static call_result may_put() { return told(cudaGetLastError()); }
+    static call_result may_put() { return told("cudaGetLastError", cudaGetLastError()); }
     static call_result call(cudaStream_t s, void (*f)(void*), void* with) {
-        return told(cudaLaunchHostFunc(s, f, with));
+        return told("cudaLaunchHostFunc", cudaLaunchHostFunc(s, f, with));
     }
     /// Between host and device in either direction, which CUDA tells from the addresses.
     static call_result copy(void* to, const void* from, std::size_t n, cudaStream_t s) {
-        return told(cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s));
+        return told("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s));
     }
     /// Other threads of the process may do as they like meanwhile.
     static call_result begin_capture(cudaStream_t s) {
-        return told(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
+        return told("cudaStreamBeginCapture", cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
     }
     static call_result end_capture(cudaGraphExec_t& made, cudaStream_t s) {
         cudaGraph_t graph = nullptr;
-        call_result r = told(cudaStreamEndCapture(s, &graph));
+        call_result r = told("cudaStreamEndCapture", cudaStreamEndCapture(s, &graph));
         // Nodes keep the priorities of their streams; else all would have that of the stream of the launch.
-        if (r.done()) r = told(cudaGraphInstantiate(&made, graph, cudaGraphInstantiateFlagUseNodePriority));
+        if (r.done())
+            r = told("cudaGraphInstantiate",
+                     cudaGraphInstantiate(&made, graph, cudaGraphInstantiateFlagUseNodePriority));
         if (graph != nullptr) static_cast<void>(cudaGraphDestroy(graph));
         return r;
     }
-    static call_result launch(cudaGraphExec_t graph, cudaStream_t s) { return told(cudaGraphLaunch(graph, s)); }
-    static call_result end_graph(cudaGraphExec_t graph) { return told(cudaGraphExecDestroy(graph)); }
+    static call_result launch(cudaGraphExec_t graph, cudaStream_t s) {
+        return told("cudaGraphLaunch", cudaGraphLaunch(graph, s));
+    }
+    static call_result end_graph(cudaGraphExec_t graph) {
+        return told("cudaGraphExecDestroy", cudaGraphExecDestroy(graph));
+    }
 
 protected:
     static call_result allocate_from_cuda(void*& memory, std::size_t n, device_memory kind) {
-        if (kind == device_memory::managed) return told(cudaMallocManaged(&memory, n));
-        return told(kind == device_memory::pinned ? cudaMallocHost(&memory, n) : cudaMalloc(&memory, n));
+        if (kind == device_memory::managed) return told("cudaMallocManaged", cudaMallocManaged(&memory, n));
+        if (kind == device_memory::pinned) return told("cudaMallocHost", cudaMallocHost(&memory, n));
+        return told("cudaMalloc", cudaMalloc(&memory, n));
     }
     static call_result release_to_cuda(void* memory, device_memory kind) {
-        return told(kind == device_memory::pinned ? cudaFreeHost(memory) : cudaFree(memory));
+        if (kind == device_memory::pinned) return told("cudaFreeHost", cudaFreeHost(memory));
+        return told("cudaFree", cudaFree(memory));
     }
 };
 
@@ -86,72 +102,75 @@ struct cuda_nccl_library : cuda_library {
     using id_type = ncclUniqueId;
     using handle_type = void*;
 
-    static call_result told_by_nccl(ncclResult_t e) {
+    static call_result told(const char* call, ncclResult_t e) {
         if (e == ncclSuccess) return {};
-        if (e == ncclInProgress) return {call_result::state::in_progress};
-        return {call_result::state::failed, ncclGetErrorString(e)};
+        if (e == ncclInProgress) return {call_result::state::in_progress, "", call};
+        return {call_result::state::failed, ncclGetErrorString(e), call};
     }
     /// What the first rank gives to all others, by whatever way there is between them, before they join.
-    static call_result make_id(ncclUniqueId& id) { return told_by_nccl(ncclGetUniqueId(&id)); }
+    static call_result make_id(ncclUniqueId& id) { return told("ncclGetUniqueId", ncclGetUniqueId(&id)); }
     static call_result allocate(void*& memory, std::size_t n, device_memory kind) {
-        if (kind == device_memory::registered) return told_by_nccl(ncclMemAlloc(&memory, n));
+        if (kind == device_memory::registered) return told("ncclMemAlloc", ncclMemAlloc(&memory, n));
         return allocate_from_cuda(memory, n, kind);
     }
     static call_result release(void* memory, device_memory kind) {
-        if (kind == device_memory::registered) return told_by_nccl(ncclMemFree(memory));
+        if (kind == device_memory::registered) return told("ncclMemFree", ncclMemFree(memory));
         return release_to_cuda(memory, kind);
     }
     static call_result join(ncclComm_t& comm, std::size_t ranks, const ncclUniqueId& id, std::size_t rank, int ctas) {
         ncclConfig_t config = config_of("stretto", ctas);
-        return told_by_nccl(
-            ncclCommInitRankConfig(&comm, static_cast<int>(ranks), id, static_cast<int>(rank), &config));
+        return told("ncclCommInitRankConfig",
+                    ncclCommInitRankConfig(&comm, static_cast<int>(ranks), id, static_cast<int>(rank), &config));
     }
     static call_result split(ncclComm_t& made, ncclComm_t of, int color, std::size_t key, const char* name, int ctas) {
         ncclConfig_t config = config_of(name, ctas);
-        return told_by_nccl(
-            ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
+        return told("ncclCommSplit",
+                    ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
     }
     static bool is_null(ncclComm_t comm) { return comm == nullptr; }
     /// What has become of the calls in progress, or of the communicator meanwhile: it may fail while nobody calls it.
     static call_result state(ncclComm_t comm) {
         ncclResult_t now = ncclSuccess;
-        const call_result asked = told_by_nccl(ncclCommGetAsyncError(comm, &now));
-        return asked.done() ? told_by_nccl(now) : asked;
+        const call_result asked = told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm, &now));
+        return asked.done() ? told("ncclCommGetAsyncError", now) : asked;
     }
-    static call_result begin_group() { return told_by_nccl(ncclGroupStart()); }
-    static call_result end_group() { return told_by_nccl(ncclGroupEnd()); }
+    static call_result begin_group() { return told("ncclGroupStart", ncclGroupStart()); }
+    static call_result end_group() { return told("ncclGroupEnd", ncclGroupEnd()); }
     static call_result send(const void* from, std::size_t n, std::size_t to, ncclComm_t comm, cudaStream_t s) {
-        return told_by_nccl(ncclSend(from, n, ncclUint8, static_cast<int>(to), comm, s));
+        return told("ncclSend", ncclSend(from, n, ncclUint8, static_cast<int>(to), comm, s));
     }
     static call_result receive(void* to, std::size_t n, std::size_t from, ncclComm_t comm, cudaStream_t s) {
-        return told_by_nccl(ncclRecv(to, n, ncclUint8, static_cast<int>(from), comm, s));
+        return told("ncclRecv", ncclRecv(to, n, ncclUint8, static_cast<int>(from), comm, s));
     }
     static call_result all_gather(const void* from, void* to, std::size_t n, ncclComm_t comm, cudaStream_t s) {
-        return told_by_nccl(ncclAllGather(from, to, n, ncclUint8, comm, s));
+        return told("ncclAllGather", ncclAllGather(from, to, n, ncclUint8, comm, s));
     }
     static call_result broadcast(const void* from, void* to, std::size_t n, std::size_t root, ncclComm_t comm,
                                  cudaStream_t s) {
-        return told_by_nccl(ncclBroadcast(from, to, n, ncclUint8, static_cast<int>(root), comm, s));
+        return told("ncclBroadcast", ncclBroadcast(from, to, n, ncclUint8, static_cast<int>(root), comm, s));
     }
     static call_result all_reduce(const void* from, void* to, std::size_t n, element_type e, reduction_kind r,
                                   ncclComm_t comm, cudaStream_t s) {
-        return told_by_nccl(ncclAllReduce(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
+        return told("ncclAllReduce", ncclAllReduce(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
     }
     static call_result reduce_scatter(const void* from, void* to, std::size_t n, element_type e, reduction_kind r,
                                       ncclComm_t comm, cudaStream_t s) {
-        return told_by_nccl(ncclReduceScatter(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
+        return told("ncclReduceScatter",
+                    ncclReduceScatter(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
     }
     /// NCCL has no sums of what it has no type for.
     static bool can_reduce(element_type e, reduction_kind r) {
         return type_of(e) != ncclNumTypes && reduction_of(r) != ncclNumOps;
     }
     static call_result enter(void*& handle, ncclComm_t comm, void* memory, std::size_t n) {
-        return told_by_nccl(ncclCommRegister(comm, memory, n, &handle));
+        return told("ncclCommRegister", ncclCommRegister(comm, memory, n, &handle));
     }
-    static call_result leave(ncclComm_t comm, void* handle) { return told_by_nccl(ncclCommDeregister(comm, handle)); }
-    static call_result finish(ncclComm_t comm) { return told_by_nccl(ncclCommFinalize(comm)); }
-    static call_result end(ncclComm_t comm) { return told_by_nccl(ncclCommDestroy(comm)); }
-    static call_result abort(ncclComm_t comm) { return told_by_nccl(ncclCommAbort(comm)); }
+    static call_result leave(ncclComm_t comm, void* handle) {
+        return told("ncclCommDeregister", ncclCommDeregister(comm, handle));
+    }
+    static call_result finish(ncclComm_t comm) { return told("ncclCommFinalize", ncclCommFinalize(comm)); }
+    static call_result end(ncclComm_t comm) { return told("ncclCommDestroy", ncclCommDestroy(comm)); }
+    static call_result abort(ncclComm_t comm) { return told("ncclCommAbort", ncclCommAbort(comm)); }
 
 private:
     /// A communicator that blocks nobody, because a blocked one cannot be aborted, and shares nothing with another,

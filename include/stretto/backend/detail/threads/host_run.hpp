@@ -52,10 +52,11 @@ public:
     private:
         host_run& run_;
     };
+    [[nodiscard]] bool is_read() const { return readers_.load(std::memory_order_seq_cst) != 0; }
     /// After a failure: returns when nobody reads the memory of another rank any more, which copies take no longer
     /// than.
     void await_readers() const {
-        while (readers_.load(std::memory_order_seq_cst) != 0) std::this_thread::yield();
+        while (is_read()) std::this_thread::yield();
     }
     /// After a failure: what it was, when nobody reads the memory of another rank any more.
     [[nodiscard]] std::optional<run_failure> settle() {

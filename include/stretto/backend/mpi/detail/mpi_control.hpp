@@ -135,7 +135,8 @@ private:
             const bool complete = std::find(answered_.begin(), answered_.end(), char{0}) == answered_.end();
             if (!is_wait(*chosen_) || complete || now >= answers_due_) decide();
         }
-        if (now - *failed_at_ > watch_.grace && !run_.abandoned()) {
+        // Once they agree, and nothing is under way, nobody is waited for, however long the world stays.
+        if (now - *failed_at_ > watch_.grace && !run_.abandoned() && (!run_.agreed() || run_.is_read())) {
             if (rank_ != 0 && !run_.agreed()) {
                 run_failure alone = *run_.failure();
                 if (is_wait(alone)) alone.detail = "rank 0 does not answer";
@@ -239,12 +240,11 @@ private:
     void tell_progress(progress p) {
         last_runs_ = p.runs;
         if (p.failed) run_.stop();  // what it has begun is all that it will
-        message_writer out;
-        out.number(p.runs);
-        out.number(p.failed ? 1 : 0);
-        out.numbers(run_.begun());
-        for (int r = 0; r < ranks_; ++r)
+        for (int r = 0; r < ranks_; ++r) {
+            message_writer out;
+            out.progress(p.runs, p.failed, run_.begun_for(static_cast<rank_id>(r)));
             if (r != rank_) send(r, message_kind::progress, out.text());
+        }
     }
     /// Puts a message on its way. It is kept until it has been received.
     void send(int to, message_kind kind, const std::string& text) {

@@ -110,7 +110,8 @@ private:
         return note(to)[note_length + size() + from];
     }
 
-    /// Begins to tell all others what this member has come for, and to hear it from them.
+    /// Begins to tell all others what this member has come for, and to hear it from them. After a call that has failed
+    /// nobody else is told, and nothing is heard any more; who had been told before may wait for this member in vain.
     bool tell(const collective_operation& o) {
         std::uint64_t* const mine = note(place_);
         write_note(o, o.send_bytes, mine);
@@ -119,17 +120,28 @@ private:
             for (const std::size_t n : send_sizes_) mine[length++] = n;
             for (const std::size_t n : receive_sizes_) mine[length++] = n;
         }
+        const auto posted = [&](int code, std::size_t request, std::size_t k) {
+            if (code != MPI_SUCCESS) notices_[request] = MPI_REQUEST_NULL;  // whatever the call has left there
+            return works(code, o, k);
+        };
+        // Receives come first, because as long as nobody has been told, nobody begins to move bytes.
+        bool fine = true;
+        for (std::size_t k = 0; k < size() && fine; ++k)
+            if (k != place_)
+                fine = posted(MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
+                                        communicator_, &notices_[k]),
+                              k, k);
+        std::vector<rank_id> untold;
         for (std::size_t k = 0; k < size(); ++k) {
             if (k == place_) continue;
-            if (!works(MPI_Irecv(note(k), static_cast<int>(longest_note()), MPI_UINT64_T, static_cast<int>(k), 0,
-                                 communicator_, &notices_[k]),
-                       o, k) ||
-                !works(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0, communicator_,
-                                 &notices_[size() + k]),
-                       o, k))
-                return false;
+            fine = fine && posted(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0,
+                                            communicator_, &notices_[size() + k]),
+                                  size() + k, k);
+            if (!fine) untold.push_back(ranks_[k]);
         }
-        return true;
+        run_.told(id_, untold);
+        if (!fine) withdraw();
+        return fine;
     }
     /// Waits until all members have told what they have come for. Returns false if one of them never will.
     bool await_notes(const collective_operation& o) {
@@ -143,7 +155,8 @@ private:
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (!works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size())) return false;
             }
-            if (!works(code, o)) return false;
+            // All have been told, and may be moving bytes, so it asks again; if it is never answered, it is abandoned.
+            if (!works(code, o)) count = 0;
             if (count == MPI_UNDEFINED) return true;  // there is no request any more
             // Sends end as well, and say nothing about anybody.
             for (int k = 0; k < count; ++k) {

@@ -40,6 +40,12 @@ public:
         number(static_cast<std::uint32_t>(all.size()));
         for (const std::uint32_t x : all) number(x);
     }
+    /// How far a process has come: runs that it has left, whether it has failed, and collectives begun by group.
+    void progress(std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
+        number(runs);
+        number(failed ? 1 : 0);
+        numbers(begun);
+    }
     /// All of it: every process tells the failure of another one in the same words.
     void failure(const run_failure& f) {
         number(static_cast<std::uint32_t>(f.why));

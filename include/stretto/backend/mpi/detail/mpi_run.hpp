@@ -31,26 +31,43 @@ public:
         for (peer& p : peers_) p.begun.assign(groups, 0);
     }
 
-    /// Counts a collective of this process. Returns false, and counts nothing, once this process begins no more.
+    /// Counts a collective of this process, of which the others are told next. Returns false, and counts nothing, once
+    /// this process begins no more.
     [[nodiscard]] bool begin(group_id group) {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
         ++begun_[group];
+        ++telling_;
         return true;
+    }
+    /// The notes of the collective that was begun are on their way, but for those to `untold`, which never will be.
+    void told(group_id group, std::span<const rank_id> untold) {
+        {
+            const std::lock_guard lock(mutex_);
+            --telling_;
+            for (const rank_id r : untold) untold_.emplace_back(r, group);
+        }
+        changed_.notify_all();
     }
     /// Whether this process may still begin collectives. If not, whoever has put them may have gone.
     [[nodiscard]] bool begins() {
         const std::lock_guard lock(mutex_);
         return !stopped_;
     }
-    /// From now on this process begins no collective.
+    /// From now on this process begins no collective. Returns when it is known who has been told of those that it has;
+    /// whoever tells waits for nobody.
     void stop() {
-        const std::lock_guard lock(mutex_);
+        std::unique_lock lock(mutex_);
         stopped_ = true;
+        changed_.wait(lock, [&] { return telling_ == 0; });
     }
-    [[nodiscard]] std::vector<std::uint32_t> begun() {
+    /// By group, how many collectives this process has begun, as another one hears of them: so many notes come to it.
+    [[nodiscard]] std::vector<std::uint32_t> begun_for(rank_id other) {
         const std::lock_guard lock(mutex_);
-        return begun_;
+        std::vector<std::uint32_t> all = begun_;
+        for (const auto& [rank, group] : untold_)
+            if (rank == other) --all[group];
+        return all;
     }
 
     /// Another process has left its run number `runs`, counted from 1, or has `failed`; it has begun so many
@@ -159,8 +176,10 @@ private:
     };
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<peer> peers_;           // by rank
-    std::vector<std::uint32_t> begun_;  // by group
+    std::vector<peer> peers_;                           // by rank
+    std::vector<std::uint32_t> begun_;                  // by group
+    std::vector<std::pair<rank_id, group_id>> untold_;  // for each collective that a process has not been told of
+    std::uint32_t telling_ = 0;                         // collectives that are being told of
     std::uint32_t run_ = 0;
     bool stopped_ = false;
     std::optional<run_failure> verdict_;

@@ -1,28 +1,28 @@
-// The compute lane of a rank on a device: a stream of kernels.
-#ifndef STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_LANE_HPP
-#define STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_LANE_HPP
+// The compute lane of a rank whose lanes are streams: kernels of the device, and functions of the host in their turn.
+#ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_LANE_HPP
+#define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_LANE_HPP
 
 #include <concepts>
 #include <cstddef>
 #include <deque>
 #include <utility>
 
-#include "stretto/backend/cuda_nccl/detail/cuda_nccl_run.hpp"
 #include "stretto/backend/detail/failure_of.hpp"
+#include "stretto/backend/detail/streams/stream_queue.hpp"
 
 namespace stretto::detail {
 
 /// A kernel of the host as an entry of a stream.
 template <class A>
-struct cuda_nccl_host_call {
-    cuda_nccl_run<A>* run;
+struct host_call_in_stream {
+    stream_run<A>* run;
     void (*perform)(void*);
     void* kernel;
     task_id task;
 
     /// After a failure, what is in streams is still run through, but no kernel is.
     static void call(void* data) {
-        const auto& c = *static_cast<const cuda_nccl_host_call*>(data);
+        const auto& c = *static_cast<const host_call_in_stream*>(data);
         if (c.run->failed()) return;
         if (auto thrown = failure_of([&] { c.perform(c.kernel); })) c.run->threw(c.task, *std::move(thrown));
     }
@@ -30,14 +30,14 @@ struct cuda_nccl_host_call {
 
 /// Its site has no group: what fails here is a kernel.
 template <class A>
-class cuda_nccl_lane : public cuda_nccl_queue<A> {
-    using base = cuda_nccl_queue<A>;
+class stream_lane : public stream_queue<A> {
+    using base = stream_queue<A>;
     using base::run_, base::comm_;
 
 public:
-    using host_calls = std::deque<cuda_nccl_host_call<A>>;
+    using host_calls = std::deque<host_call_in_stream<A>>;
 
-    explicit cuda_nccl_lane(cuda_nccl_run<A>& run) : base(run) {}
+    explicit stream_lane(stream_run<A>& run) : base(run) {}
     bool make() { return base::make(false); }
 
     /// Waits that were put before are those of this task, which has no kernel.
@@ -60,14 +60,14 @@ public:
         if (!pass(t) || run_.now == base::form::compare) return run_.goes_on();
         if constexpr (std::invocable<Kernel&, typename base::stream_type>) {
             auto thrown = failure_of([&] { kernel(this->stream()); });
-            if (!thrown) return run_.did("a kernel", A::may_put(), comm_.at);
+            if (!thrown) return run_.did(A::may_put().of("a kernel"), comm_.at);
             run_.threw(t, *std::move(thrown));
             return run_.poll();
         } else {
             if (used_ == calls_.size()) calls_.emplace_back();
-            cuda_nccl_host_call<A>& c = calls_[used_++];
+            host_call_in_stream<A>& c = calls_[used_++];
             c = {&run_, [](void* k) { (*static_cast<Kernel*>(k))(); }, &kernel, t};
-            return run_.did("cudaLaunchHostFunc", A::call(this->stream(), &cuda_nccl_host_call<A>::call, &c), comm_.at);
+            return run_.did(A::call(this->stream(), &host_call_in_stream<A>::call, &c), comm_.at);
         }
     }
 

@@ -1,0 +1,137 @@
+// The communicator of a rank whose lanes are streams: a stream of collectives, each with events before and behind it,
+// so that whoever gives up says at which collective.
+#ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_CHANNEL_HPP
+#define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_CHANNEL_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/collective_operation.hpp"
+#include "stretto/backend/detail/collective_rules.hpp"
+#include "stretto/backend/detail/streams/stream_memory.hpp"
+#include "stretto/backend/detail/streams/stream_queue.hpp"
+#include "stretto/core/process_group.hpp"
+
+namespace stretto::detail {
+
+/// The base of a channel, which knows how collectives are put into its stream. Collectives have priority over kernels,
+/// because others wait for them.
+template <class A>
+class stream_channel : public stream_queue<A> {
+    using base = stream_queue<A>;
+
+protected:
+    using base::run_, base::comm_;
+
+public:
+    using typename base::event_type, typename base::form;
+
+    stream_channel(stream_run<A>& run, const process_group& g)
+        : base(run), group_(g.id), ranks_(g.ranks.begin(), g.ranks.end()), place_(g.place_of(run.rank())) {}
+
+    /// Makes two events for each of so many verbs, more than enough: a replay makes none.
+    void reserve(std::size_t verbs) {
+        while (flights_.size() < verbs && !run_.failed()) {
+            flight& m = flights_.emplace_back();
+            if (!run_.make(m.began, A::make_event, comm_.at) || !run_.make(m.ended, A::make_event, comm_.at))
+                flights_.pop_back();
+        }
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
+    [[nodiscard]] std::size_t place() const noexcept { return place_; }
+
+    /// A collective that is in the stream since `begin`: events before and behind it, and what to say of it.
+    struct flight {
+        event_type began = {}, ended = {};
+        lane_site at = {};
+    };
+    /// A replay begins; the events of the one before are used again.
+    void begin() { first_ = launched_; }
+    [[nodiscard]] std::size_t in_stream() const noexcept { return launched_ - first_; }
+    [[nodiscard]] const flight& at(std::size_t k) const { return flights_[k]; }
+    /// The first collective since `begin` that is not complete, or null.
+    [[nodiscard]] const flight* first_open() const {
+        for (std::size_t k = 0; k < in_stream(); ++k)
+            if (!A::query(flights_[k].ended.get()).done()) return &flights_[k];
+        return nullptr;
+    }
+    /// After a replay of a graph with so many collectives, or one that was captured.
+    void count(std::ptrdiff_t n) { launched_ = static_cast<std::uint32_t>(launched_ + n); }
+
+    [[nodiscard]] std::uint32_t sequence() const noexcept { return launched_; }
+    [[nodiscard]] stream_comm<A>& comm() noexcept { return comm_; }
+
+protected:
+    /// Makes the stream, events, and room for a replay of some length, and for amounts that are fetched.
+    bool make() {
+        send_sizes_.reserve(size());
+        receive_sizes_.reserve(size());
+        name({});
+        if (!base::make(true) ||
+            !run_.did(allocate<A>(counts_, 2 * size() * sizeof(std::int64_t), device_memory::pinned), comm_.at))
+            return false;
+        reserve(8);
+        return !run_.failed();
+    }
+    [[nodiscard]] const std::vector<rank_id>& ranks() const noexcept { return ranks_; }
+    /// Of an all-to-all, what is sent to each member and received, in bytes, once it is known.
+    [[nodiscard]] const std::vector<std::size_t>& send_sizes() const noexcept { return send_sizes_; }
+    [[nodiscard]] const std::vector<std::size_t>& receive_sizes() const noexcept { return receive_sizes_; }
+
+    /// From here on a failure of the communicator is one at this operation.
+    void name(const collective_operation& o) { comm_.at = {group_, launched_, o.task, name_of(o.kind), &ranks_}; }
+    /// Finds what is sent to each member and received. Amounts that the step measures are fetched, after what measures
+    /// them, since they may lie on the device; while it is captured there are none yet.
+    bool find_amounts(const collective_operation& o) {
+        if (o.send_rows.empty()) return !find_sizes(o, ranks_, send_sizes_, receive_sizes_);
+        if (run_.now == form::capture) {
+            run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
+                                            "amounts that the step measures cannot be captured");
+            return false;
+        }
+        measured_ = o;
+        // The operation of the caller, which is bound, names them again next time.
+        auto* fetched = reinterpret_cast<std::int64_t*>(counts_.data());
+        for (auto* const rows : {&measured_.send_rows, &measured_.receive_rows})
+            for (const std::int64_t*& at : *rows) {
+                if (at == nullptr) continue;
+                if (!run_.did(A::copy(fetched, at, sizeof(std::int64_t), this->stream()), comm_.at)) return false;
+                at = fetched++;
+            }
+        if (!base::await_stream()) return false;
+        std::optional<std::string> wrong = find_sizes(measured_, ranks_, send_sizes_, receive_sizes_);
+        if (wrong) run_.fail(run_failure::reason::overflow, comm_.at, *std::move(wrong));
+        return !wrong;
+    }
+    /// Puts the collective that was named into the stream, by `post()`, between its events. While it is captured
+    /// nothing runs, so that there is nothing to mark.
+    template <class Post>
+    bool fly(Post post) {
+        if (run_.now == form::capture) return post() && (++launched_, true);
+        if (in_stream() == flights_.size()) reserve(flights_.size() + 1);
+        if (run_.failed()) return false;
+        flight& m = flights_[in_stream()];
+        m.at = comm_.at;
+        if (!this->record(m.began) || !post()) return false;
+        ++launched_;
+        return this->record(m.ended);
+    }
+
+private:
+    group_id group_;
+    std::vector<rank_id> ranks_;
+    std::size_t place_;
+    stream_memory<A> counts_;
+    std::vector<flight> flights_;
+    std::vector<std::size_t> send_sizes_, receive_sizes_;
+    collective_operation measured_;
+    std::uint32_t launched_ = 0, first_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif

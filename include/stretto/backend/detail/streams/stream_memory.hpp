@@ -1,0 +1,43 @@
+// Memory that streams move, and how it ends.
+#ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
+#define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/memory_block.hpp"
+#include "stretto/backend/detail/streams/stream_run.hpp"
+
+namespace stretto::detail {
+
+/// It leaves the communicators that it was registered with, in the order in which it has entered them. After a failure
+/// they are aborted, and know of it no more.
+template <class A>
+struct stream_memory_release {
+    device_memory kind = device_memory::device;
+    const stream_run<A>* run = nullptr;
+    std::vector<std::pair<stream_comm<A>*, typename A::handle_type>> handles = {};
+
+    void operator()(std::byte* memory) const noexcept {
+        for (std::size_t k = 0; k < handles.size() && !run->failed(); ++k)
+            static_cast<void>(A::leave(handles[k].first->handle, handles[k].second));
+        static_cast<void>(A::release(memory, kind));
+    }
+};
+
+template <class A>
+using stream_memory = memory_block<stream_memory_release<A>>;
+
+/// Allocates `size` bytes, and so many more that there is an address.
+template <class A>
+[[nodiscard]] call_result allocate(stream_memory<A>& to, std::size_t size, device_memory kind) {
+    void* made = nullptr;
+    const call_result r = A::allocate(made, size == 0 ? 1 : size, kind);
+    if (r.done()) to = {static_cast<std::byte*>(made), size, {kind}};
+    return r;
+}
+
+}  // namespace stretto::detail
+
+#endif

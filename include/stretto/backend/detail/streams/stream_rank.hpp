@@ -1,0 +1,233 @@
+// One rank whose lanes are streams: what a backend of such ranks hands to the executor, replays and captures.
+#ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RANK_HPP
+#define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RANK_HPP
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/rank_lanes.hpp"
+#include "stretto/backend/detail/streams/stream_channel.hpp"
+#include "stretto/backend/detail/streams/stream_lane.hpp"
+#include "stretto/backend/detail/streams/stream_memory.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+
+namespace stretto::detail {
+
+/// The base of a backend. `Channel` is a stream_channel over the calls `A` that knows how collectives are launched. A
+/// kernel that can be called with a stream puts its work there; any other is a function of the host, called when its
+/// turn has come, which may throw, and for which arenas must be `managed`. Only one thread uses the rank.
+template <class Channel, class A>
+class stream_rank : public rank_lanes<stream_rank<Channel, A>, Channel, stream_event<A>> {
+    using base = rank_lanes<stream_rank, Channel, stream_event<A>>;
+
+public:
+    using queue_type = stream_lane<A>;
+    using arena_type = stream_memory<A>;
+    using typename base::communicator_type, typename base::event_type;
+    using stream_type = typename A::stream_type;
+
+    [[nodiscard]] rank_id rank() const noexcept { return run_.rank(); }
+    /// Of the compute lane.
+    [[nodiscard]] stream_type stream() const noexcept { return compute_.stream(); }
+    [[nodiscard]] queue_type& compute() noexcept { return compute_; }
+    [[nodiscard]] event_type* make_events(std::size_t n) {
+        event_type* const made = base::add_events(n);
+        for (std::size_t k = 0; k < n && !run_.failed(); ++k) run_.make(made[k], A::make_event);
+        return made;
+    }
+    /// Arenas must end before the rank.
+    [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
+        const auto n = static_cast<std::size_t>(size.count);
+        arena_type made;
+        if (run_.failed() || !allocate<A>(made, n, memory_).done()) return {};
+        if (reinterpret_cast<std::uintptr_t>(made.data()) % alignment != 0) return {};
+        made.release().run = &run_;
+        for (std::size_t k = 0; memory_ == device_memory::registered && k < run_.comms.size(); ++k) {
+            typename A::handle_type handle = {};
+            if (!A::enter(handle, run_.comms[k]->handle, made.data(), std::max(n, std::size_t{1})).done()) return {};
+            made.release().handles.emplace_back(run_.comms[k], handle);
+        }
+        return made;
+    }
+    /// A replay begins, or a collective by itself. What could not be captured is forgotten.
+    void begin() {
+        run_.refused.reset();
+        compute_.begin();
+        base::for_all_channels([](communicator_type& c) { return c.begin(), true; });
+    }
+    /// Of a replay: returns when all streams are done. While it is captured nothing runs, and nothing is waited for.
+    [[nodiscard]] std::optional<run_failure> finish() {
+        if (run_.now == form::replay && !run_.failed()) await_lanes();
+        if (run_.failed()) drain();
+        return run_.failed() ? run_.failure() : run_.refused;
+    }
+
+    /// Compares what all ranks have bound: whether they meet in the same collectives, with the same amounts, in the
+    /// same order. Nothing is run. All call it; then replays need not find out by hanging. A difference ends the run.
+    template <class Executor>
+    [[nodiscard]] std::optional<run_failure> compare(Executor& bound) {
+        run_.now = form::compare;
+        std::optional<run_failure> failure = bound.replay();
+        run_.now = form::replay;
+        return failure;
+    }
+
+    /// A replay that was captured: a graph that the device launches as a whole. What was bound must outlive it.
+    class capture_type {
+    public:
+        /// As executor::replay. All ranks of a group replay what they have captured, or all what is bound.
+        [[nodiscard]] std::optional<run_failure> replay() { return rank_->replay(*this); }
+
+    private:
+        friend class stream_rank;
+        capture_type() = default;
+
+        stream_rank* rank_ = nullptr;
+        owned<typename A::graph_type, &A::end_graph> graph_;
+        typename queue_type::host_calls calls_;
+        std::vector<std::size_t> collectives_;  // by channel
+    };
+    /// Captures a replay. All ranks of the groups that take part call it. Amounts that the step measures, and numbers
+    /// that the host reads, cannot be captured, and the refusal ends no run.
+    template <class Executor>
+    [[nodiscard]] expected<capture_type, run_failure> capture(Executor& bound) {
+        capture_type made;
+        if (run_.failed()) return unexpected(*run_.failure());
+        run_.now = form::capture;
+        std::optional<run_failure> failure;
+        const bool began = run_.did(A::begin_capture(stream()));
+        if (began && fork()) failure = bound.replay();
+        else failure = finish();
+        // What has been forked must be joined, and what has begun must end, also if it is thrown away.
+        if (!run_.failed()) join_lanes();
+        if (began) {
+            const call_result ended = A::end_capture(made.graph_.slot(), stream());
+            made.graph_.keep(ended.done());
+            if (!failure) run_.did(ended);
+        }
+        run_.now = form::replay;
+        base::for_all_channels([&](communicator_type& c) {
+            made.collectives_.push_back(c.in_stream());
+            return c.count(-static_cast<std::ptrdiff_t>(c.in_stream())), true;
+        });
+        made.rank_ = this;
+        made.calls_ = compute_.take_calls();
+        if (run_.failed()) failure = finish();
+        if (failure) return unexpected(*std::move(failure));
+        return expected<capture_type, run_failure>(std::move(made));
+    }
+
+protected:
+    using form = typename stream_run<A>::form;
+
+    /// `memory` is that of arenas.
+    stream_rank(rank_id rank, std::chrono::milliseconds deadline, device_memory memory)
+        : run_(rank, deadline), memory_(memory), compute_(run_) {}
+    /// Channels end before the run that they refer to.
+    ~stream_rank() { base::channels().clear(); }
+
+    [[nodiscard]] stream_run<A>& run() noexcept { return run_; }
+    /// After a failure: waits until streams are done, so that nobody uses what the caller will free. Communicators are
+    /// aborted, so only kernels can take long, and after the deadline nobody waits for these.
+    void drain() {
+        const auto end = std::chrono::steady_clock::now() + run_.deadline();
+        for_all_queues([&](auto& q) {
+            if (!q.end().is_there() || !A::record(q.end().get(), q.stream()).done()) return true;
+            const auto busy = [&] { return A::query(q.end().get()).is == call_result::state::in_progress; };
+            for (patience between(64); busy() && std::chrono::steady_clock::now() < end;) between.pause();
+            return true;
+        });
+    }
+
+private:
+    /// Calls f(queue) for every channel and then the lane of kernels until it returns false. Returns whether it never
+    /// did.
+    template <class F>
+    bool for_all_queues(F f) {
+        return base::for_all_channels(f) && f(compute_);
+    }
+
+    /// Lets the streams of channels begin after what is in that of kernels, or that one after all of them.
+    bool fork() {
+        event_type& e = compute_.end();
+        return compute_.record(e) && base::for_all_channels([&](communicator_type& c) { return c.wait(e); });
+    }
+    bool join_lanes() {
+        return base::for_all_channels(
+            [&](communicator_type& c) { return c.record(c.end()) && compute_.wait(c.end()); });
+    }
+
+    /// Waits until all streams are done, collective by collective.
+    void await_lanes() {
+        const bool done = for_all_queues([](auto& q) { return q.record(q.end()); }) &&
+                          base::for_all_channels([&](communicator_type& c) {
+                              for (std::size_t k = 0; k < c.in_stream(); ++k)
+                                  if (!await(c.at(k).ended, c.at(k).at)) return false;
+                              return true;
+                          }) &&
+                          for_all_queues([&](auto& q) { return await(q.end(), q.site()); });
+        if (done) run_.poll();  // for a last kernel that has thrown
+    }
+    bool await(const event_type& e, const lane_site& at) {
+        return run_.await([&] { return A::query(e.get()); }, at, [&](const char* call) { give_up(call); });
+    }
+
+    /// Ends the run because something takes too long: a collective that the device has begun, if there is one.
+    void give_up(const char* call) {
+        run_failure f = compute_.site().failure(run_failure::reason::timeout, rank());
+        if (!A::query(compute_.end().get()).done()) f.waiting.push_back(compute_.site().waiting(rank()));
+        base::for_all_channels([&](communicator_type& c) {
+            const auto* const open = c.first_open();
+            if (open == nullptr) return true;
+            f.waiting.push_back(open->at.waiting(rank()));
+            if (f.group != no_group || !A::query(open->began.get()).done()) return true;
+            f.group = open->at.group;
+            f.sequence = open->at.sequence;
+            f.task = open->at.task;
+            f.detail = std::string(call) + " is never done" + open->at.words();
+            return true;
+        });
+        run_.fail(std::move(f));
+    }
+
+    /// Launches a captured graph and waits for it. Its collectives count like those of a replay, and as nobody knows
+    /// how far the graph is, a failure names the first group that takes part.
+    [[nodiscard]] std::optional<run_failure> replay(capture_type& captured) {
+        begin();
+        lane_site at;
+        auto count = captured.collectives_.begin();
+        base::for_all_channels([&](communicator_type& c) {
+            if (*count++ == 0 || at.members != nullptr) return true;
+            at = c.site();
+            at.sequence = c.sequence();
+            at.task = no_task;
+            at.operation = "a graph that was captured, whose first collectives are";
+            return true;
+        });
+        if (!run_.failed() && run_.did(A::launch(captured.graph_.get(), stream()), at) &&
+            compute_.record(compute_.end()) && run_.await([&] { return A::query(compute_.end().get()); }, at))
+            run_.poll();
+        count = captured.collectives_.begin();
+        base::for_all_channels([&](communicator_type& c) {
+            c.count(static_cast<std::ptrdiff_t>(*count++));
+            return c.begin(), true;
+        });
+        if (run_.failed()) drain();
+        return run_.failure();
+    }
+
+    stream_run<A> run_;
+    device_memory memory_;
+    queue_type compute_;
+};
+
+}  // namespace stretto::detail
+
+#endif

@@ -1,0 +1,131 @@
+// What the lanes of a rank share if they are streams: its failure, what it does at the moment, and how it waits. One
+// thread puts everything and polls everything, so that nobody is inside a call when communicators must be aborted.
+#ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
+#define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/detail/first_failure.hpp"
+#include "stretto/backend/detail/lane_site.hpp"
+#include "stretto/backend/detail/owned.hpp"
+#include "stretto/backend/detail/patience.hpp"
+#include "stretto/backend/run_failure.hpp"
+#include "stretto/backend/stream_calls.hpp"
+
+namespace stretto::detail {
+
+/// A communicator, and at what it is. The lane of kernels has none, so its handle is null.
+template <class A>
+struct stream_comm {
+    typename A::comm_type handle = {};
+    lane_site at = {};
+};
+
+/// The state of one rank. Only the thread of the rank calls it, but for `threw` and `failed`, which functions in
+/// streams may. `A` has stream_calls and polled_communicator_calls.
+template <class A>
+class stream_run {
+public:
+    enum class form : std::uint8_t {
+        replay,   ///< everything is put into streams
+        compare,  ///< only what ranks have come for is compared
+        capture   ///< everything is put into streams, which note it
+    };
+    using comm = stream_comm<A>;
+
+    /// Nothing that is one operation is waited for longer than the deadline.
+    stream_run(rank_id rank, std::chrono::milliseconds deadline) : rank_(rank), deadline_(deadline) {}
+
+    form now = form::replay;
+    std::vector<comm*> comms = {};            ///< those that live
+    std::optional<run_failure> refused = {};  ///< why this capture cannot be; it ends no run
+
+    [[nodiscard]] rank_id rank() const noexcept { return rank_; }
+    [[nodiscard]] std::chrono::milliseconds deadline() const noexcept { return deadline_; }
+    [[nodiscard]] bool failed() const { return first_.is_there(); }
+    [[nodiscard]] bool goes_on() const { return !failed() && !refused; }
+    [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
+
+    /// Gives the run up. Only the first failure counts. All communicators are aborted, in one group, because one after
+    /// the other they may wait for each other.
+    void fail(run_failure why) {
+        if (!first_.keep(std::move(why))) return;
+        // What aborting says has nobody to hear it: the run has failed before.
+        static_cast<void>(A::begin_group());
+        for (comm* c : comms)
+            if (!A::is_null(c->handle)) static_cast<void>(A::abort(c->handle));
+        static_cast<void>(A::end_group());
+        for (comm* c : comms) c->handle = {};
+        comms.clear();
+    }
+    void fail(run_failure::reason why, const lane_site& at, std::string detail) {
+        fail(at.failure(why, rank_, std::move(detail)));
+    }
+    /// Whether a call has not failed; if it has, the run is given up. It may be in progress.
+    bool did(call_result r, const lane_site& at = {}) {
+        if (r.failed()) fail(run_failure::reason::call_failed, at, std::string(r.call) + ": " + r.text + at.words());
+        return !failed();
+    }
+    /// The same for a call on a communicator; if it is in progress, waits until it is not.
+    bool did(call_result r, const comm& c) {
+        if (!did(r, c.at)) return false;
+        const auto state = [&] { return A::is_null(c.handle) ? call_result{} : A::state(c.handle).of(r.call); };
+        return r.done() || await(state, c.at);
+    }
+    /// The same for a call, `writer(handle)`, that makes something, which is kept.
+    template <class T, auto End, class Writer>
+    bool make(owned<T, End>& to, Writer writer, const lane_site& at = {}) {
+        const call_result r = writer(to.slot());
+        to.keep(r.done());
+        return did(r, at);
+    }
+
+    /// Waits until the call `query()` is done, or has failed, while all communicators are polled. What takes longer
+    /// than the deadline ends the run, as `late(name of the call)` says.
+    template <class Query, class Late>
+    bool await(Query query, const lane_site& at, Late late) {
+        const auto end = std::chrono::steady_clock::now() + deadline_;
+        for (patience between(64);; between.pause()) {
+            const call_result r = query();
+            if (!did(r, at)) return false;
+            if (r.done()) return true;
+            // An error of any communicator ends this wait too, because what is waited for may depend on it.
+            if (!poll()) return false;
+            if (std::chrono::steady_clock::now() > end) return late(r.call), false;
+        }
+    }
+    template <class Query>
+    bool await(Query query, const lane_site& at) {
+        return await(query, at, [&](const char* call) {
+            fail(run_failure::reason::timeout, at, std::string(call) + " does not return" + at.words());
+        });
+    }
+
+    /// Whether no kernel has thrown, and no communicator has failed. What has thrown cannot end the run where it is,
+    /// because only this thread may abort.
+    bool poll() {
+        if (thrown_.is_there()) fail(*thrown_.get());
+        for (std::size_t k = 0; k < comms.size(); ++k)
+            if (!did(A::state(comms[k]->handle), comms[k]->at)) return false;
+        return !failed();
+    }
+    /// A kernel has thrown. Any thread may say so.
+    void threw(task_id t, std::string what) {
+        thrown_.keep(lane_site{.task = t}.failure(run_failure::reason::kernel_threw, rank_, std::move(what)));
+    }
+
+private:
+    rank_id rank_;
+    std::chrono::milliseconds deadline_;
+    first_failure first_, thrown_;
+};
+
+}  // namespace stretto::detail
+
+#endif
