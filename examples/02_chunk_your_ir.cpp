@@ -22,11 +22,11 @@
 #include "stretto/transform/apply_chunks.hpp"
 #include "stretto/transform/chunk_rules/all_kinds.hpp"
 #include "stretto/transform/chunk_rules/rule_chunk_model.hpp"
-#include "stretto/transform/chunk_sizes.hpp"
 #include "stretto/transform/module_regions.hpp"
 #include "stretto/transform/plan_chunks.hpp"
 #include "stretto/transform/recording_rewriter.hpp"
 #include "stretto/transform/reorder.hpp"
+#include "stretto/transform/tensor_rewriter.hpp"
 #include "stretto/transform/token_exchanges.hpp"
 #include "stretto/transform/verify_chunks.hpp"
 #include "stretto/tune/part_costs.hpp"
@@ -232,39 +232,29 @@ struct dialect : tensors {
 // [/my-rules]
 
 // [my-rewriter]
-struct rewriter {
+struct rewriter : stretto::tensor_rewriter<rewriter, values_view> {
     step* s;
     std::list<op>::iterator at = {};
 
+    rewriter(step* of) : tensor_rewriter(values_view{of}), s(of) {}
+
     void insert_before(op* o) { at = o->self; }
-    std::vector<value*> clone(op* o, std::span<value* const> operands, const stretto::chunk_part& part) {
-        op* made = s->insert(at, {o->what, o->module, o->backward, {operands.begin(), operands.end()}, o->field});
-        std::vector<value*> results;
-        for (std::size_t k = 0; k < o->makes.size(); ++k) {  // a tensor or a number each: one state
-            std::vector<std::int64_t> shape = o->makes[k]->shape;
-            if (const int dim = part.results[k].dim; dim >= 0)
-                shape[static_cast<std::size_t>(dim)] = part.share(shape[static_cast<std::size_t>(dim)]);
-            results.push_back(s->result(made, std::move(shape), o->makes[k]->element));
-        }
-        return results;
+    op* insert(const stretto::insertion<op*, value*>& i) {
+        using enum stretto::inserted;
+        const code what = i.what == clone    ? i.like->what
+                          : i.what == split  ? code::cut
+                          : i.what == concat ? code::join
+                                             : code::total;
+        return s->insert(at, {what,
+                              i.like->module,
+                              i.like->backward,
+                              {i.operands.begin(), i.operands.end()},
+                              i.what == clone ? i.like->field : 0});
     }
-    std::vector<value*> split(value* x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        op* made = s->insert(at, {code::cut, x->def->module, x->def->backward, {x}});
-        std::vector<value*> parts;
-        for (std::size_t k = 0; k < sizes.size(); ++k) {
-            const stretto::slice_place place = stretto::place_of_slice(x->shape[dim], sizes, k);
-            std::vector<std::int64_t> shape = x->shape;
-            shape[dim] = place.to - place.from;
-            parts.push_back(s->result(made, std::move(shape), x->element));
-        }
-        return parts;
+    value* add_result(op* o, value* like, std::vector<std::int64_t> shape) {
+        return s->result(o, std::move(shape), like->element);
     }
-    value* concat(std::span<value* const> parts, std::size_t dim) {
-        std::vector<std::int64_t> shape = parts[0]->shape;
-        for (const value* x : parts.subspan(1)) shape[dim] += x->shape[dim];
-        return combine(code::join, parts, std::move(shape));
-    }
-    value* sum(std::span<value* const> parts) { return combine(code::total, parts, parts[0]->shape); }
+    const std::vector<std::int64_t>& shape(value* x) const { return x->shape; }
     void replace_uses(op* o, value* from, value* to) {
         for (value*& x : o->reads) {
             if (x != from) continue;
@@ -278,13 +268,6 @@ struct rewriter {
         s->ops.erase(o->self);
     }
     void move_before(op* o, op* where) { s->ops.splice(where->self, s->ops, o->self); }
-
-private:
-    value* combine(code what, std::span<value* const> parts, std::vector<std::int64_t> shape) {
-        const op* like = parts[0]->def;
-        op* made = s->insert(at, {what, like->module, like->backward, {parts.begin(), parts.end()}});
-        return s->result(made, std::move(shape), parts[0]->element);
-    }
 };
 // [/my-rewriter]
 

@@ -2,6 +2,7 @@
 // letter of a text, on two ranks that are threads, over a slow link. Its operations, derivatives and kernels are its
 // own. stretto finds the buckets of gradients, carries them out on the tape, orders it, and runs the order.
 //     03_train_data_parallel [STEPS [TEXT]]
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include "stretto/backend/host/host_world.hpp"
 #include "stretto/schedule/plan_overlap.hpp"
 #include "stretto/transform/apply_buckets.hpp"
+#include "stretto/transform/tensor_rewriter.hpp"
 #include "stretto/transform/verify_buckets.hpp"
 #include "stretto/tune/search_buckets.hpp"
 #include "stretto/views/from_values.hpp"
@@ -127,28 +129,26 @@ struct model {
     nanoseconds of_merged(node*, bytes sent) const { return wire.duration({2 * (ranks - 1) * sent.count / ranks}); }
     nanoseconds of_moving(bytes moved) const { return {moved.count / 4}; }
 };
-struct rewriter {
+struct rewriter : tensor_rewriter<rewriter, tape_values> {
     tape* t;
+
+    rewriter(tape* of) : tensor_rewriter(tape_values{of}), t(of) {}
 
     void move_before(node* n, node* to) { t->order.erase(t->place(n)), t->order.insert(t->place(to), n); }
     void insert_before(node* n) { t->cursor = n; }
-    tensor* pack(std::span<node* const>, std::span<tensor* const> parts) {
-        std::int64_t all = 0;
-        for (const tensor* x : parts) all += x->count();
-        return t->make(code::pack, {parts.begin(), parts.end()}, 1, all);
+    node* insert(const insertion<node*, tensor*>& i) {
+        const code what = i.what == inserted::pack    ? code::pack
+                          : i.what == inserted::start ? code::reduce
+                          : i.what == inserted::wait  ? code::arrive
+                                                      : code::unpack;
+        node* const n = t->record(what, {i.operands.begin(), i.operands.end()});
+        if (what == code::reduce) n->like = i.like->like;
+        return n;
     }
-    tensor* launch(std::span<node* const> members, std::span<tensor* const> payload) {
-        tensor* const x = t->make(code::reduce, {payload[0]}, 1, payload[0]->count());
-        x->by->like = members[0]->like;
-        return x;
+    tensor* add_result(node* n, tensor*, const std::vector<std::int64_t>& shape) {
+        return t->result(n, shape.size() == 1 ? 1 : shape[0], shape.back());
     }
-    tensor* wait(std::span<node* const>, tensor* sent) { return t->make(code::arrive, {sent}, 1, sent->count()); }
-    std::vector<tensor*> unpack(std::span<node* const> waits, tensor* all) {
-        node* const n = t->record(code::unpack, {all});
-        for (const node* w : waits) t->result(n, w->makes[0]->rows, w->makes[0]->columns);
-        return n->makes;
-    }
-    std::vector<tensor*> parts(std::span<node* const> waits, tensor* all) { return unpack(waits, all); }
+    std::array<std::int64_t, 2> shape(tensor* x) const { return {x->rows, x->columns}; }
     void replace_uses(node* n, tensor* from, tensor* to) {
         std::replace(n->reads.begin(), n->reads.end(), from, to);
         std::erase(from->readers, n), to->readers.push_back(n);

@@ -21,7 +21,7 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/all_kinds.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
-#include "stretto/transform/chunk_sizes.hpp"
+#include "stretto/transform/tensor_rewriter.hpp"
 #include "stretto/views/from_values.hpp"
 
 namespace trainer {
@@ -148,63 +148,36 @@ struct dialect {
     std::span<const stretto::tensor_type> components(tensor_id x) const { return {&p->tensors[x].type, 1}; }
 };
 
-struct rewriter {
+struct rewriter : stretto::tensor_rewriter<rewriter, values_view> {
     program* p;
 
+    rewriter(program* of) : tensor_rewriter(values_view{of}), p(of) {}
+
     void insert_before(op_id o) { p->cursor = o; }
-    std::vector<tensor_id> clone(op_id o, std::span<const tensor_id> operands, const stretto::chunk_part& part) {
-        const op_id made = p->insert_like(o, p->ops[o].what, operands, p->ops[o].field);
-        p->ops[made].chunk = part.chunk;
-        for (std::size_t k = 0; k < part.results.size(); ++k) {
-            const tensor_id x = p->ops[o].makes[k];
-            const int dim = part.results[k].dim;
-            p->result_like(made, x, dim, dim < 0 ? 0 : part.share(p->shape(x)[static_cast<std::size_t>(dim)]));
+    op_id insert(const stretto::insertion<op_id, tensor_id>& i) {
+        using enum stretto::inserted;
+        const bool takes_apart = i.what == unpack || i.what == parts;
+        const op_id sent = takes_apart ? p->tensors[p->ops[i.like].reads[0]].by : i.like;
+        code what = p->ops[i.like].what;  // a clone, or a start
+        std::int64_t field = p->ops[i.like].field;
+        if (i.what != clone && i.what != start) {
+            constexpr code codes[] = {{}, code::cut, code::join, code::total, code::pack, {}, code::arrive};
+            // A gather sends shares, and a sum over ranks leaves them: their buffers have one for each rank.
+            const bool shares = p->ops[sent].what == (takes_apart ? code::collect : code::reduce);
+            what = takes_apart ? code::unpack : codes[static_cast<std::size_t>(i.what)];
+            field = !takes_apart && i.what != pack ? 0 : shares ? p->members_of(sent) : 1;
         }
-        return p->ops[made].makes;
+        const op_id made = p->insert_like(i.like, what, i.operands, field);
+        p->ops[made].chunk = i.chunk;
+        return made;
     }
-    std::vector<tensor_id> split(tensor_id x, std::size_t dim, std::span<const std::int64_t> sizes) {
-        const op_id made = p->insert_like(p->tensors[x].by, code::cut, {&x, 1});
-        for (std::size_t k = 0; k < sizes.size(); ++k) {
-            const stretto::slice_place place = stretto::place_of_slice(p->shape(x)[dim], sizes, k);
-            p->result_like(made, x, static_cast<int>(dim), place.to - place.from);
-        }
-        return p->ops[made].makes;
+    tensor_id add_result(op_id o, tensor_id like, extents shape) {
+        return p->result(o, std::move(shape), p->tensors[like].element);
     }
-    tensor_id concat(std::span<const tensor_id> parts, std::size_t dim) {
-        std::int64_t all = 0;
-        for (tensor_id x : parts) all += p->shape(x)[dim];
-        const op_id made = p->insert_like(p->tensors[parts[0]].by, code::join, parts);
-        return p->result_like(made, parts[0], static_cast<int>(dim), all);
-    }
-    tensor_id sum(std::span<const tensor_id> parts) {
-        return p->result_like(p->insert_like(p->tensors[parts[0]].by, code::total, parts), parts[0], -1, 0);
-    }
+    const extents& shape(tensor_id x) const { return p->shape(x); }
     void replace_uses(op_id o, tensor_id from, tensor_id to) { p->replace(o, from, to); }
     void erase(op_id o) { p->erase(o); }
     void move_before(op_id o, op_id to) { p->move(o, to); }
-    // Collectives that travel together: a gather sends shares, and a sum over ranks leaves them.
-    tensor_id pack(std::span<const op_id> members, std::span<const tensor_id> parts) {
-        std::int64_t all = 0;
-        for (tensor_id x : parts) all += p->tensors[x].count();
-        const std::int64_t ranks = p->ops[members[0]].what == code::reduce ? p->members_of(members[0]) : 1;
-        return p->result(p->insert_like(members[0], code::pack, parts, ranks), {all});
-    }
-    tensor_id launch(std::span<const op_id> members, std::span<const tensor_id> payload) {
-        const std::int64_t ranks = p->members_of(members[0]), sent = p->shape(payload[0])[0];
-        const op_id made = p->insert_like(members[0], p->ops[members[0]].what, payload.first(1));
-        return p->result(made, {p->ops[made].what == code::collect ? sent * ranks : sent / ranks});
-    }
-    tensor_id wait(std::span<const op_id> waits, tensor_id sent) {
-        return p->result(p->insert_like(waits[0], code::arrive, {&sent, 1}), p->shape(sent));
-    }
-    std::vector<tensor_id> unpack(std::span<const op_id> waits, tensor_id all) {
-        const op_id start = p->tensors[p->ops[waits[0]].reads[0]].by;
-        const std::int64_t ranks = p->ops[start].what == code::collect ? p->members_of(start) : 1;
-        const op_id made = p->insert_like(waits[0], code::unpack, {&all, 1}, ranks);
-        for (op_id w : waits) p->result(made, p->shape(p->ops[w].makes[0]));
-        return p->ops[made].makes;
-    }
-    std::vector<tensor_id> parts(std::span<const op_id> waits, tensor_id all) { return unpack(waits, all); }
     stretto::group_id duplicate_group(stretto::group_id original, std::int32_t priority) {
         p->groups.push_back({p->groups[original].what, original, priority});
         return static_cast<stretto::group_id>(p->groups.size() - 1);

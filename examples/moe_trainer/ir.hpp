@@ -153,10 +153,6 @@ struct program {
         ops[o].makes.push_back(id);
         return id;
     }
-    /// One like x, but for the extent of one dimension, if that is not negative.
-    tensor_id result_like(op_id o, tensor_id x, int dim, std::int64_t extent) {
-        return result(o, shape_with(x, dim, extent), tensors[x].element);
-    }
     op_id record(code what, std::vector<tensor_id> reads, std::int64_t field = 0, stretto::group_id group = 0) {
         return insert(order.size(), {what, std::move(reads), {}, field, module, backward, group});
     }
@@ -208,12 +204,6 @@ struct program {
     void move(op_id o, op_id in_front_of) {
         std::erase(order, o);
         order.insert(order.begin() + static_cast<std::ptrdiff_t>(place_of(in_front_of)), o);
-    }
-    /// The shape of x, but for one dimension, if that is not negative.
-    [[nodiscard]] extents shape_with(tensor_id x, int dim, std::int64_t extent) const {
-        extents made = shape(x);
-        if (dim >= 0) made[static_cast<std::size_t>(dim)] = extent;
-        return made;
     }
     /// What the step leaves; the loss is the first of them.
     [[nodiscard]] const std::vector<tensor_id>& kept() const {

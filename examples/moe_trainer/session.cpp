@@ -15,7 +15,7 @@
 #include "real_time.hpp"
 #include "report.hpp"
 #include "stretto/schedule/certificate.hpp"
-#include "stretto/schedule/contention.hpp"
+#include "stretto/schedule/fit_contention.hpp"
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/simulate.hpp"
 #include "stretto/transform/chunk_sizes.hpp"
@@ -38,20 +38,6 @@ double median(std::vector<double> all) {
 double mean(const std::vector<double>& all, std::size_t last) {
     const auto from = all.end() - static_cast<std::ptrdiff_t>(std::min(last, all.size()));
     return from == all.end() ? 0 : std::accumulate(from, all.end(), 0.0) / static_cast<double>(all.end() - from);
-}
-
-/// How much slower than alone kernels run beside transfers: the factor by which the clock must slow them so that they
-/// take `kernels` together. 1 if even 16 is too little, since then it is not the transfers that slow them.
-stretto::contention fitted_contention(const planned_step& s, stretto::nanoseconds kernels) {
-    constexpr std::int64_t one = 1024;
-    stretto::contention least{one, one}, most{16 * one, one};
-    if (stretto::simulate(*s.chosen.tasks, s.schedule.order(), most).compute < kernels) return least;
-    while (most.numerator - least.numerator > 1) {
-        const stretto::contention middle{(least.numerator + most.numerator) / 2, one};
-        const auto seen = stretto::simulate(*s.chosen.tasks, s.schedule.order(), middle);
-        (seen.compute < kernels ? least : most) = middle;
-    }
-    return least;
 }
 
 /// The load of the busiest of the lane and the channels.
@@ -322,7 +308,8 @@ private:
         stretto::nanoseconds kernels;
         for (stretto::task_id t = 0; t < g.size(); ++t)
             if (g.kind[t] == stretto::op_kind::compute) kernels += run.tasks[t].duration;
-        const stretto::contention c = fitted_contention(*planned_, kernels);
+        // The transfers and the makespan are not fitted, so that what the clock says of them remains a prediction.
+        const stretto::contention c = stretto::fit_contention(g, planned_->schedule.order(), kernels);
         figures_.contention = static_cast<double>(c.numerator) / static_cast<double>(c.denominator);
         const auto slowed = stretto::certify(g, planned_->schedule.order(), planned_->schedule.memory_limit(), c);
         if (slowed) {

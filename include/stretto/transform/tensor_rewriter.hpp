@@ -1,0 +1,167 @@
+// tensor_rewriter: the verbs of a rewriter that make operations, for IRs whose values are one dense tensor each. What
+// they insert, where it belongs and which extents it has is the same in all such IRs; so an owner writes two verbs, one
+// that inserts an operation and one that gives it a result, and inherits clone, split, concat and sum, and pack,
+// launch, wait, unpack and parts.
+#ifndef STRETTO_TRANSFORM_TENSOR_REWRITER_HPP
+#define STRETTO_TRANSFORM_TENSOR_REWRITER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/iterable.hpp"
+#include "stretto/core/rewriter_concepts.hpp"
+#include "stretto/transform/chunk_sizes.hpp"
+
+namespace stretto {
+
+/// What a tensor_rewriter inserts.
+enum class inserted : std::uint8_t {
+    clone,   ///< a part of an operation: what that operation does
+    split,   ///< a view whose results are parts of its operand
+    concat,  ///< its operands, one behind the other along a dimension
+    sum,     ///< the sum of its operands, added in order
+    pack,    ///< its operands as one buffer, laid out as the start behind it needs it
+    start,   ///< a collective of the same kind and group as another one
+    wait,    ///< the wait for it
+    unpack,  ///< a kernel that copies the results of the merged collectives out of a buffer
+    parts    ///< the same results where they lie: a view
+};
+
+/// An operation to insert, which has no result yet. `like` is one that is there already, and whose module, direction
+/// and group the new one should have: of a clone the original; of a split the operation that makes what is cut; of a
+/// concatenation or sum the one that makes the first part; of a pack and a start the first of the collectives that are
+/// merged; of a wait, unpack and parts the first of their waits.
+template <class V, class X>
+struct insertion {
+    inserted what;
+    V like;
+    std::span<const X> operands;
+    std::uint32_t chunk = 0;  ///< of a clone
+};
+
+/// The verbs of `Owner`, a rewriter that derives from this class, over a view `G` of its IR, which must show what the
+/// rewriter has done so far. `Owner` has, besides insert_before and the verbs that make nothing:
+///   insert(insertion<vertex, value>) -> vertex   inserts an operation where insert_before has said
+///   add_result(v, like, shape) -> value          gives v one more result: a tensor with the elements and whatever else
+///                                                `like` has, and with the extents of `shape`, a std::vector of 64-bit
+///                                                integers
+///   shape(x) -> extents                          those of a tensor, none for a number
+/// A bucket travels in buffers of one dimension: as many elements as its members send, and as many as they receive
+/// together. A verb costs what it inserts; it never looks at the rest of the program.
+template <class Owner, dataflow_graph G>
+class tensor_rewriter {
+public:
+    using vertex_type = vertex_t<G>;
+    using value_type = value_t<G>;
+    using vertex_span = std::span<const vertex_type>;
+    using value_span = std::span<const value_type>;
+    using shape_type = std::vector<std::int64_t>;
+
+    explicit tensor_rewriter(G view) : view_(view) {}
+
+    std::vector<value_type> clone(vertex_type v, value_span operands, const chunk_part& part) {
+        const std::vector<value_type> whole = results_of(v);
+        const vertex_type made = insert(inserted::clone, v, operands, part.chunk);
+        std::vector<value_type> results;
+        for (std::size_t k = 0; k < whole.size(); ++k) {
+            shape_type shape = shape_of(whole[k]);
+            if (const int dim = part.results[k].dim; dim >= 0) {
+                std::int64_t& extent = shape[static_cast<std::size_t>(dim)];
+                extent = part.share(extent);
+            }
+            results.push_back(add_result(made, whole[k], std::move(shape)));
+        }
+        return results;
+    }
+    std::vector<value_type> split(value_type x, std::size_t dim, std::span<const std::int64_t> sizes) {
+        const shape_type whole = shape_of(x);
+        const vertex_type made = insert(inserted::split, view_.producer(x), {&x, 1});
+        std::vector<value_type> parts;
+        for (std::size_t k = 0; k < sizes.size(); ++k) {
+            const slice_place place = place_of_slice(whole[dim], sizes, k);
+            shape_type shape = whole;
+            shape[dim] = place.to - place.from;
+            parts.push_back(add_result(made, x, std::move(shape)));
+        }
+        return parts;
+    }
+    value_type concat(value_span parts, std::size_t dim) {
+        shape_type shape = shape_of(parts[0]);
+        for (const value_type x : parts.subspan(1)) shape[dim] += shape_of(x)[dim];
+        return add_result(insert(inserted::concat, view_.producer(parts[0]), parts), parts[0], std::move(shape));
+    }
+    value_type sum(value_span parts) {
+        return add_result(insert(inserted::sum, view_.producer(parts[0]), parts), parts[0], shape_of(parts[0]));
+    }
+
+    value_type pack(vertex_span members, value_span parts) {
+        const value_type sent = first_of(view_.operands(members[0]));
+        std::int64_t all = 0;
+        for (const value_type x : parts) all += count_of(x);
+        return add_result(insert(inserted::pack, members[0], parts), sent, {all});
+    }
+    value_type launch(vertex_span members, value_span payload) {
+        std::int64_t all = 0;
+        for (const vertex_type v : members) all += count_of(first_of(view_.results(v)));
+        const value_type received = first_of(view_.results(members[0]));
+        return add_result(insert(inserted::start, members[0], payload), received, {all});
+    }
+    value_type wait(vertex_span waits, value_type launched) {
+        return add_result(insert(inserted::wait, waits[0], {&launched, 1}), launched, shape_of(launched));
+    }
+    std::vector<value_type> unpack(vertex_span waits, value_type arrived) {
+        return taken_apart(inserted::unpack, waits, arrived);
+    }
+    std::vector<value_type> parts(vertex_span waits, value_type arrived) {
+        return taken_apart(inserted::parts, waits, arrived);
+    }
+
+private:
+    [[nodiscard]] Owner& owner() { return static_cast<Owner&>(*this); }
+
+    [[nodiscard]] vertex_type insert(inserted what, vertex_type like, value_span operands, std::uint32_t chunk = 0) {
+        return owner().insert(insertion<vertex_type, value_type>{what, like, operands, chunk});
+    }
+    [[nodiscard]] value_type add_result(vertex_type made, value_type like, shape_type shape) {
+        return owner().add_result(made, like, std::move(shape));
+    }
+    // Copies, because the lists of the IR may move when it grows.
+    [[nodiscard]] std::vector<value_type> results_of(vertex_type v) const {
+        std::vector<value_type> all;
+        for (const value_type x : view_.results(v)) all.push_back(x);
+        return all;
+    }
+    template <class Range>
+    [[nodiscard]] static value_type first_of(Range&& range) {
+        return *detail::begin_of(range);
+    }
+    [[nodiscard]] shape_type shape_of(value_type x) {
+        shape_type all;
+        for (const std::int64_t extent : owner().shape(x)) all.push_back(extent);
+        return all;
+    }
+    [[nodiscard]] std::int64_t count_of(value_type x) {
+        std::int64_t all = 1;
+        for (const std::int64_t extent : owner().shape(x)) all *= extent;
+        return all;
+    }
+    [[nodiscard]] std::vector<value_type> taken_apart(inserted what, vertex_span waits, value_type arrived) {
+        const vertex_type made = insert(what, waits[0], {&arrived, 1});
+        std::vector<value_type> apart;
+        for (const vertex_type w : waits) {
+            const value_type like = first_of(view_.results(w));
+            apart.push_back(add_result(made, like, shape_of(like)));
+        }
+        return apart;
+    }
+
+    G view_;
+};
+
+}  // namespace stretto
+
+#endif
