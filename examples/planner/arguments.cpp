@@ -274,8 +274,9 @@ std::variant<arguments, nothing_to_do> parse_arguments(int argc, const char* con
            "What it takes that the host reads a number, such as 12us: so long, wherever it does, no kernel runs")
         ->capture_default_str()
         ->type_name("TIME");
-    app.add_option("--effort", all.wishes.effort,
-                   "How thoroughly to search within memory: from how many orders; each takes about as long again")
+    app.add_option(
+           "--effort", all.wishes.effort,
+           "How thoroughly to search within memory: from how many orders; N takes about N (N + 1) / 2 times as long")
         ->capture_default_str()
         ->check(CLI::Range(1, 6))
         ->type_name("1..6");

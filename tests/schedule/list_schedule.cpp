@@ -4,9 +4,11 @@
 #include <rapidcheck.h>
 
 #include <algorithm>
+#include <climits>
 #include <limits>
 #include <vector>
 
+#include "stretto/schedule/bounds.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/schedule/verify.hpp"
 #include "support/prop.hpp"
@@ -266,6 +268,27 @@ TEST_CASE("the front of schedules: each what list_schedule finds within its peak
     });
 }
 
+TEST_CASE("more effort never gives a longer makespan") {
+    int shorter = 0;
+    stretto_check("efforts", 3000, [&](bool contended) {
+        const support::scheduling_case problem = *support::scheduling_cases(60);
+        const task_graph g = support::graph_of(problem.program());
+        const bytes peak = profile_memory(g, support::program_order(g.size())).peak;
+        schedule_options options{.memory_limit = problem.limit(peak)};
+        if (contended) options.under = {3, 2};
+        nanoseconds least{INT64_MAX};
+        for (options.effort = 1; options.effort <= 6; ++options.effort) {
+            const nanoseconds makespan = list_schedule(g, options)->makespan();
+            RC_ASSERT(makespan <= least);
+            shorter += options.effort > 1 && makespan < least;
+            least = makespan;
+        }
+        options.effort = UINT_MAX;
+        RC_ASSERT(list_schedule(g, options)->makespan() == least);
+    });
+    CHECK(shorter > 0);
+}
+
 TEST_CASE(
     "under contention: legal, exact by that clock, never above the input order, and faster than the plain order") {
     int faster = 0;
@@ -303,7 +326,7 @@ TEST_CASE(
     if (support::runs_all_cases()) CHECK(faster > 200);
 }
 
-TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= optimum within the limit <= schedule") {
+TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= schedule, within the limit and without one") {
     stretto_check("against brute force", 20000, [] {
         const support::scheduling_case problem = *support::scheduling_cases(8);
         toy_program p = problem.program();
@@ -315,8 +338,9 @@ TEST_CASE("on graphs of up to 8 tasks: bound <= optimum <= optimum within the li
         RC_ASSERT(s.has_value());
         const std::int64_t best = support::optimal_makespan(g);
         const std::int64_t best_within = support::optimal_makespan(g, limit.count);
-        RC_ASSERT(s->bound().value.count <= best);
+        RC_ASSERT(bound_below(g).value.count <= best);
         RC_ASSERT(best <= best_within);
+        RC_ASSERT(s->bound().value.count <= best_within);
         RC_ASSERT(best_within <= s->makespan().count);
     });
 }

@@ -8,6 +8,7 @@
 
 #include "stretto/schedule/contention.hpp"
 #include "stretto/schedule/detail/contention_jobs.hpp"
+#include "stretto/schedule/detail/deferred_work.hpp"
 #include "stretto/schedule/detail/machine_jobs.hpp"
 #include "stretto/schedule/detail/memory_jobs.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
@@ -23,6 +24,7 @@ enum class bound_kind : std::uint8_t {
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
     memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
+    deferral,       ///< what cannot be put off until after a kernel within the memory limit, it, and what follows it
     contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
 };
 
@@ -123,9 +125,22 @@ public:
     /// The better of `without` and the bound within the limit. Precondition: the limit is at least the least peak.
     [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {}) {
         const workspace::scope scratch(w_);
-        const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
-        if (jobs.empty()) return without;
         path_lengths lengths = longest_paths(c_, w_);
+        lower_bound best = without;
+        const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
+        if (!jobs.empty()) {
+            const std::int64_t value = with_jobs(jobs, lengths, under);
+            if (value > best.value.count) best = {{value}, bound_kind::memory, 0};
+        }
+        const std::int64_t value = deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count);
+        if (value > best.value.count) best = {{value}, bound_kind::deferral, 0};
+        return best;
+    }
+
+private:
+    /// The better of the spine bound and Jackson's with these jobs. It raises the heads.
+    [[nodiscard]] std::int64_t with_jobs(const std::vector<memory_job>& jobs, path_lengths& lengths, contention under) {
+        const workspace::scope scratch(w_);
         const machine_jobs of_machines = jobs_of_machines(c_, w_);
         std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c_, of_machines, w_));
         std::vector<further_job>& memory = further.emplace_back();
@@ -134,11 +149,9 @@ public:
         pass_heads_on(c_, lengths);
         for (std::uint32_t m = 0; m < c_.machines; ++m)
             value = std::max(value, jackson_bound(c_, lengths, of_machines.of(m), w_));
-        if (value <= without.value.count) return without;
-        return {{value}, bound_kind::memory, 0};
+        return value;
     }
 
-private:
     const compact_tasks& c_;
     workspace& w_;
     forced_memory<> forced_;
@@ -157,9 +170,9 @@ template <class = void>
 }
 
 /// The same for the orders whose peak memory is within `limit`, on a machine with contention: the better of that, of
-/// the memory bound (detail/memory_jobs.hpp) and of the contention bound (detail/contention_jobs.hpp). For a limit
-/// below least_peak there are no such orders, and any number bounds them; the one for unlimited memory is returned.
-/// O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp) and of the contention
+/// bound (detail/contention_jobs.hpp). For a limit below least_peak there are no such orders, and any number bounds
+/// them; the one for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
     detail::workspace w;

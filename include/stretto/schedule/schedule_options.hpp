@@ -12,8 +12,9 @@ struct schedule_options {
     memory_budget memory_limit = memory_budget::times_input_peak(1.0);
     /// The search stops when the gap to the lower bound is below this share, which is not negative.
     double good_enough = 0.001;
-    /// How thoroughly to search within memory: the number of orders from which every limit is approached. Each takes
-    /// about as long again as the whole search with 1; there are no more than six.
+    /// How thoroughly to search within memory: the number of orders from which every limit is approached, no more than
+    /// six. What less effort finds is found, too, so that more effort never gives a longer makespan; searching with 1,
+    /// 2 and so on up to n orders takes about n (n + 1) / 2 times as long as with 1.
     unsigned effort = 1;
     /// The clock by which orders are judged: kernels that run beside transfers may be slowed down.
     contention under = {};

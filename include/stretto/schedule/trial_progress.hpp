@@ -24,7 +24,7 @@ struct trial_progress {
     search_stage stage;
     nanoseconds ignoring_memory;  ///< of the fastest order that was found without regard to memory
     nanoseconds so_far;           ///< of the fastest one that was found within the rung, or by a search before
-    std::uint8_t search = 0;      ///< under contention there are three, with kernels of different lengths
+    std::uint8_t search = 0;      ///< for each effort one, or under contention three, with kernels of different lengths
 };
 
 }  // namespace stretto

@@ -26,13 +26,22 @@ found_order order_of(std::int64_t peak, std::int64_t makespan, std::uint32_t mar
 
 TEST_CASE("merged fronts: what no other order beats in both, and of equals the first") {
     const auto front = detail::merged_fronts({order_of(1, 50, 0), order_of(3, 40, 0), order_of(9, 10, 0)},
-                                             {order_of(2, 40, 1), order_of(3, 40, 1), order_of(5, 20, 1)});
+                                             {order_of(2, 40, 1), order_of(3, 40, 1), order_of(5, 20, 1)}, {9});
     REQUIRE(front.size() == 4);
     CHECK(front[0].pass.makespan == 50);
     CHECK(front[1].peak == 2);
     CHECK(front[2].peak == 5);
     CHECK(front[3].peak == 9);
-    CHECK(detail::merged_fronts({order_of(1, 5, 0)}, {order_of(1, 5, 1)})[0].pass.nodes[0] == 0);
+    CHECK(detail::merged_fronts({order_of(1, 5, 0)}, {order_of(1, 5, 1)}, {1})[0].pass.nodes[0] == 0);
+}
+
+TEST_CASE("merged fronts: what one search found above the limit goes, unless that is all there is") {
+    const auto front = detail::merged_fronts({order_of(7, 10, 0)}, {order_of(2, 40, 1), order_of(3, 30, 1)}, {4});
+    REQUIRE(front.size() == 2);
+    CHECK(front[1].peak == 3);
+    const auto above = detail::merged_fronts({order_of(7, 10, 0)}, {order_of(6, 20, 1)}, {4});
+    REQUIRE(above.size() == 1);
+    CHECK(above[0].peak == 6);
 }
 
 TEST_CASE("property: the clock of compact tasks is the one of tasks; the search leaves durations as they were") {

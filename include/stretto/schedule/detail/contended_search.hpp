@@ -21,9 +21,11 @@
 namespace stretto::detail {
 
 /// Merges two fronts into one: the orders that no other one of both beats in both makespan and peak, and those of the
-/// first front among equal ones. Fronts are sorted by ascending peak, and so by descending makespan.
+/// first front among equal ones. Fronts are sorted by ascending peak, and so by descending makespan. What one search
+/// has found above `limit`, because it found nothing within, goes if the other one has found more.
 template <class = void>
-[[nodiscard]] inline std::vector<found_order> merged_fronts(std::vector<found_order> a, std::vector<found_order> b) {
+[[nodiscard]] inline std::vector<found_order> merged_fronts(std::vector<found_order> a, std::vector<found_order> b,
+                                                            bytes limit) {
     a.insert(a.end(), std::make_move_iterator(b.begin()), std::make_move_iterator(b.end()));
     std::stable_sort(a.begin(), a.end(), [](const found_order& x, const found_order& y) {
         return x.peak != y.peak ? x.peak < y.peak : x.pass.makespan < y.pass.makespan;
@@ -31,8 +33,12 @@ template <class = void>
     std::vector<found_order> front;
     for (found_order& o : a)
         if (front.empty() || o.pass.makespan < front.back().pass.makespan) front.push_back(std::move(o));
+    while (front.size() > 1 && front.back().peak > limit.count) front.pop_back();
     return front;
 }
+
+/// So many searches are made under contention.
+inline constexpr unsigned contended_searches = 3;
 
 /// What order_search::run returns, with makespans under contention: the best of three searches, in which kernels are as
 /// long as they are, as long as under a transfer, and the mean of both. Each of them never gives a longer makespan for
@@ -53,7 +59,7 @@ template <class = void>
 
     level_records records(watch);
     std::vector<found_order> front;
-    for (const std::int64_t halves : {0, 1, 2}) {
+    for (unsigned halves = 0; halves < contended_searches; ++halves) {
         const std::int64_t unit = 2 * under.denominator;
         const std::int64_t stretched = unit + halves * (under.numerator - under.denominator);
         for (std::uint32_t n = 0; n < c.size(); ++n)
@@ -62,8 +68,9 @@ template <class = void>
         const workspace::scope of_search(w);
         records.begin_search(static_cast<std::uint8_t>(halves));
         order_search search(c, makespan, peak, rung_unit, w, &judge);
-        front = merged_fronts(std::move(front),
-                              search.run(limit, enough, effort, most_nodes_of_search, watch ? &records : nullptr));
+        front =
+            merged_fronts(std::move(front),
+                          search.run(limit, enough, effort, most_nodes_of_search, watch ? &records : nullptr), limit);
         if (records.ended()) break;
     }
     records.pass_on();

@@ -16,16 +16,15 @@
 
 namespace stretto::detail {
 
-/// When everything of an order happens, by the exact clock, and where its storages are used last.
+/// When everything of an order happens, by the exact clock.
 struct order_times {
     std::span<std::uint32_t> position;  ///< by node
     std::span<std::int64_t> begin;      ///< by node, of starts: when the channel begins them
     std::span<std::int64_t> lane;       ///< by position: when the lane reaches it; one more for the end
-    std::span<std::uint32_t> last_use;  ///< by storage: a position
     std::int64_t makespan = 0;
 };
 
-/// Runs an order. O(V + uses); the arrays belong to the workspace.
+/// Runs an order. O(V); the arrays belong to the workspace.
 template <class = void>
 [[nodiscard]] inline order_times times_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
     using role = compact_tasks::role;
@@ -33,12 +32,10 @@ template <class = void>
     t.position = w.take<std::uint32_t>(c.size());
     t.begin = w.take<std::int64_t>(c.size());
     t.lane = w.take<std::int64_t>(order.size() + 1);
-    t.last_use = w.take<std::uint32_t>(c.storage_bytes.size());
     std::vector<std::int64_t> free(c.machines, 0);
     for (std::uint32_t i = 0; i < order.size(); ++i) {
         const std::uint32_t n = order[i];
         t.position[n] = i;
-        for (const std::uint32_t s : c.touched[n]) t.last_use[s] = i;
         t.lane[i] = free[0];
         if (c.kind[n] == role::compute) free[0] += c.duration[n];
         else if (c.kind[n] == role::wait) free[0] = std::max(free[0], t.begin[c.launch[n]] + c.duration[c.launch[n]]);
@@ -52,17 +49,29 @@ template <class = void>
     return t;
 }
 
+/// By storage: the position at which an order uses it last. O(V + uses); the array belongs to the workspace.
+template <class = void>
+[[nodiscard]] inline std::span<const std::uint32_t> last_uses(const compact_tasks& c,
+                                                              std::span<const std::uint32_t> order, workspace& w) {
+    const std::span<std::uint32_t> last = w.take<std::uint32_t>(c.storage_bytes.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i)
+        for (const std::uint32_t s : c.touched[order[i]]) last[s] = i;
+    return last;
+}
+
 /// Moves waits to the first reader of what they wait for, where that keeps no more in memory, and starts that somebody
 /// waits for as far back as the clock allows. A collective that was done early is still done as long before it must be
 /// as it takes, or as early as it was, so that it stays hidden even if it takes twice as long as the model says. Each
 /// channel keeps its order. Nothing that the lane does is done later than it was, so the makespan is no longer. A start
 /// that moves makes its result later, and what it reads stays until its wait in either case; so starts never add to the
 /// memory in use, but what a wait would have freed is kept until the wait. A wait goes no further than before
-/// the position `furthest`, by node. `t` are the times of `order`. O(V + E).
+/// the position `furthest`, by node. `t` are the times of `order`, and `last_use` is where it uses storages last. O(V +
+/// E).
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> held_launches(const compact_tasks& c,
                                                               std::span<const std::uint32_t> order,
                                                               const order_times& t,
+                                                              std::span<const std::uint32_t> last_use,
                                                               std::span<const std::uint32_t> furthest, workspace& w) {
     using role = compact_tasks::role;
     const workspace::scope scratch(w);
@@ -76,7 +85,7 @@ template <class = void>
     const auto keeps_less_before = [&](std::uint32_t wait) {
         std::int64_t freed = 0;
         for (const std::uint32_t s : c.touched[wait])
-            if (t.last_use[s] == t.position[wait]) freed += c.storage_bytes[s];
+            if (last_use[s] == t.position[wait]) freed += c.storage_bytes[s];
         return c.allocation[c.launch[wait]] + c.allocation[wait] > freed;
     };
 
@@ -155,8 +164,7 @@ template <class = void>
             const auto high = std::upper_bound(reached_when_high.begin(), reached_when_high.end(), position[n]);
             if (high != reached_when_high.end()) furthest[n] = std::min(furthest[n], *high);
         }
-        for (const std::uint32_t s : c.touched[n])
-            if (--left[s] == 0) now -= c.storage_bytes[s];
+        for (const std::uint32_t s : c.touched[n]) now -= --left[s] == 0 ? c.storage_bytes[s] : 0;
     }
     return highest;
 }
@@ -174,8 +182,9 @@ template <class = void>
                                             const order_times& t, std::int64_t peak, workspace& w) {
     const workspace::scope scratch(w);
     const std::span<std::uint32_t> furthest = w.take(c.size(), static_cast<std::uint32_t>(order.size()));
+    const std::span<const std::uint32_t> last_use = last_uses(c, order, w);
     for (int attempt = 0; attempt < 8; ++attempt) {
-        held_order held{held_launches(c, order, t, furthest, w), 0};
+        held_order held{held_launches(c, order, t, last_use, furthest, w), 0};
         held.peak = stop_before_peaks(c, held.nodes, t.position, peak, furthest, w);
         if (held.peak <= peak) return held;
     }

@@ -33,15 +33,16 @@ public:
           left_(w.take<std::uint32_t>(c.storage_bytes.size())),
           kept_(w.take<std::int64_t>(c.size())),
           obstacles_(c.size(), w) {
+        for (std::uint32_t n = 0; n < c.size(); ++n) {
+            kept_[n] = c.allocation[n];
+            live_ += c.allocation[n];
+        }
         for (std::size_t s = 0; s < last_.size(); ++s) {
             last_[s] = b.first_use[s + 1];
             left_[s] = b.first_use[s + 1] - b.first_use[s];
-        }
-        for (std::uint32_t n = 0; n < c.size(); ++n) {
-            kept_[n] = c.allocation[n];
-            for (std::uint32_t s : c.touched[n])
-                if (b.uses[b.first_use[s]] == b.position[n]) kept_[n] -= c.storage_bytes[s];
-            live_ += kept_[n];
+            // The first to use a storage is the node that allocates it.
+            kept_[b.node[b.uses[b.first_use[s]]]] -= c.storage_bytes[s];
+            live_ -= c.storage_bytes[s];
         }
     }
 

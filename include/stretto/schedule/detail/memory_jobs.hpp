@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "stretto/schedule/detail/compact_tasks.hpp"
-#include "stretto/schedule/detail/ready_set.hpp"
+#include "stretto/schedule/detail/memory_flow.hpp"
 #include "stretto/schedule/detail/workspace.hpp"
 
 namespace stretto::detail {
@@ -29,32 +29,31 @@ struct memory_job {
 
 /// What must be alive at some kernels, in every order: at those at which the given order needs most. The arrays are
 /// taken from the open scope of the workspace.
-///
-/// What comes before a kernel v and is used after it is alive at v. What is used by nodes that may run before v or
-/// after it (to compute activations again, for instance) is alive, or what these have made of it is, and so on: along
-/// every path of storages from what comes before v to what comes after, one storage is alive. So a flow along such
-/// paths, in which no storage carries more than its bytes, is no more than what is alive at v. (It is the easy half of
-/// the theorem of maximum flow and minimum cut. A blocking flow is enough here.)
 template <class = void>
 class forced_memory {
 public:
     /// O(V + E + uses) for each of the kernels.
     forced_memory(const compact_tasks& c, workspace& w)
-        : c_(c), w_(w), readers_(c.touched.inverse(c.storage_bytes.size())), kept_(w.take<std::int64_t>(c.size())) {
+        : c_(c),
+          w_(w),
+          readers_(c.touched.inverse(c.storage_bytes.size())),
+          kept_(w.take<std::int64_t>(c.size())),
+          before_(w.take(c.size(), 0u)),
+          after_(w.take(c.size(), 0u)) {
         for (std::uint32_t n = 0; n < c.size(); ++n) kept_[n] = c.allocation[n];
         for (std::uint32_t s = 0; s < c.storage_bytes.size(); ++s) kept_[readers_[s].front()] -= c.storage_bytes[s];
         choose_kernels();
-        const std::span<std::uint32_t> before = w.take(c.size(), 0u);  // by node: kernels it comes before
-        const std::span<std::uint32_t> after = w.take(c.size(), 0u);   // by node: kernels it comes after
-        for (std::size_t k = 0; k < kernels_.size(); ++k) before[kernels_[k]] = after[kernels_[k]] = bit(k);
+        for (std::size_t k = 0; k < kernels_.size(); ++k) before_[kernels_[k]] = after_[kernels_[k]] = bit(k);
         for (std::uint32_t n = 0; n < c.size(); ++n)
-            for (std::uint32_t p : c.predecessors[n]) after[n] |= after[p];
+            for (std::uint32_t p : c.predecessors[n]) after_[n] |= after_[p];
         for (std::uint32_t n = c.size(); n-- > 0;)
-            for (std::uint32_t s : c.successors[n]) before[n] |= before[s];
-        forced_.assign(kernels_.size(), 0);
+            for (std::uint32_t s : c.successors[n]) before_[n] |= before_[s];
+        memory_flow flow(c, readers_, w);
+        const std::span<kernel_side> side = w.take<kernel_side>(c.size());
         for (std::size_t k = 0; k < kernels_.size(); ++k) {
             flows_.push_back(w.take(c.storage_bytes.size(), std::int64_t{0}));
-            forced_[k] = flow_at(k, before, after);
+            decide_sides(k, side);
+            forced_.push_back(flow.at(kernels_[k], side, kept_, flows_[k]));
         }
     }
 
@@ -69,17 +68,39 @@ public:
         return kernels_[static_cast<std::size_t>(std::max_element(forced_.begin(), forced_.end()) - forced_.begin())];
     }
 
+    /// The kernels, in no particular order.
+    [[nodiscard]] std::span<const std::uint32_t> kernels() const noexcept { return kernels_; }
+    /// The places of the kernels among them, those at which most must be alive first.
+    [[nodiscard]] std::vector<std::size_t> scarcest_first() const {
+        std::vector<std::size_t> places(kernels_.size());
+        for (std::size_t k = 0; k < places.size(); ++k) places[k] = k;
+        std::stable_sort(places.begin(), places.end(),
+                         [&](std::size_t a, std::size_t b) { return forced_[a] > forced_[b]; });
+        return places;
+    }
+    /// What must be alive at the kernel with this place, in bytes.
+    [[nodiscard]] std::int64_t forced(std::size_t place) const { return forced_[place]; }
+    /// Sets the side of every node, seen from that kernel, as dependences decide it. O(V).
+    void decide_sides(std::size_t place, std::span<kernel_side> side) const {
+        const std::uint32_t mark = bit(place);
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            side[n] = (after_[n] & mark) != 0    ? kernel_side::after
+                      : (before_[n] & mark) != 0 ? kernel_side::before
+                                                 : kernel_side::free;
+    }
+    /// By storage: the nodes that use it. The first one makes it.
+    [[nodiscard]] const index_lists& readers() const noexcept { return readers_; }
+    /// By node: the bytes that it allocates and nobody frees.
+    [[nodiscard]] std::span<const std::int64_t> kept() const noexcept { return kept_; }
+
     /// Jobs that exclude each other within a limit. Of the sets of kernels with the least room, the one whose jobs take
     /// longest together. Precondition: the limit is at least least_peak().
     [[nodiscard]] std::vector<memory_job> jobs_within(std::int64_t limit) {
-        std::vector<std::size_t> by_room(kernels_.size());
-        for (std::size_t k = 0; k < by_room.size(); ++k) by_room[k] = k;
-        std::stable_sort(by_room.begin(), by_room.end(),
-                         [&](std::size_t a, std::size_t b) { return forced_[a] > forced_[b]; });
+        const std::vector<std::size_t> scarcest = scarcest_first();
         std::vector<memory_job> best, jobs;
         std::int64_t most = 0;
-        for (std::size_t k = 2; k <= by_room.size(); ++k) {
-            const std::span<const std::size_t> set = std::span(by_room).first(k);
+        for (std::size_t k = 2; k <= scarcest.size(); ++k) {
+            const std::span<const std::size_t> set = std::span(scarcest).first(k);
             jobs.clear();
             std::int64_t work = 0;
             for (std::size_t j : set) {
@@ -95,7 +116,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_kernels = 16, most_visited = 200, deepest = 500;
+    static constexpr std::size_t most_kernels = 16, most_visited = 200;
     static constexpr std::int64_t unknown = -1;
     [[nodiscard]] static constexpr std::uint32_t bit(std::size_t k) { return std::uint32_t{1} << k; }
 
@@ -121,75 +142,6 @@ private:
         };
         std::sort(kernels_.begin(), kernels_.end(), needs_more);
         if (kernels_.size() > most_kernels) kernels_.resize(most_kernels);
-    }
-
-    /// A flow at a kernel: `flows_[k]` is what each storage carries. Returns all of it.
-    [[nodiscard]] std::int64_t flow_at(std::size_t k, std::span<const std::uint32_t> before,
-                                       std::span<const std::uint32_t> after) {
-        const workspace::scope scratch(w_);
-        side_ = w_.take<side>(c_.size());
-        kept_left_ = w_.take<std::int64_t>(c_.size());
-        std::int64_t all = 0;
-        for (std::uint32_t n = 0; n < c_.size(); ++n) {
-            side_[n] = (after[n] & bit(k)) != 0 ? side::after : (before[n] & bit(k)) != 0 ? side::before : side::free;
-            kept_left_[n] = kept_[n];
-            if (side_[n] == side::before || n == kernels_[k]) all += kept_[n];
-        }
-        // Storages with fewer ways on go first, so that they do not find their only one taken.
-        for (std::vector<std::uint32_t>& some : sources_) some.clear();
-        for (std::uint32_t s = 0; s < c_.storage_bytes.size(); ++s) {
-            const std::uint32_t by = made_by(s);
-            if (side_[by] != side::before && by != kernels_[k]) continue;
-            if (const std::size_t ways = ways_on(s); ways != 0)
-                sources_[std::min<std::size_t>(ways, 3) - 1].push_back(s);
-            else flows_[k][s] = is_used_after(s) ? c_.storage_bytes[s] : 0;
-            if (by == kernels_[k]) flows_[k][s] = c_.storage_bytes[s];  // its own results are there while it runs
-            all += flows_[k][s];
-        }
-        for (const std::vector<std::uint32_t>& some : sources_)
-            for (std::uint32_t s : some) all += through_storage(flows_[k], s, c_.storage_bytes[s], 0);
-        return all;
-    }
-    /// The nodes that use `s` and are free; none counts if one comes after the kernel.
-    [[nodiscard]] std::size_t ways_on(std::uint32_t s) const {
-        std::size_t ways = 0;
-        for (std::uint32_t n : readers_[s]) {
-            if (side_[n] == side::after) return 0;
-            ways += side_[n] == side::free;
-        }
-        return ways;
-    }
-    [[nodiscard]] bool is_used_after(std::uint32_t s) const {
-        for (std::uint32_t n : readers_[s])
-            if (side_[n] == side::after) return true;
-        return false;
-    }
-    /// Sends as much as it can, at most `wanted`, through a storage to nodes that use it.
-    std::int64_t through_storage(std::span<std::int64_t> flow, std::uint32_t s, std::int64_t wanted,
-                                 std::size_t depth) {
-        wanted = std::min(wanted, c_.storage_bytes[s] - flow[s]);
-        std::int64_t sent = 0;
-        for (std::uint32_t n : readers_[s]) {
-            if (sent == wanted) break;
-            if (n != readers_[s].front()) sent += through_node(flow, n, wanted - sent, depth);
-        }
-        flow[s] += sent;
-        return sent;
-    }
-    /// The same from a node that has run before the kernel, if it has: then its results are alive, or what was made of
-    /// them is; and so are those of all nodes that it comes after.
-    std::int64_t through_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
-        if (side_[n] == side::after) return wanted;
-        if (side_[n] != side::free || depth == deepest) return 0;
-        side_[n] = side::entered;
-        std::int64_t sent = std::min(wanted, kept_left_[n]);
-        kept_left_[n] -= sent;
-        for (std::uint32_t s : c_.touched[n])
-            if (sent < wanted && readers_[s].front() == n) sent += through_storage(flow, s, wanted - sent, depth + 1);
-        for (std::uint32_t p : c_.predecessors[n])
-            if (sent < wanted) sent += through_node(flow, p, wanted - sent, depth + 1);
-        if (sent == wanted) side_[n] = side::free;  // else nothing more gets through, and it stays marked
-        return sent;
     }
 
     /// How long, from the beginning of a kernel of the set, storages are alive one after the other beside each of which
@@ -235,15 +187,6 @@ private:
         return longest;
     }
 
-    /// Where a node runs, seen from a kernel: before it, after it, or as one likes. A free node that is being searched,
-    /// or has been in vain, is entered.
-    enum class side : std::uint8_t {
-        before,
-        after,
-        free,
-        entered
-    };
-
     static bool comes_later(std::uint32_t a, std::uint32_t b) { return a > b; }
     struct visit {
         std::uint32_t node;
@@ -254,12 +197,11 @@ private:
     workspace& w_;
     index_lists readers_;                         // by storage: nodes that use it
     std::span<std::int64_t> kept_;                // by node: what it allocates and nobody frees
+    std::span<std::uint32_t> before_;             // by node: the kernels it comes before, or is, as bits
+    std::span<std::uint32_t> after_;              // by node: the kernels it comes after, or is, as bits
     std::vector<std::uint32_t> kernels_;          // at which the given order needs most
     std::vector<std::int64_t> forced_;            // by kernel: bytes that are alive there in every order
     std::vector<std::span<std::int64_t>> flows_;  // by kernel and storage: what it carries of that
-    std::span<side> side_;
-    std::span<std::int64_t> kept_left_;
-    std::vector<std::uint32_t> sources_[3];  // storages from before the kernel, by the number of their ways on
     std::vector<visit> visited_;
     std::vector<std::uint32_t> waiting_;
 };

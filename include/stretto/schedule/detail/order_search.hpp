@@ -29,6 +29,9 @@ inline constexpr std::size_t room_of_search = 48;
 /// Steps with more nodes are searched briefly.
 inline constexpr std::uint32_t most_nodes_of_search = 200'000;
 
+/// A ladder has no more tracks: one begins with the given order, and the others with what free passes have found.
+inline constexpr unsigned most_tracks = 6;
+
 /// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this is a
 /// variant of. They do not depend on the limit that is asked for. Between two rungs nothing is searched. Those below 1
 /// are for limits below that peak.

@@ -51,13 +51,14 @@ public:
     explicit level_records(search_watch* other)
         : search_watch(other ? other->limits() : std::span<const bytes>()), other_(other), best_(limits().size()) {}
 
+    /// The numbers of searches in the one that begins are counted from `number` on.
     void begin_search(std::uint8_t number) noexcept { number_ = number; }
     /// Whether the other one has seen enough. Then it is told nothing more.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
     [[nodiscard]] bool goes_on(const trial_progress& now) override {
         trial_progress here = now;
-        here.search = number_;
+        here.search = static_cast<std::uint8_t>(number_ + now.search);
         if (const auto& known = best_[now.level])
             here.so_far = std::min(here.so_far, nanoseconds{known->pass.makespan});
         ended_ = !other_->goes_on(here);

@@ -2,7 +2,9 @@
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/config.hpp"
@@ -41,15 +43,20 @@ public:
         const double tolerated = static_cast<double>(bound_.value.count) * (1 + tolerated_gap);
         return tolerated < 9.2e18 ? static_cast<std::int64_t>(tolerated) : INT64_MAX;
     }
-    /// What order_search::run finds. The contention of the options is that of the step.
+    /// What order_search::run finds, with every effort up to that of the options: which track leads where is so much a
+    /// matter of luck that one with more tracks may miss what one with fewer has found. The contention of the options
+    /// is that of the step.
     [[nodiscard]] std::vector<found_order> search(const schedule_options& options, search_watch* watch = nullptr) {
-        const bytes limit = options.memory_limit.limit(memory_.peak), unit = options.memory_limit.unit(memory_.peak);
-        const std::int64_t sufficient = enough(options.good_enough);
-        if (!options.under.none())
-            return search_under_contention(tasks_, memory_.peak, unit, limit, sufficient, options.under, options.effort,
-                                           room_, watch);
-        order_search search(tasks_, makespan_, memory_.peak, unit, room_);
-        return search.run(limit, sufficient, options.effort, most_nodes_of_search, watch);
+        if (options.effort <= 1) return search_with(options, options.effort, watch);
+        level_records records(watch);
+        std::vector<found_order> front;
+        for (unsigned effort = 1; effort <= std::min(options.effort, most_tracks) && !records.ended(); ++effort) {
+            records.begin_search(static_cast<std::uint8_t>((effort - 1) * contended_searches));
+            front = merged_fronts(std::move(front), search_with(options, effort, watch ? &records : nullptr),
+                                  options.memory_limit.limit(memory_.peak));
+        }
+        records.pass_on();
+        return front;
     }
     /// An order that was found, of all tasks.
     [[nodiscard]] std::vector<task_id> in_tasks(const found_order& found) const {
@@ -57,6 +64,16 @@ public:
     }
 
 private:
+    [[nodiscard]] std::vector<found_order> search_with(const schedule_options& options, unsigned effort,
+                                                       search_watch* watch) {
+        const bytes limit = options.memory_limit.limit(memory_.peak), unit = options.memory_limit.unit(memory_.peak);
+        const std::int64_t sufficient = enough(options.good_enough);
+        if (!options.under.none())
+            return search_under_contention(tasks_, memory_.peak, unit, limit, sufficient, options.under, effort, room_,
+                                           watch);
+        order_search search(tasks_, makespan_, memory_.peak, unit, room_);
+        return search.run(limit, sufficient, effort, most_nodes_of_search, watch);
+    }
     workspace room_;
     std::vector<task_id> given_;
     memory_profile memory_;

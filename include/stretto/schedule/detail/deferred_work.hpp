@@ -1,0 +1,186 @@
+// How late a kernel at which memory is scarce runs, because little may be put off until after it. What is put off keeps
+// alive what it reads: in a backward pass, to compute the gradient of a weight after v keeps the gradient of an
+// activation alive at v, which is larger than the part of the weight's gradient that a rank keeps. So where the limit
+// leaves little room at v, nearly all kernels that may run before it must, and the makespan is at least
+//
+//     the work of the kernels before v, and of v + the longest path behind v
+//
+// The last gradient of a backward pass, that of the embedding, is such a kernel: its reduction is behind it.
+#ifndef STRETTO_SCHEDULE_DETAIL_DEFERRED_WORK_HPP
+#define STRETTO_SCHEDULE_DETAIL_DEFERRED_WORK_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "stretto/schedule/detail/compact_tasks.hpp"
+#include "stretto/schedule/detail/memory_flow.hpp"
+#include "stretto/schedule/detail/memory_jobs.hpp"
+#include "stretto/schedule/detail/path_lengths.hpp"
+#include "stretto/schedule/detail/workspace.hpp"
+
+namespace stretto::detail {
+
+/// The bound. Let a kernel that runs before v cost `price` bytes per nanosecond of its work. A flow at v
+/// (detail/memory_flow.hpp) is no more than what is alive there, which is within the limit, and these costs. So
+///
+///     work before v >= (flow - limit) / price
+///
+/// for any price. Besides, an order that is to be faster than some makespan cannot put off everything: a collective
+/// that follows what runs after v needs its channel after v, as do those that follow v. What would take too long after
+/// v runs before it, with all that it comes after. Either an order is no faster than that makespan, or this holds.
+template <class = void>
+class deferred_work {
+public:
+    /// Of `lengths`, heads and tails are read; heads may have been raised. The arrays are taken from the open scope of
+    /// the workspace.
+    deferred_work(const compact_tasks& c, const forced_memory<>& forced, const path_lengths& lengths, workspace& w)
+        : c_(c),
+          forced_(forced),
+          lengths_(lengths),
+          w_(w),
+          flow_(c, forced.readers(), w),
+          side_(w.take<kernel_side>(c.size())),
+          needed_(w.take<std::int64_t>(c.size())),
+          cost_(w.take<std::int64_t>(c.size())),
+          carried_(w.take<std::int64_t>(c.storage_bytes.size())) {
+        for (std::uint32_t n = 0; n < c.size(); ++n)
+            if (is_kernel(n)) all_work_ += c.duration[n];
+        for (const std::int64_t size : c.storage_bytes) all_bytes_ += size;
+    }
+
+    /// No order within `limit` is faster than what is returned, which is at least `known`, another such bound.
+    /// O(V + E + uses) for each of up to 24 flows, of which there are about six in captured steps.
+    [[nodiscard]] std::int64_t bound_within(std::int64_t limit, std::int64_t known) {
+        for (const std::size_t place : forced_.scarcest_first()) {
+            // Where most of the memory may be free, too much may be put off.
+            if (forced_.forced(place) < limit / 2) break;
+            v_ = forced_.kernels()[place];
+            const std::int64_t tail = lengths_.tail[v_], worthwhile = known + known / 1000;
+            if (all_work_ + tail <= worthwhile) continue;
+            forced_.decide_sides(place, side_);
+            std::int64_t makespan = all_work_ + tail;  // if nothing is put off
+            for (std::uint32_t n = v_ + 1; n < c_.size(); ++n)
+                if (is_kernel(n) && side_[n] == kernel_side::after) makespan -= c_.duration[n];
+            if (makespan <= worthwhile) continue;
+            // Only the scarcest kernel that can matter is tried, because each one takes several flows.
+            return std::max(known, bound_of(place, limit, known, makespan));
+        }
+        return known;
+    }
+
+private:
+    static constexpr int most_rounds = 4, most_prices = 6;
+
+    [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == compact_tasks::role::compute; }
+
+    /// What bounds orders if v is the kernel with this place; `makespan` is as good as anything above it. Whatever is
+    /// concluded holds for orders that are faster than `makespan`, which is lowered where too little follows from it,
+    /// but not to what is `known`.
+    [[nodiscard]] std::int64_t bound_of(std::size_t place, std::int64_t limit, std::int64_t known,
+                                        std::int64_t makespan) {
+        find_needed();
+        const std::int64_t tail = lengths_.tail[v_];
+        std::int64_t end = lengths_.head[v_] + c_.duration[v_];  // v ends no earlier
+        for (int round = 0; round < most_rounds && end + tail < makespan; ++round) {
+            if (round > 0) {
+                const std::int64_t lower = std::min(makespan, end + longest_needed());
+                if (lower <= std::max(known, end + tail)) break;
+                makespan = lower;
+            }
+            hold_before(makespan - end);
+            end = std::max(end, earliest_end(place, limit, makespan - tail));
+        }
+        return std::min(makespan, end + tail);
+    }
+
+    /// Finds for every free node how long the step goes on from the end of v, at least, if it comes after v. O(V + E).
+    void find_needed() {
+        const workspace::scope scratch(w_);
+        const std::span<std::int64_t> channel = w_.take(c_.machines + std::size_t{1}, std::int64_t{0});
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            if (is_start(n) && side_[n] == kernel_side::after) channel[c_.machine[n]] += c_.duration[n];
+        for (std::uint32_t n = c_.size(); n-- > 0;) {
+            needed_[n] = c_.duration[n] + lengths_.tail[n];
+            if (is_start(n) && side_[n] == kernel_side::free)
+                needed_[n] = std::max(needed_[n], channel[c_.machine[n]] + c_.duration[n]);
+            for (const std::uint32_t s : c_.successors[n])
+                if (side_[s] == kernel_side::free) needed_[n] = std::max(needed_[n], needed_[s]);
+        }
+    }
+    [[nodiscard]] bool is_start(std::uint32_t n) const { return c_.kind[n] == compact_tasks::role::start; }
+
+    /// Puts before v what would need at least `time` after it, and what that comes after. O(V + E).
+    void hold_before(std::int64_t time) {
+        for (std::uint32_t n = c_.size(); n-- > 0;) {
+            if (side_[n] != kernel_side::free) continue;
+            bool held = needed_[n] >= time;
+            for (const std::uint32_t s : c_.successors[n]) held = held || side_[s] == kernel_side::before;
+            if (held) side_[n] = kernel_side::before;
+        }
+    }
+    /// The longest time that a free node would need after v; 0 if there is none.
+    [[nodiscard]] std::int64_t longest_needed() const {
+        std::int64_t longest = 0;
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            if (side_[n] == kernel_side::free) longest = std::max(longest, needed_[n]);
+        return longest;
+    }
+
+    /// When v ends, at the earliest: `enough` is as good as anything above it. Prices are tried by factors of 4, from
+    /// one at which the work that may run before v or after it costs about as much as what is alive.
+    [[nodiscard]] std::int64_t earliest_end(std::size_t place, std::int64_t limit, std::int64_t enough) {
+        std::int64_t before = c_.duration[v_], free = 0;
+        for (std::uint32_t n = 0; n < c_.size(); ++n)
+            if (is_kernel(n) && side_[n] == kernel_side::before) before += c_.duration[n];
+            else if (is_kernel(n) && side_[n] == kernel_side::free) free += c_.duration[n];
+        if (free == 0) return before;
+        std::int64_t middle = 1;
+        while (middle <= forced_.forced(place) / free / 4) middle *= 4;
+        const std::int64_t in_the_middle = work_before(limit, middle);
+        std::int64_t most = in_the_middle;
+        int tried = 1;
+        const auto climb = [&](auto next) {
+            for (std::int64_t price = next(middle); price > 0; price = next(price)) {
+                if (tried++ == most_prices || before + most >= enough) return;
+                const std::int64_t work = work_before(limit, price);
+                if (work <= most) return;
+                most = work;
+            }
+        };
+        climb([](std::int64_t price) { return price / 4; });
+        if (most == in_the_middle) climb([](std::int64_t price) { return price < INT64_MAX / 16 ? price * 4 : 0; });
+        return before + most;
+    }
+
+    /// A lower bound on the work of the free kernels that run before v, in nanoseconds, by the flow with one price.
+    [[nodiscard]] std::int64_t work_before(std::int64_t limit, std::int64_t price) {
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            cost_[n] = forced_.kept()[n];
+            if (!is_kernel(n) || side_[n] != kernel_side::free) continue;
+            // No path carries more than all storages together.
+            cost_[n] += c_.duration[n] > all_bytes_ / price ? all_bytes_ : c_.duration[n] * price;
+        }
+        std::fill(carried_.begin(), carried_.end(), 0);
+        const std::int64_t flow = flow_.at(v_, side_, cost_, carried_);
+        return flow > limit ? (flow - limit) / price : 0;
+    }
+
+    const compact_tasks& c_;
+    const forced_memory<>& forced_;
+    const path_lengths& lengths_;
+    workspace& w_;
+    memory_flow<> flow_;
+    std::span<kernel_side> side_;                // by node, seen from v
+    std::span<std::int64_t> needed_;             // by node: of free ones, the time after v
+    std::span<std::int64_t> cost_;               // by node
+    std::span<std::int64_t> carried_;            // by storage
+    std::int64_t all_work_ = 0, all_bytes_ = 0;  // of all kernels and storages
+    std::uint32_t v_ = 0;
+};
+
+}  // namespace stretto::detail
+
+#endif
