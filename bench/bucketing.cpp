@@ -2,13 +2,17 @@
 // the tasks of that, their schedule, and the whole search. Reading the file is not part of it (see parse.cpp). Times
 // are processor time of this thread, the least of several runs on a warm cache.
 //
-// The floor of one division is one longest-path sweep over the dependences of the step and one copy of its task graph.
-// Beside it stands what building one task graph of the step takes, which whoever does not contract pays for every
-// division; and, of the whole search, the share that divisions take, as many as were tried and as long as this one.
+// A division is the mean of five, which are asked for by turns, as a search asks: runs of 2 to 32 collectives of a
+// class. `--divisions` measures these alone, without schedules and searches. The floor of one division is one
+// longest-path sweep over the dependences of the step and one copy of its task graph. Beside it stands what building
+// one task graph of the step takes, which whoever does not contract pays for every division; and, of the whole search,
+// the share that divisions take, as many as were tried and as long as this one.
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "stretto/capture/bucket_capture.hpp"
@@ -28,6 +32,7 @@ double milliseconds(stretto::nanoseconds t) { return static_cast<double>(t.count
 struct settings {
     int runs = 5;
     double seconds = 0.1;  // spend at least that long on every figure
+    bool searches = true;
 };
 
 bool report(const std::string& path, const settings& effort) {
@@ -57,19 +62,32 @@ bool report(const std::string& path, const settings& effort) {
     trials tried(*numbered, ops, choose, costs, {});
     const auto items = tried.items();
     if (items.empty()) return true;
-    // Runs of eight of a class, in program order.
-    std::vector<std::uint32_t> runs, seen;
-    for (const auto& i : items) {
-        if (i.in_class >= seen.size()) seen.resize(i.in_class + 1);
-        runs.push_back(static_cast<std::uint32_t>(items.size()) * i.in_class + seen[i.in_class]++ / 8);
+    // Divisions like those that a search asks for one after the other: runs of so many of a class, in program order.
+    std::vector<std::vector<std::uint32_t>> divisions;
+    std::size_t classes = 0;
+    for (const std::uint32_t size : {8u, 2u, 4u, 16u, 32u}) {
+        std::vector<std::uint32_t> runs, seen;
+        for (const auto& i : items) {
+            if (i.in_class >= seen.size()) seen.resize(i.in_class + 1);
+            runs.push_back(static_cast<std::uint32_t>(items.size()) * i.in_class + seen[i.in_class]++ / size);
+        }
+        divisions.push_back(std::move(runs));
+        classes = seen.size();
     }
     std::vector<std::uint32_t> given(table.size());
     for (std::uint32_t v = 0; v < given.size(); ++v) given[v] = v;
-    const auto plan = tried.plan(items, runs, given);
+    std::vector<stretto::bucket_plan<std::uint32_t, std::uint32_t>> plans;
+    for (const auto& runs : divisions) plans.push_back(tried.plan(items, runs, given));
+    const double each = 1.0 / static_cast<double>(divisions.size());
+    const double planning = each * least([&] {
+                                for (const auto& runs : divisions) bench::keep(tried.plan(items, runs, given));
+                            });
+    const double making = each * least([&] {
+                              for (const auto& plan : plans) bench::keep(tried.tasks(plan));
+                          });
+    const auto& plan = plans.front();
     const auto* const tasks = tried.tasks(plan);
     if (tasks == nullptr) return true;
-    const double planning = least([&] { bench::keep(tried.plan(items, runs, given)); });
-    const double making = least([&] { bench::keep(tried.tasks(plan)); });
     const double bound = least([&] { bench::keep(stretto::bound_below(tasks->graph)); });
     const double floor = least([&] { bench::keep(bench::longest_path(*whole)); }) +
                          least([&] { bench::keep(stretto::task_graph(*whole)); });
@@ -77,12 +95,13 @@ bool report(const std::string& path, const settings& effort) {
         bench::keep(stretto::make_task_graph(stretto::step_table_view{&table}, stretto::step_table_model{&table}));
     });
     std::printf("\n%.*s: %zu nodes, %zu collectives in %zu classes; %zu buckets\n",
-                static_cast<int>(step->name().size()), step->name().data(), table.size(), items.size(), seen.size(),
+                static_cast<int>(step->name().size()), step->name().data(), table.size(), items.size(), classes,
                 plan.buckets.size());
     std::printf(
         "  classify %.2f, read %.2f; a division: plan %.2f + tasks %.2f = %.2f, floor %.2f (%.1fx); a task graph anew "
         "%.2f; bound %.2f\n",
         classify, once, planning, making, planning + making, floor, (planning + making) / floor, anew, bound);
+    if (!effort.searches) return true;
     for (const stretto::contention under : {stretto::contention{1, 1}, stretto::contention{3, 2}}) {
         stretto::bucket_search_options options;
         options.memory_limit = stretto::peak_of_input(*whole);
@@ -113,8 +132,14 @@ bool report(const std::string& path, const settings& effort) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const auto [smoke, paths] = bench::read_step_arguments(argc, argv, STRETTO_SOURCE_DIR);
-    const settings effort = smoke ? settings{1, 0} : settings();
+    std::vector<char*> others(argv, argv + argc);
+    const bool searches =
+        std::erase_if(others, [](const char* a) { return std::string_view(a) == "--divisions"; }) == 0;
+    const auto [smoke, paths] =
+        bench::read_step_arguments(static_cast<int>(others.size()), others.data(), STRETTO_SOURCE_DIR);
+    settings effort;
+    if (smoke) effort = {1, 0};
+    effort.searches = searches;
     std::puts("Buckets, in ms of processor time; steps in ms. Search and order within the peak of the input order.");
     bool fine = !paths.empty();
     for (const std::string& path : paths) fine = report(path, effort) && fine;

@@ -50,6 +50,47 @@ bool is_collective(const support::rewritten_graph& oracle, const collective_ends
     return oracle.group[c.start] != oracle.group[c.wait] && oracle.reaches(c.start, c.wait);
 }
 
+/// Merges up to four random collectives at once, if there are that many.
+void merge_many(reachability& r, support::rewritten_graph& oracle, support::byte_reader& bytes) {
+    const id n = static_cast<id>(oracle.group.size());
+    std::vector<collective_ends<id>> all;
+    ids starts, waits;
+    for (id k = bytes.next() % 4 + 1; k > 0; --k) {
+        const id v = bytes.next() % n, w = bytes.next() % n;
+        for (const collective_ends<id> c : {collective_ends<id>{v, w}, collective_ends<id>{w, v}}) {
+            if (!is_collective(oracle, c)) continue;
+            all.push_back(c);
+            starts.push_back(c.start);
+            waits.push_back(c.wait);
+        }
+    }
+    if (all.empty()) return;
+    support::rewritten_graph merged = oracle;
+    bool allowed = true;
+    for (const collective_ends<id>& c : all) {
+        merged.merge(starts[0], c.start);
+        merged.merge(waits[0], c.wait);
+        for (id s : starts) allowed = allowed && !oracle.reaches(c.wait, s);
+    }
+    allowed = allowed && merged.acyclic();
+    const auto both = r.try_merge_collectives(all);
+    RC_ASSERT(both.has_value() == allowed);
+    if (both) {
+        oracle = merged;
+        for (id s : starts) RC_ASSERT(both->start == r.leader(s));
+        for (id w : waits) RC_ASSERT(both->wait == r.leader(w));
+        return;
+    }
+    const witness w = both.error();
+    const ids path = r.path(w);
+    if (w.via == w.from) {
+        RC_ASSERT((std::ranges::count(waits, w.from) > 0 && std::ranges::count(starts, w.to) > 0));
+        RC_ASSERT(oracle.is_path(path, w.from, w.to));
+    } else {
+        RC_ASSERT((oracle.blocks_merge(w, path, starts) || oracle.blocks_merge(w, path, waits)));
+    }
+}
+
 /// One operation on both; whatever is accepted must leave the graph acyclic, whatever is refused must not.
 void operate(reachability& r, support::rewritten_graph& oracle, support::byte_reader& bytes) {
     const id n = static_cast<id>(oracle.group.size());
@@ -83,6 +124,8 @@ void operate(reachability& r, support::rewritten_graph& oracle, support::byte_re
         } else {
             RC_ASSERT(oracle.blocks_merge(leader.error(), r.path(leader.error()), set));
         }
+    } else if (operation % 8 == 7) {
+        merge_many(r, oracle, bytes);
     } else {
         const collective_ends<id> a{vertex(), vertex()}, b{vertex(), vertex()};
         if (!is_collective(oracle, a) || !is_collective(oracle, b)) return;
@@ -136,6 +179,14 @@ TEST_CASE("two gathers become one; a third that needs their result may not") {
     CHECK(r.reaches(0, 3));
     CHECK(r.leader(3) == 1);
     CHECK(r.order().leaders() == ids{0, 1, 4, 5, 6});
+
+    reachability at_once = follow(g);
+    const collective_ends<id> first{0, 1}, second{2, 3}, third{5, 6};
+    CHECK(at_once.try_merge_collectives(std::vector{first, second, third}).error() == witness{1, 1, 5});
+    CHECK(at_once.leader(2) == 2);
+    const auto both = at_once.try_merge_collectives(std::vector{second, first});
+    REQUIRE(both);
+    CHECK(*both == collective_ends<id>{0, 1});
 
     const auto refused = r.try_merge_collectives({5, 6}, *bucket);
     REQUIRE(!refused);
@@ -455,6 +506,8 @@ TEST_CASE("once buffers have grown, nothing is allocated") {
             const id first = k - k % 8;
             accepted += r.try_merge_collectives({4 * first + 2, 4 * first + 3}, {4 * k + 2, 4 * k + 3}).has_value();
             accepted += r.try_add_edge(4 * k + 3, 4 * ((k * 7 + 3) % layers)).has_value();
+            const collective_ends<id> two[] = {{4 * k + 2, 4 * k + 3}, {4 * first + 2, 4 * first + 3}};
+            accepted += r.try_merge_collectives(two).has_value();
             const id set[] = {4 * k, 4 * first, 4 * ((k + 20) % layers)};
             accepted += r.try_merge(set).has_value();
             accepted += r.reaches(4 * k + 1, 4 * ((k * 13) % layers));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -292,6 +293,51 @@ TEST_CASE("archetypes suffice to plan buckets") {
     REQUIRE(plan);
     CHECK(plan->empty());
     CHECK(plan->refused.size() == 2);  // the model does not say what they launch
+}
+
+TEST_CASE("whatever is alike and may be merged one by one travels together, however many keys there are") {
+    std::size_t together_at_once = 0, one_by_one = 0;
+    stretto_check("random programs", 10000, [&](const std::vector<std::uint8_t>& data) {
+        const reduction_program p = support::random_traffic(data);
+        const std::uint32_t labels = 1 + static_cast<std::uint32_t>(data.size() % 4);
+        const auto choose = [&](std::uint32_t v) {
+            bucket_choice c = together{&p}(v);
+            c.label = v % labels;
+            return c;
+        };
+        const auto plan = plan_buckets(reduction_view{&p}, reduction_model{&p}, choose);
+        RC_ASSERT(plan.has_value());
+        std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> alike;
+        const auto add = [&](std::uint32_t v) {
+            const reduction_node& n = p.nodes[v];
+            alike[{v % labels, static_cast<std::uint32_t>(n.kind), static_cast<std::uint32_t>(n.group),
+                   static_cast<std::uint32_t>(n.how), n.kind == gather ? 0u : static_cast<std::uint32_t>(n.element)}]
+                .push_back(v);
+        };
+        for (const program_bucket& b : plan->buckets)
+            for (std::uint32_t v : b.members) add(v);
+        for (const auto& r : plan->refused)
+            if (r.why == bucket_obstacle::dependent || r.why == bucket_obstacle::crowded ||
+                r.why == bucket_obstacle::nobody_fits)
+                add(r.vertex);
+        std::vector<std::vector<std::uint32_t>> sets;
+        for (auto& [key, all] : alike) {
+            std::ranges::sort(all, {}, [&](std::uint32_t v) { return std::ranges::find(p.order, v); });
+            if (all.size() > 1) sets.push_back(all);
+        }
+        const auto merged = plan_these_buckets(reduction_view{&p}, reduction_model{&p},
+                                               std::span<const std::vector<std::uint32_t>>(sets), choose);
+        if (!merged) {
+            ++one_by_one;
+            return;
+        }
+        together_at_once += !sets.empty();
+        RC_ASSERT(plan->buckets == merged->buckets);
+        RC_ASSERT(plan->order == merged->order);
+    });
+    if (!support::runs_all_cases()) return;
+    CHECK(together_at_once > 500);
+    CHECK(one_by_one > 500);
 }
 
 TEST_CASE("any program computes the same in buckets, which nothing could be added to, and which come apart again") {

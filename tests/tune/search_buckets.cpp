@@ -118,6 +118,28 @@ TEST_CASE("small gathers that keep the lane waiting travel together, the large o
     CHECK(*makespan_of(bucketed(fastest.plan, p), {}) == fastest.makespan);
 }
 
+TEST_CASE("where kernels hide every collective, packs still save the casts that they do") {
+    reduction_program p;
+    std::uint32_t y = p.input(256);
+    std::vector<std::uint32_t> gathered;
+    for (int k = 0; k < 6; ++k) {
+        const std::uint32_t w = p.op(cast, {p.input()});
+        gathered.push_back(p.reduced(w, {.kind = collective_kind::all_gather}));
+    }
+    for (int k = 0; k < 4; ++k) y = p.op(mix, {y, y});
+    for (std::uint32_t g : gathered) y = p.op(mix, {y, g});
+    p.output({y});
+    const task_graph tasks = tasks_of(p);
+    nanoseconds kernels;
+    for (task_id t = 0; t < tasks.size(); ++t)
+        if (tasks.kind[t] == op_kind::compute) kernels += tasks.duration[t];
+    REQUIRE(*makespan_of(p, {}) == kernels);
+    const result found = searched(p, {});
+    REQUIRE(!found.front.empty());
+    CHECK(found.front.front().makespan < kernels);
+    CHECK(found.front.front().plan.saved() > 0);
+}
+
 TEST_CASE("as the documentation shows it") {
     reduction_program p;
     const std::uint32_t x = p.input();

@@ -8,6 +8,8 @@
 //
 // Sources: maintained_order.hpp names those of the order; docs/algorithms/reachability.md those of labels relative to
 // one path.
+//
+// Longer than 300 lines: questions and changes share the labels, the order and the stamps of searches.
 #ifndef STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_INCREMENTAL_REACHABILITY_HPP
 
@@ -77,12 +79,7 @@ public:
     /// path as the error, exactly if a path leaves the set and comes back. Precondition: the set is not empty.
     expected<vertex_type, blocked> try_merge(std::span<const vertex_type> set) {
         begin_change();
-        const moment before = now();
-        label all{UINT32_MAX, 0};
-        for (const vertex_type& v : set) all = join(all, labels_[root(v)]);
-        const auto merged = order_.merge_set(set, [&] { go_back_to(before); });
-        if (merged) labels_.settle(order_.now_.graph, root(set[0]), all);
-        return merged;
+        return merge_set(set, now());
     }
     /// Merges two collectives, or two buckets of collectives: their starts become one vertex and their waits another,
     /// both or neither. Returns the two leaders. The merge is refused if one of the waits reaches the start of the
@@ -103,6 +100,29 @@ public:
             go_back_to(before);
             return unexpected(wait.error());
         }
+        return collective_ends<vertex_type>{*start, *wait};
+    }
+    /// Merges many collectives at once: their starts become one vertex and their waits another, all of them or none.
+    /// The merge is refused exactly if a wait reaches a start, or if a path leaves the starts or the waits and comes
+    /// back. One search from all waits answers what merging them one by one would ask again and again, so it is faster
+    /// than that. Precondition: there is a collective, and each wait depends on its start and is not merged with it.
+    expected<collective_ends<vertex_type>, blocked> try_merge_collectives(
+        std::span<const collective_ends<vertex_type>> all) {
+        begin_change();
+        STRETTO_ASSERT(!all.empty(), "there is no collective to merge");
+        if (const collective_ends<vertex_type>* const waiting = find_wait_before_start(all))
+            for (const collective_ends<vertex_type>& c : all)
+                if (reaches(waiting->wait, c.start)) return unexpected(blocked{waiting->wait, waiting->wait, c.start});
+        const moment before = now();
+        const auto merge_ends = [&](vertex_type collective_ends<vertex_type>::* end) {
+            ends_.clear();
+            for (const collective_ends<vertex_type>& c : all) ends_.push_back(c.*end);
+            return merge_set(ends_, before);
+        };
+        const auto start = merge_ends(&collective_ends<vertex_type>::start);
+        if (!start) return unexpected(start.error());
+        const auto wait = merge_ends(&collective_ends<vertex_type>::wait);
+        if (!wait) return unexpected(wait.error());
         return collective_ends<vertex_type>{*start, *wait};
     }
     /// Adds a dependence, for instance one that keeps a collective hidden. It is refused if `after` reaches `before`.
@@ -203,6 +223,55 @@ private:
         return false;
     }
 
+    /// A collective whose wait reaches a start of one of them, or null. All searches share their stamps, and a question
+    /// is about all starts together, so a vertex is met once.
+    [[nodiscard]] const collective_ends<vertex_type>* find_wait_before_start(
+        std::span<const collective_ends<vertex_type>> all) {
+        const std::uint32_t met = order_.now_.seen.begin_search(), is_start = met + 1;
+        label largest{0, 0};
+        std::uint32_t last = root(all[0].start);
+        for (const collective_ends<vertex_type>& c : all) {
+            STRETTO_ASSERT(root(c.start) != root(c.wait), "a wait must depend on its start");
+            const std::uint32_t s = root(c.start);
+            order_.now_.seen.set(s, is_start);
+            if (order_.now_.list.precedes(last, s)) last = s;
+            if (labels_[s].next_spine > largest.next_spine) largest.next_spine = labels_[s].next_spine;
+            if (labels_[s].last_spine > largest.last_spine) largest.last_spine = labels_[s].last_spine;
+        }
+        // Whether x is a start or certainly reaches one; what is left open is searched.
+        const auto arrives = [&](std::uint32_t x) {
+            if (order_.now_.seen[x] == is_start) return true;
+            const label& l = labels_[x];
+            if (order_.now_.seen[x] == met || !order_.now_.list.precedes(x, last) ||
+                l.next_spine > largest.next_spine || l.last_spine > largest.last_spine)
+                return false;
+            if (l.next_spine <= largest.last_spine) return true;
+            order_.now_.seen.set(x, met);
+            open_.push_back(x);
+            return false;
+        };
+        for (const collective_ends<vertex_type>& c : all) {
+            open_.clear();
+            if (arrives(root(c.wait))) return &c;
+            while (!open_.empty()) {
+                const std::uint32_t u = open_.back();
+                open_.pop_back();
+                if (order_.now_.graph.any_successor(
+                        u, [&](std::uint32_t x, std::uint32_t, std::uint32_t) { return arrives(x); }))
+                    return &c;
+            }
+        }
+        return nullptr;
+    }
+
+    /// Merges a set, or goes back to `before`.
+    expected<vertex_type, blocked> merge_set(std::span<const vertex_type> set, const moment& before) {
+        label all{UINT32_MAX, 0};
+        for (const vertex_type& v : set) all = join(all, labels_[root(v)]);
+        const auto merged = order_.merge_set(set, [&] { go_back_to(before); });
+        if (merged) labels_.settle(order_.now_.graph, root(set[0]), all);
+        return merged;
+    }
     expected<vertex_type, blocked> merge_two(std::uint32_t a, std::uint32_t b) {
         dynamic_order& order = order_.now_;
         const std::uint32_t named[2] = {a, b};
@@ -246,6 +315,7 @@ private:
     maintained_order<G> order_;
     moving_labels labels_;
     std::vector<typename dynamic_order::id> open_;
+    std::vector<vertex_type> ends_;
     std::vector<marked_moment> marks_;
     std::uint64_t last_serial_ = 0;
 };

@@ -98,11 +98,15 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
         if (detail::bound_in_buckets(table, items, options.under, merged) >= *options.to_beat)
             return bucket_search_result<vertex_t<G>, value_t<G>>();
     }
+    std::vector<std::uint32_t> casts;
+    for (const detail::bucketable& i : items)
+        if (i.cast != step_table::none) casts.push_back(i.cast);
     detail::bucket_search search(std::move(items), how, options.task_budget * options.effort, trials);
-    // Kernels only become fewer where a pack does a cast. Whatever hides all else is good enough.
+    // Whatever hides all but the kernels that no pack can do is good enough.
     nanoseconds kernels;
     for (const step_table::operation& o : table.operations)
         if (o.kind == op_kind::compute) kernels += o.duration;
+    for (std::uint32_t cast : casts) kernels = kernels - table.operations[cast].duration;
     std::vector<std::uint32_t> given(table.size());
     std::iota(given.begin(), given.end(), 0u);
     search.run(std::move(given), **tasks, kernels + nanoseconds{kernels.count / 1000});

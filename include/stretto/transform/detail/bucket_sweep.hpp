@@ -16,6 +16,7 @@
 #include "stretto/analysis/topological_order.hpp"
 #include "stretto/core/bucket_cost_model.hpp"
 #include "stretto/core/concepts.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/expected.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/transform/bucket_plan.hpp"
@@ -49,6 +50,7 @@ public:
           known_(f_.size()) {
         kernels_.push_back(0);
         for (std::uint32_t p = 0; p < f_.size(); ++p) {
+            if (f_.kind[p] == op_kind::start) starts_.push_back(p);
             const bool kernel = f_.kind[p] == op_kind::compute;
             kernels_.push_back(kernels_.back() + (kernel ? duration_of<G>(model, f_.vertex[p]).count : 0));
         }
@@ -58,8 +60,8 @@ public:
     template <class Choose>
     [[nodiscard]] plan_type sweep(Choose& choose) {
         std::vector<bucket_candidate> all;
-        for (std::uint32_t p = 0; p < f_.size(); ++p) {
-            if (f_.kind[p] != op_kind::start) continue;
+        all.reserve(starts_.size());
+        for (std::uint32_t p : starts_) {
             const bucket_choice choice = choose(f_.vertex[p]);
             if (choice.label == bucket_choice::apart) continue;
             bucket_candidate c;
@@ -69,10 +71,13 @@ public:
         std::sort(all.begin(), all.end(), [](const bucket_candidate& a, const bucket_candidate& b) {
             return a.key != b.key ? a.key < b.key : a.start < b.start;
         });
+        std::vector<std::span<const bucket_candidate>> alike;
         for (std::size_t first = 0, last = 0; first < all.size(); first = last) {
             while (last < all.size() && all[last].key == all[first].key) ++last;
-            grow(std::span(all).subspan(first, last - first));
+            alike.push_back(std::span(all).subspan(first, last - first));
         }
+        if (auto plan = all_together(alike)) return *std::move(plan);
+        for (const auto& one_key : alike) grow(one_key);
         return finish();
     }
 
@@ -107,7 +112,8 @@ private:
                 if (!b.members.empty() && !joins(b, c))
                     return refused_bucket<V>{bucket_obstacle::dependent, v, conflict(b, c)};
                 add(b, c);
-                if (!within(b, nullptr)) return refused_bucket<V>{bucket_obstacle::limits, v, first};
+                if (!within(b, b.members[0], b.members.size()))
+                    return refused_bucket<V>{bucket_obstacle::limits, v, first};
             }
             if (b.members.size() > 1) grown_.push_back(std::move(b));
         }
@@ -159,20 +165,25 @@ private:
         return std::nullopt;
     }
 
-    /// Whether b, or b with c, is within the limits.
-    [[nodiscard]] bool within(const bucket_in_growth& b, const bucket_candidate* c) const {
-        const auto with = [&](bytes all, bytes more) { return c == nullptr ? all : all + more; };
-        const std::uint32_t first = c == nullptr ? b.first : std::min(b.first, c->start);
-        const std::uint32_t last = c == nullptr ? b.last : std::max(b.last, c->start);
-        const bytes payload = with(b.payload, c == nullptr ? bytes{} : c->payload);
-        return with(b.weight, c == nullptr ? bytes{} : weight(*c)) <= options_.most_bytes &&
-               b.members.size() + (c != nullptr) <= options_.most_members && last - first <= options_.most_span &&
-               kernels_[last] - kernels_[first] <= options_.most_early.count &&
+    /// Whether b, which begins with `first` and has so many members, is within the limits.
+    [[nodiscard]] bool within(const bucket_in_growth& b, const bucket_candidate& first, std::size_t members) const {
+        return b.weight <= options_.most_bytes && members <= options_.most_members &&
+               b.last - b.first <= options_.most_span &&
+               kernels_[b.last] - kernels_[b.first] <= options_.most_early.count &&
                (options_.longest.count == INT64_MAX ||
-                costs_.of_merged(f_.vertex[b.members[0].start], payload) <= options_.longest);
+                costs_.of_merged(f_.vertex[first.start], b.payload) <= options_.longest);
     }
-    void add(bucket_in_growth& b, const bucket_candidate& c) {
+    /// Whether b with c is within the limits.
+    [[nodiscard]] bool has_room(const bucket_in_growth& b, const bucket_candidate& c) const {
+        bucket_in_growth with{{}, b.weight, b.payload, b.first, b.last};
+        count(with, c);
+        return within(with, b.members[0], b.members.size() + 1);
+    }
+    static void add(bucket_in_growth& b, const bucket_candidate& c) {
         b.members.push_back(c);
+        count(b, c);
+    }
+    static void count(bucket_in_growth& b, const bucket_candidate& c) {
         b.weight += weight(c);
         b.payload += c.payload;
         b.first = std::min(b.first, c.start);
@@ -192,12 +203,52 @@ private:
         return f_.vertex[b.members[0].start];
     }
 
+    /// All of one key as one bucket, without its members, if it has room for them.
+    [[nodiscard]] std::optional<bucket_in_growth> one_bucket(std::span<const bucket_candidate> all) const {
+        bucket_in_growth b;
+        for (const bucket_candidate& c : all) count(b, c);
+        return within(b, all[0], all.size()) ? std::optional(std::move(b)) : std::nullopt;
+    }
+    /// The plan in which whatever is alike travels together, if there is room for that and nothing depends on itself
+    /// then. That a program order exists shows it, so nobody is asked about single merges; and if all of them are legal
+    /// together, no single one would have been refused.
+    [[nodiscard]] std::optional<plan_type> all_together(std::span<const std::span<const bucket_candidate>> alike) {
+        const std::size_t refused = refused_.size();
+        for (const auto& all : alike) {
+            if (all.size() == 1) {
+                refuse_single(all[0], all);
+                continue;
+            }
+            auto b = one_bucket(all);
+            if (!b) break;
+            b->members.assign(all.begin(), all.end());
+            grown_.push_back(*std::move(b));
+        }
+        std::optional<plan_type> plan;
+        if (grown_.size() + refused_.size() - refused == alike.size()) plan = planned();
+        if (!plan) refused_.resize(refused);
+        grown_.clear();
+        return plan;
+    }
+    /// Puts all of one key into one bucket, if it has room for them and that is legal.
+    [[nodiscard]] bool grow_together(std::span<const bucket_candidate> all) {
+        if (all.size() < 2) return false;
+        auto b = one_bucket(all);
+        if (!b) return false;
+        ends_.clear();
+        for (const bucket_candidate& c : all) ends_.push_back({c.start, c.wait});
+        if (!reach_.try_merge_collectives(ends_)) return false;
+        b->members.assign(all.begin(), all.end());
+        grown_.push_back(*std::move(b));
+        return true;
+    }
     void grow(std::span<const bucket_candidate> all) {
+        if (grow_together(all)) return;
         std::vector<bucket_in_growth> open, closed;
         for (const bucket_candidate& c : all) {
             bool placed = false;
             for (std::size_t k = 0; k < open.size() && !placed; ++k) {
-                if (within(open[k], &c)) {
+                if (has_room(open[k], c)) {
                     placed = joins(open[k], c);
                     if (placed) add(open[k], c);
                 } else if (!depend(open[k], c)) {
@@ -230,28 +281,28 @@ private:
 
     /// The plan. The program is then as it was.
     [[nodiscard]] plan_type finish() {
-        plan_type plan = planned();
+        auto plan = planned();
+        STRETTO_ASSERT(plan.has_value(), "merges that were accepted make a cycle");
         forget();
-        return plan;
+        return *std::move(plan);
     }
     void forget() {
         reach_.undo_to(unmerged_);
         grown_.clear();
         refused_.clear();
     }
-    [[nodiscard]] plan_type planned() {
-        plan_type plan;
-        plan.refused = std::move(refused_);
-        std::sort(plan.refused.begin(), plan.refused.end(),
-                  [this](const auto& a, const auto& b) { return f_.position_of(a.vertex) < f_.position_of(b.vertex); });
-        if (grown_.empty()) return plan;
+    /// What has grown as a plan; nothing if the buckets depend on themselves.
+    [[nodiscard]] std::optional<plan_type> planned() {
         std::vector<merged_set> sets;
+        sets.reserve(2 * grown_.size());
         for (bucket_in_growth& b : grown_) {
             std::sort(b.members.begin(), b.members.end(), [this](const auto& x, const auto& y) {
                 const bool registered = options_.order == payload_order::registration;
                 return registered && x.place != y.place ? x.place < y.place : x.start < y.start;
             });
             merged_set starts{{}, !reduces(b.members[0].key.kind)}, waits = starts;
+            starts.members.reserve(b.members.size());
+            waits.members.reserve(b.members.size());
             for (const bucket_candidate& c : b.members) {
                 starts.members.push_back(c.start);
                 waits.members.push_back(c.wait);
@@ -259,13 +310,22 @@ private:
             sets.push_back(std::move(starts));
             sets.push_back(std::move(waits));
         }
+        std::vector<std::uint32_t> order;
+        if (!sets.empty()) order = order_merger<>(dependences_.before(), dependences_.after(), sets).run();
+        if (!sets.empty() && order.size() != f_.size()) return std::nullopt;
+
+        plan_type plan;
+        plan.refused = std::move(refused_);
+        std::sort(plan.refused.begin(), plan.refused.end(),
+                  [this](const auto& a, const auto& b) { return f_.position_of(a.vertex) < f_.position_of(b.vertex); });
+        refused_.clear();
+        if (sets.empty()) return plan;
         std::vector<std::uint32_t> launched(f_.size(), none);  // by position of its first member: which bucket
         for (std::uint32_t k = 0; k < grown_.size(); ++k) launched[grown_[k].members[0].start] = k;
-        plan.order.resize(f_.size());
+        plan.order.reserve(f_.size());
         plan.buckets.reserve(grown_.size());
-        auto place = plan.order.begin();
-        for (std::uint32_t p : merged_order(dependences_.before(), dependences_.after(), sets)) {
-            *place++ = f_.vertex[p];
+        for (std::uint32_t p : order) {
+            plan.order.push_back(f_.vertex[p]);
             if (launched[p] != none) plan.buckets.push_back(written(grown_[launched[p]]));
         }
         return plan;
@@ -320,8 +380,10 @@ private:
     incremental_reachability<snapshot_view> reach_;
     reachability_mark unmerged_;
     std::vector<std::optional<known_start>> known_;  // by position
+    std::vector<std::uint32_t> starts_;              // positions
     std::vector<std::int64_t> kernels_;              // time of the kernels before a position
     std::vector<bucket_in_growth> grown_;
+    std::vector<collective_ends<std::uint32_t>> ends_;
     std::vector<refused_bucket<V>> refused_;
 };
 

@@ -51,6 +51,8 @@ public:
         }
     }
 
+    /// The order. It is complete if and only if contracting the sets makes no cycle: whoever is taken comes after all
+    /// that it needs, and of those that are not taken each one waits for another.
     [[nodiscard]] std::vector<id> run() {
         for (const merged_set& s : sets_)
             if (s.early && !s.members.empty()) draw_forward(head_[s.members[0]]);
