@@ -252,6 +252,7 @@ struct world {
         orders.push_back(exchanged);
         orders.push_back(
             another(exchanged, ledger.name(stretto::row_orders::origin::runs, 0, exchanged.order, {3}), pick));
+        orders.push_back(in_blocks(2 + static_cast<std::int64_t>(pick.below(2))));
         orders.push_back(grouped(pick));
     }
 
@@ -270,6 +271,18 @@ struct world {
         r.order = id;
         r.shared = like.shared;
         r.state = {kind::permuted, 0, 0, id, 0};
+        return r;
+    }
+    /// Rows of the tokens, in each of so many blocks.
+    rows in_blocks(std::int64_t blocks) {
+        rows r;
+        for (const chunk_interval& c : chunks) {
+            extents& own = r.of_chunk.emplace_back();
+            for (std::int64_t b = 0; b < blocks; ++b)
+                for (std::int64_t p = 0; p < c.count; ++p) own.push_back(b * tokens + c.first + p);
+        }
+        r.order = r.shared = ledger.in_blocks(blocks, 1);
+        r.state = {kind::permuted, 0, 0, r.order, 0};
         return r;
     }
     /// Rows in three groups, in the whole and in every chunk.

@@ -147,12 +147,14 @@ TEST_CASE("only reductions that are sums cross chunks") {
     CHECK_FALSE(most.ask(4, {sliced(0)}).possible);
 }
 
-TEST_CASE("rows are merged with what is inside of them, not with each other") {
+TEST_CASE("rows are merged with what is inside of them, and lie in blocks if merged with what is outside") {
     program fine(input("x", "[4,6,5]") + node("aten.view.default", "[0]", R"(["%0",[24,5]])", "[24,5]"));
     CHECK(fine.ask(4, {sliced(0)}).possible);
     CHECK(fine.results[0] == sliced(0));
     CHECK(fine.spelled(4, {1, 2}, {sliced(0)}) == "%0 [12 5]");
-    CHECK_FALSE(fine.ask(6, {sliced(1)}).possible);  // rows of different outer indices
+    CHECK(fine.ask(6, {sliced(1)}).possible);  // rows of different outer indices lie in blocks
+    CHECK(fine.results[0].what == kind::permuted);
+    CHECK(fine.spelled(6, {1, 2}, {sliced(1)}) == "%0 [-1 5]");
     program apart(input("x", "[24,5]") + node("aten.view.default", "[0]", R"(["%0",[4,6,5]])", "[4,6,5]"));
     CHECK(apart.ask(4, {sliced(0)}).possible);
     CHECK_FALSE(apart.ask(24, {sliced(0)}).possible);
@@ -341,12 +343,15 @@ TEST_CASE("counts that are put together without saying how have no groups that a
     CHECK(p.results[0].what == kind::permuted);
 }
 
-TEST_CASE("collectives other than exchanges are refused; exchanges want rows in an order of their own") {
-    for (const char* op : {"_c10d_functional.all_reduce.default", "_c10d_functional.reduce_scatter_tensor.default",
-                           "_c10d_functional.all_gather_into_tensor.default"}) {
-        program p(input("x", "[4]") + node(op, "[0]", R"(["%0","sum",2,"ep"])", "[4]"));
+TEST_CASE("collectives run once on sums and along blocks; exchanges want rows in an order of their own") {
+    for (const char* op :
+         {"_c10d_functional.all_reduce.default", "_c10d_functional.broadcast.default",
+          "_c10d_functional.reduce_scatter_tensor.default", "_c10d_functional.all_gather_into_tensor.default"}) {
+        const bool has_blocks = std::string_view(op).find("_tensor") != std::string_view::npos;
+        program p(input("x", "[4,4]") + node(op, "[0]", R"(["%0","sum",2,"ep"])", "[4,4]"));
         CHECK_FALSE(p.ask(4, {addend}).possible);
-        CHECK_FALSE(p.ask(4, {sliced(0)}).possible);
+        CHECK(p.ask(4, {sliced(0)}).possible != has_blocks);
+        CHECK(p.ask(4, {sliced(1)}).possible);
     }
     program counts(input("x", "[4]", "i64") + node("_c10d_functional.all_to_all_single.default", "[0]",
                                                    R"(["%0",[2,2],[2,2],"ep"])", "[4]", "i64"));

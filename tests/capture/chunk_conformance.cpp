@@ -25,13 +25,16 @@ using support::two_inputs;
 
 namespace {
 
-interpretation run(const capture& step, const capture_tensors& tensors, const capture& original) {
+interpretation run(const capture& step, const capture_tensors& tensors, const capture& original, std::size_t ranks) {
     input_options options;
     options.whole_numbers = true;
+    options.ranks = ranks;
+    interpreter_options all;
+    all.ranks = ranks;
     const auto inputs = support::make_step_inputs(step, tensors, options);
     CHECK(original.name(0) == step.name(0));  // inputs come first in both, in the same order
     const auto done = support::run_step(
-        step, tensors, [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); }, {});
+        step, tensors, [&](std::uint32_t v) { return std::span<const interpreted_value>(inputs[v]); }, all);
     REQUIRE_MESSAGE(done, (done ? std::string() : done.error().message()));
     return *done;
 }
@@ -52,7 +55,8 @@ chunked_capture in_chunks(const small_step& small, const std::vector<capture_chu
     REQUIRE_MESSAGE(made, (made ? std::string() : made.error().message()));
     const auto new_tensors = capture_tensors::read(made->step);
     REQUIRE(new_tensors);
-    const auto different = compare(run(step, *tensors, step), run(made->step, *new_tensors, step));
+    const auto different =
+        compare(run(step, *tensors, step, small.ranks), run(made->step, *new_tensors, step, small.ranks));
     CHECK_MESSAGE(different.empty(), (different.empty() ? std::string() : different[0].message()));
     return *std::move(made);
 }
@@ -268,15 +272,73 @@ TEST_CASE("C16 chunk_batch_preserves_buffer_mutation_order: every chunk adds to 
     CHECK(o.step.inputs(*second)[0] == *first);
 }
 
-TEST_CASE("C17 chunk_batch_rejects_non_ep_collective_in_body: it is no sum of its parts") {
-    const small_step s =
-        two_inputs()
-            .add("r", "aten.neg.default", "compute", {"x"}, {-4, 3})
-            .add("all", "_c10d_functional.all_reduce.default", "start", {"r"}, {-4, 3}, "[\"%0\",\"sum\",\"dp\"]",
-                 ",\"collective\":\"all_reduce\",\"group\":0,\"payload\":48")
-            .add("done", "_c10d_functional.wait_tensor.default", "wait", {"all"}, {-4, 3}, "null", ",\"alias\":[3]")
-            .add("out", "output", "output", {"done"}, {});
-    CHECK(refusal(s, {{s.region, {2, 2}}}).node == s.at("all"));
+/// The start of a collective and its wait, `name` and "done_" + name.
+small_step& exchange(small_step& s, const std::string& name, const char* collective, const char* reads,
+                     std::initializer_list<int> shape, const char* args) {
+    const std::string op = std::string("_c10d_functional.") + collective + ".default", done = "done_" + name;
+    const std::string kind = op.find("gather") != std::string::npos    ? "all_gather"
+                             : op.find("scatter") != std::string::npos ? "reduce_scatter"
+                                                                       : "all_reduce";
+    const std::string alias = ",\"alias\":[" + std::to_string(s.names.size()) + "]";
+    s.add(name.c_str(), op.c_str(), "start", {reads}, shape, args,
+          (",\"collective\":\"" + kind + "\",\"group\":0,\"payload\":48").c_str());
+    return s.add(done.c_str(), "_c10d_functional.wait_tensor.default", "wait", {name.c_str()}, shape, "null",
+                 alias.c_str());
+}
+
+TEST_CASE("C17 chunk_batch_rejects_non_ep_collective_in_body: rows that all ranks cut alike may be reduced in chunks") {
+    for (const char* how : {"sum", "avg", "max"}) {
+        small_step s = two_inputs();
+        s.ranks = 2;
+        s.add("r", "aten.mm.default", "compute", {"x", "w"}, {-4, 3});
+        exchange(s, "all", "all_reduce", "r", {-4, 3}, (R"(["%0",")" + std::string(how) + R"(","dp"])").c_str());
+        s.add("y", "aten.mul.Tensor", "compute", {"done_all", "x"}, {-4, 3}).add("out", "output", "output", {"y"}, {});
+        for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{2, 2}, {1, 3}, {1, 2, 1}})
+            CHECK(count(in_chunks(s, {{s.region, sizes}}), "_c10d_functional.all_reduce.default") == sizes.size());
+    }
+}
+
+TEST_CASE("blocks of ranks are gathered and scattered in chunks of what lies across them, and not along them") {
+    small_step s = two_inputs();
+    s.ranks = 2;
+    s.add("xt", "aten.t.default", "view", {"x"}, {3, -4}, "null", ",\"alias\":[0]")
+        .add("mine", "aten.neg.default", "compute", {"xt"}, {3, -4});
+    exchange(s, "all", "all_gather_into_tensor", "mine", {6, -4}, R"(["%0",2,"dp"])");
+    s.add("square", "aten.mul.Tensor", "compute", {"done_all"}, {6, -4}, R"(["%0","%0"])");
+    exchange(s, "part", "reduce_scatter_tensor", "square", {3, -4}, R"(["%0","sum",2,"dp"])");
+    s.add("out", "output", "output", {"done_part"}, {});
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{2, 2}, {3, 1}, {1, 1, 2}}) {
+        const chunked_capture o = in_chunks(s, {{s.region, sizes}});
+        CHECK(count(o, "_c10d_functional.all_gather_into_tensor.default") == sizes.size());
+        CHECK(count(o, "_c10d_functional.reduce_scatter_tensor.default") == sizes.size());
+    }
+    small_step along = two_inputs();
+    along.ranks = 2;
+    along.add("r", "aten.neg.default", "compute", {"x"}, {-4, 3});
+    exchange(along, "part", "reduce_scatter_tensor", "r", {2, 3}, R"(["%0","sum",2,"dp"])");
+    along.add("out", "output", "output", {"done_part"}, {});
+    CHECK(refusal(along, {{along.region, {2, 2}}}).node == along.at("part"));
+}
+
+TEST_CASE("the batch may be cut behind the sequence: rows of products lie in blocks, one for each place") {
+    // As tensor parallelism along the sequence has it: gathered, multiplied, scattered; and the gradient of the weight.
+    small_step s = two_inputs();
+    s.ranks = 2;
+    s.add("x3", "placeholder", "input", {}, {2, -4, 3});
+    exchange(s, "all", "all_gather_into_tensor", "x3", {4, -4, 3}, R"(["%0",2,"dp"])");
+    s.add("rows", "aten.reshape.default", "view", {"done_all"}, {16, 3}, R"(["%0",[16,3]])", ",\"alias\":[3]")
+        .add("y", "aten.mm.default", "compute", {"rows", "w"}, {16, 3})
+        .add("y3", "aten.reshape.default", "view", {"y"}, {4, -4, 3}, R"(["%0",[4,4,3]])", ",\"alias\":[6]");
+    exchange(s, "part", "reduce_scatter_tensor", "y3", {2, -4, 3}, R"(["%0","sum",2,"dp"])");
+    s.add("rt", "aten.t.default", "view", {"rows"}, {3, 16}, "null", ",\"alias\":[3]")
+        .add("gw", "aten.mm.default", "compute", {"rt", "y"}, {3, 3})
+        .add("out", "output", "output", {"done_part", "gw"}, {});
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{2, 2}, {1, 3}, {2, 1, 1}}) {
+        const chunked_capture o = in_chunks(s, {{s.region, sizes}});
+        CHECK(count(o, "aten.mm.default") == 2 * sizes.size());
+        CHECK(count(o, "_c10d_functional.all_gather_into_tensor.default") == sizes.size());
+        CHECK(count(o, "_c10d_functional.reduce_scatter_tensor.default") == sizes.size());
+    }
 }
 
 TEST_CASE("M5 a reduction of shares of chunks runs once, on their sum") {
@@ -557,6 +619,23 @@ TEST_CASE("rows that a grouped product has in groups are in the order of runs of
     SUBCASE("the runs first") {
         finish(counts);
         product();
+    }
+    SUBCASE("the counts as differences of their running sum") {
+        s.add("zero", "aten.zeros.default", "compute", {}, {1}, "[[1]]", R"(,"kwargs":{"dtype":"i32"})");
+        s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+        s.add("bounds", "aten.cat.default", "compute", {"zero", "ends"}, {4}, R"([["%0","%1"],0])");
+        s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+        s.add("above", "aten.slice.Tensor", "view", {"bounds"}, {3}, R"(["%0",0,1,9223372036854775807])",
+              R"(,"alias":[11])");
+        s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+        s.add("below", "aten.slice.Tensor", "view", {"bounds"}, {3}, R"(["%0",0,0,-1])", R"(,"alias":[11])");
+        s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+        s.add("apart", "aten.sub.Tensor", "compute", {"above", "below"}, {3}, R"(["%0","%1"])");
+        s = edited(std::move(s), R"("dtype":"f32")", R"("dtype":"i32")");
+        s.add("again", "aten._to_copy.default", "compute", {"apart"}, {3}, R"(["%0"])", R"(,"kwargs":{"dtype":"i64"})");
+        s = integers(std::move(s), "i64", R"("bytes":12)", R"("bytes":24)");
+        product();
+        finish("again");
     }
     SUBCASE("other counts: no") {
         s.add("others", "aten.mul.Tensor", "compute", {"counts"}, {3}, R"(["%0",1])");

@@ -21,20 +21,33 @@ struct exchanging_model : support::row_model {
     collective_kind collective(row_op*) const { return collective_kind::all_to_all; }
 };
 
+/// Rows travel by counts: those of the chunk, which are a sum over chunks, and not those of all.
+struct counting_chunk_model : support::row_chunk_model {
+    bool ever = true;  ///< whether there are counts by which rows travel
+
+    chunk_verdict combine_rule(row_op* v, std::int64_t tokens, std::span<const chunk_state> in,
+                               std::span<chunk_state> out) const {
+        if (v->what != does::send || v->reads.size() != 2) return row_chunk_model::combine_rule(v, tokens, in, out);
+        if (!ever || in[1].what != chunk_state::kind::addend) return {false, "travels by counts of other rows"};
+        out[0] = in[0];
+        return {};
+    }
+};
+
 struct planned {
     chunk_plan<row_op*, row_op*> plan;
     std::vector<chunk_cause<row_op*>> causes;
 };
 
 /// All but `kept` in chunks of the rows of `x`.
-planned causes_of(row_program& p, row_op* x, std::vector<row_op*> kept = {}) {
+template <class Chunks = support::row_chunk_model>
+planned causes_of(row_program& p, row_op* x, std::vector<row_op*> kept = {}, Chunks chunks = {}) {
     std::vector<chunk_region<row_op*>> regions = {{{}, {2, 2}, std::move(kept)}};
     for (row_op& o : p.ops)
         if (o.what != does::input && o.what != does::output) regions[0].candidates.push_back(&o);
     const std::vector<token_dimension<row_op*>> tokens = {{x, 0}};
     const support::row_view view{&p};
-    auto made = plan_chunks(view, exchanging_model{}, support::row_chunk_model{},
-                            std::span<const chunk_region<row_op*>>(regions),
+    auto made = plan_chunks(view, exchanging_model{}, chunks, std::span<const chunk_region<row_op*>>(regions),
                             std::span<const token_dimension<row_op*>>(tokens), {.skip_refused = true});
     REQUIRE(made);
     auto causes = chunk_causes(*made, view, exchanging_model{}, std::span<const chunk_region<row_op*>>(regions));
@@ -101,6 +114,73 @@ TEST_CASE("what reads sums only runs once in any case, and causes nothing") {
     p.append(does::output, {p.append(does::wait, {sent}, 1)}, 1);
     const planned made = causes_of(p, x);
     CHECK(made.causes.empty());
+}
+
+TEST_CASE("what runs once, on sums, is the cause of what cannot run for want of the sums of a chunk") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* counts = p.append(does::total, {x}, 1);
+    row_op* mixed = p.append(does::running, {counts}, 1);  // refused, and reads nothing but a sum
+    row_op* again = p.append(does::scale, {mixed}, 1);
+    row_op* rows = p.append(does::order, {x}, 4);
+    row_op* sent = p.append(does::send, {rows, again}, 4);
+    row_op* came = p.append(does::wait, {sent}, 4);
+    p.append(does::output, {p.append(does::total, {came}, 1), counts}, 1);
+    counting_chunk_model chunks;
+    SUBCASE("they would help") {
+        const planned made = causes_of(p, x, {}, chunks);
+        REQUIRE(made.causes.size() == 1);
+        CHECK(made.causes[0].vertex == mixed);
+        CHECK(made.causes[0].why.why == chunk_reason::only_sums);
+        CHECK(made.causes[0].why.detail == "a row depends on all before it");
+        CHECK(made.causes[0].exchanges == std::vector<row_op*>{sent});
+        CHECK(made.causes[0].refused == 2);  // what is sent, and its rows, which are in no order of the tokens
+    }
+    SUBCASE("they would not") {
+        chunks.ever = false;
+        const planned made = causes_of(p, x, {}, chunks);
+        REQUIRE(made.causes.size() == 1);
+        CHECK(made.causes[0].vertex == sent);
+        CHECK(made.causes[0].exchanges == std::vector<row_op*>{sent});
+    }
+}
+
+TEST_CASE("an exchange of whole rows by counts of a chunk is behind what has left its rows whole") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    row_op* counts = p.append(does::total, {x}, 1);
+    row_op* mixed = p.append(does::running, {x}, 4);
+    row_op* sent = p.append(does::send, {mixed, counts}, 4);  // reads no rows of a chunk, but counts
+    row_op* came = p.append(does::wait, {sent}, 4);
+    p.append(does::output, {came, counts}, 1);
+    counting_chunk_model chunks;
+    chunks.ever = false;
+    const planned made = causes_of(p, x, {}, chunks);
+    REQUIRE(made.causes.size() == 1);
+    CHECK(made.causes[0].vertex == mixed);
+    CHECK(made.causes[0].exchanges == std::vector<row_op*>{sent});
+    CHECK(made.causes[0].unreached == 2);
+}
+
+TEST_CASE("each operation that makes counts whole is the cause of what its counts keep whole") {
+    row_program p;
+    row_op* x = p.append(does::input, {}, 4);
+    std::vector<row_op*> blamed, sends;
+    row_op* rows = x;
+    for (int layer = 0; layer < 2; ++layer) {
+        row_op* mixed = p.append(does::running, {p.append(does::total, {rows}, 1)}, 1);
+        row_op* sent = p.append(does::send, {p.append(does::order, {rows}, 4), mixed}, 4);
+        rows = p.append(does::add, {x, p.append(does::wait, {sent}, 4)}, 4);  // cut again
+        blamed.push_back(mixed);
+        sends.push_back(sent);
+    }
+    p.append(does::output, {rows}, 1);
+    const planned made = causes_of(p, x, {}, counting_chunk_model{});
+    REQUIRE(made.causes.size() == 2);
+    for (std::size_t k = 0; k < 2; ++k) {
+        CHECK(made.causes[k].vertex == blamed[k]);
+        CHECK(made.causes[k].exchanges == std::vector<row_op*>{sends[k]});
+    }
 }
 
 TEST_CASE("what the caller keeps is no cause; what leaves for it is one") {

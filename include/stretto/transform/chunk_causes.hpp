@@ -22,14 +22,15 @@ struct chunk_cause {
     V vertex;
     chunk_error<V> why;
     std::size_t refused = 0;     ///< further operations that a token reaches
-    std::size_t unreached = 0;   ///< candidates that no token reaches any more, since what they read is whole
+    std::size_t unreached = 0;   ///< candidates that no token reaches any more, or only as sums, since what they read
+                                 ///< beside them is whole: an exchange of whole rows by the counts of a chunk
     std::vector<V> exchanges{};  ///< all-to-alls among all these, the operation itself included
 };
 
-/// The causes of a plan with `skip_refused`, in program order. Operations that read sums only run once in any case, and
-/// are no causes. What stays whole for two reasons counts for the first one that the search of the plan has met; the
-/// other shows when that is gone. `regions` are those of the plan; `g` lists its vertices in a topological order.
-/// O(V + E).
+/// The causes of a plan with `skip_refused`, in program order. What runs once, on sums over the chunks, is a cause only
+/// if something else stays whole because it would need the sums of a chunk. What stays whole for two reasons counts for
+/// the first one that the search of the plan has met; the other shows when that is gone. `regions` are those of the
+/// plan; `g` lists its vertices in a topological order. O(V + E).
 template <dataflow_graph G, op_model<G> M>
     requires vertex_list_graph<G> && indexed_graph<G>
 [[nodiscard]] std::vector<chunk_cause<vertex_t<G>>> chunk_causes(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g,
@@ -39,13 +40,16 @@ template <dataflow_graph G, op_model<G> M>
     constexpr std::uint32_t none = UINT32_MAX;
     std::vector<chunk_cause<V>> causes;
     vertex_map<G, std::uint32_t> cause_of(g, none);
-    vertex_map<G, char> settled(g, false), candidate(g, false);
+    vertex_map<G, char> settled(g, false), candidate(g, false), missed(g, false);
     for (const chunk_region<V>& r : regions)
         for (const V& v : r.candidates) candidate[v] = r.sizes.size() > 1;
     for (const chunked_operation<V>& o : plan.operations) settled[o.vertex] = true;
+    for (const refused_operation<V>& o : plan.refused)
+        if (!(o.cause == o.vertex)) missed[o.cause] = true;
     for (const refused_operation<V>& o : plan.refused) {
+        if (o.why.why == chunk_reason::only_sums && !missed[o.vertex]) continue;
         settled[o.vertex] = true;
-        if (o.why.why == chunk_reason::only_sums || !(o.cause == o.vertex)) continue;
+        if (!(o.cause == o.vertex)) continue;
         cause_of[o.vertex] = static_cast<std::uint32_t>(causes.size());
         causes.push_back({o.vertex, o.why});
     }

@@ -34,8 +34,11 @@ TEST_CASE("rows in an order of their own are exchanged in amounts of the chunk, 
 
 TEST_CASE("rows that lie as the tokens do are not sent away by their place in the chunk") {
     rule_call c;
-    CHECK(with_amounts(c, sliced(0)).refuses(there()) ==
-          "op would send rows by their place in the chunk, not in the value, to other ranks");
+    const std::uint32_t blocks = c.orders.in_blocks(2, 1);
+    const std::uint32_t last_first = c.orders.name(row_orders::origin::flipped, blocks, blocks, {});
+    for (const chunk_state& rows : {sliced(0), permuted(0, blocks), permuted(0, last_first)})
+        CHECK(with_amounts(c, rows).refuses(there()) ==
+              "op would send rows by their place in the chunk, not in the value, to other ranks");
 }
 
 TEST_CASE("amounts that chunks share exchange what lies across the rows") {
@@ -47,7 +50,30 @@ TEST_CASE("amounts that chunks share exchange what lies across the rows") {
     CHECK_FALSE(with_amounts(c, addend).refuses(there()).empty());
 }
 
-TEST_CASE("other collectives are refused") {
+TEST_CASE("collectives of which nothing else is known are refused") {
     rule_call c;
     CHECK_FALSE(c.tensor({8}, sliced(0)).makes({16}).refuses(other_collective{}).empty());
+}
+
+TEST_CASE("a reduction among ranks leaves rows in the order of the tokens where they are, at any dimension") {
+    rule_call c;
+    for (int d = 0; d < 3; ++d)
+        CHECK(c.tensor({8, 4, 12}, sliced(d)).makes({8, 4, 12}).gives(aligned_collective{}) == sliced(d));
+}
+
+TEST_CASE("blocks of ranks are joined and parted across the rows of the chunk, not along them") {
+    rule_call c;
+    const aligned_collective blocks{.joins_blocks = true};
+    CHECK(c.tensor({3, 8}, sliced(1)).makes({6, 8}).gives(blocks) == sliced(1));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({16, 3}).refuses(blocks) ==
+          "op joins or parts blocks of ranks along the dimension that is chunked");
+    CHECK(c.verdict.inherent);
+}
+
+TEST_CASE("ranks do not meet in sums over chunks, in rows of an order of their own, or in numbers of rows") {
+    rule_call c;
+    const std::uint32_t order = c.orders.name(row_orders::origin::sorted, 0, 0, {1});
+    for (const chunk_state& s : {addend, permuted(1, order), sliced(1, 2)})
+        CHECK_FALSE(c.tensor({3, 8}, s).makes({3, 8}).refuses(aligned_collective{}).empty());
+    CHECK_FALSE(c.tensor({3, 8}, sliced(1)).number(addend).makes({3, 8}).refuses(aligned_collective{}).empty());
 }

@@ -7,8 +7,33 @@ TEST_CASE("a reshape merges the cut dimension with inner ones and splits off who
     CHECK(c.tensor({8, 3}, sliced(0)).makes({24}).gives(reshape{}) == sliced(0));
     CHECK(c.tensor({8, 3}, sliced(0)).makes({4, 2, 3}).gives(reshape{}) == sliced(0));
     CHECK(c.tensor({2, 8}, sliced(1)).makes({2, 4, 2}).gives(reshape{}) == sliced(1));
-    CHECK_FALSE(c.tensor({2, 8}, sliced(1)).makes({16}).refuses(reshape{}).empty());
     CHECK_FALSE(c.tensor({8}, sliced(0)).makes({2, 4}).refuses(reshape{}).empty());
+}
+
+TEST_CASE("merged with outer dimensions, rows lie in blocks, until a reshape tells the blocks apart") {
+    rule_call c;
+    const auto merged = [&](std::vector<std::int64_t> from, int dim, std::vector<std::int64_t> to) {
+        return c.tensor(std::move(from), sliced(dim)).makes(std::move(to)).gives(reshape{});
+    };
+    const chunk_state rows = merged({3, 8, 5}, 1, {24, 5});
+    CHECK(rows == permuted(0, c.orders.in_blocks(3, 2)));
+    CHECK(merged({3, 8, 5, 7}, 1, {24, 35}) == rows);  // the same blocks, whatever lies inside
+    CHECK(merged({3, 4, 2}, 1, {24}) == rows);         // inner dimensions merge into rows of the tokens
+    CHECK(merged({6, 4, 5}, 1, {24, 5}) != rows);      // six blocks of one row for each token
+    CHECK(merged({2, 3, 8}, 2, {2, 24}) == moved_to(rows, 1));
+    const auto parted = [&](std::vector<std::int64_t> from, chunk_state s, std::vector<std::int64_t> to) {
+        return c.tensor(std::move(from), s).makes(std::move(to)).gives(reshape{});
+    };
+    CHECK(parted({24, 5}, rows, {3, 8, 5}) == sliced(1));
+    CHECK(parted({24, 5}, rows, {3, 4, 2, 5}) == sliced(1));
+    CHECK(parted({2, 24}, moved_to(rows, 1), {6, 8}) == sliced(1));
+    CHECK(parted({24, 5}, rows, {24, 5, 1}) == rows);
+    CHECK_FALSE(c.tensor({24, 5}, rows).makes({6, 4, 5}).refuses(reshape{}).empty());
+    CHECK_FALSE(c.tensor({24}, permuted(0, c.orders.name(row_orders::origin::sorted, 0, 0, {1})))
+                    .makes({3, 8})
+                    .refuses(reshape{})
+                    .empty());
+    CHECK_FALSE(c.tensor({3, 8}, sliced(1, 2)).makes({24}).refuses(reshape{}).empty());  // numbers of rows
 }
 
 TEST_CASE("a number of the chunk says how many rows a reshape makes, if it counts them") {

@@ -14,6 +14,7 @@ TEST_CASE("a loss of rows is a sum over chunks, unless a mean divides it by what
               .gives(class_loss{.how = loss_of::each_row}) == sliced(0));
     CHECK(c.tensor({8, 3}, sliced(0)).tensor({8}, sliced(0)).makes({}).makes({}).refuses(class_loss{}) ==
           "op divides by the number of rows of a chunk; a sum could be chunked");
+    CHECK(c.verdict.inherent);
     CHECK(c.tensor({8, 3}, sliced(0)).tensor({8}).makes({}).makes({}).wants(class_loss{}) == std::pair(1, 0));
 }
 

@@ -11,6 +11,20 @@ TEST_CASE("a slice is written along another dimension, or over all rows") {
     CHECK(c.tensor({3}, addend).tensor({1}, addend).makes({3}).gives(put_slice{}) == addend);
 }
 
+TEST_CASE("a sum is written into zeros, or zeros into a sum; into anything else it is not") {
+    rule_call c;
+    const auto zero = [](std::size_t which) {
+        return which == 0 ? +[](const void*, std::size_t k) { return k == 0; }
+                          : +[](const void*, std::size_t k) { return k == 1; };
+    };
+    c.history.all_zero = zero(0);
+    CHECK(c.tensor({4}).tensor({3}, addend).makes({4}).gives(put_slice{}) == addend);
+    CHECK_FALSE(c.tensor({4}, addend).tensor({3}).makes({4}).refuses(put_slice{}).empty());
+    c.history.all_zero = zero(1);
+    CHECK(c.tensor({4}, addend).tensor({3}).makes({4}).gives(put_slice{}) == addend);
+    CHECK_FALSE(c.tensor({4}).tensor({3}, addend).makes({4}).refuses(put_slice{}).empty());
+}
+
 TEST_CASE("the gradient of a slice is cut where the gradient is") {
     rule_call c;
     CHECK(c.tensor({8, 1}, sliced(0)).makes({8, 3}).gives(slice_gradient{.dim = 1}) == sliced(0));

@@ -13,6 +13,14 @@ TEST_CASE("a sum over rows is a sum over chunks; a mean and an extreme of rows a
         c.tensor({8, 3}, sliced(0)).makes({3}).refuses(reduction{.how = reduction::by::other, .dims = {0}}).empty());
 }
 
+TEST_CASE("what divides by the rows of a chunk is refused for what it does, whatever it reads") {
+    rule_call c;
+    for (const reduction::by how : {reduction::by::mean, reduction::by::other}) {
+        CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({3}).refuses(reduction{.how = how, .dims = {0}}).empty());
+        CHECK(c.verdict.inherent);
+    }
+}
+
 TEST_CASE("along other dimensions rows are reduced by themselves") {
     rule_call c;
     const reduction of_first{.how = reduction::by::other, .dims = {0}};

@@ -171,7 +171,11 @@ inline rules::any_rule embedding_backward(const aten_arguments& a) {
 }
 /// slice_scatter(base, src, dim, start, end).
 inline rules::any_rule slice_scattered(const aten_arguments& a) {
-    return rules::put_slice{.base = a.operand(0, "self"), .source = a.operand(1, "src"), .dim = a.integer(2, "dim", 0)};
+    const bool from_start = a.argument(3, "start").what == argument_form::none, by_1 = a.integer(5, "step", 1) == 1;
+    return rules::put_slice{.base = a.operand(0, "self"),
+                            .source = a.operand(1, "src"),
+                            .dim = a.integer(2, "dim", 0),
+                            .first = by_1 ? a.integer(3, "start", from_start ? 0 : -1) : -1};
 }
 /// slice_backward(gradient, sizes, dim, start, end, step) and select_backward(gradient, sizes, dim, index).
 template <bool Selects>

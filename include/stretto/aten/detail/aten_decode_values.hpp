@@ -86,7 +86,11 @@ inline rules::any_rule exchanged(const aten_arguments& a) {
                            .sent = a.numbers(2, "input_split_sizes"),
                            .group = a.argument(3, "group_name").text};
 }
-inline rules::any_rule other_collective(const aten_arguments&) { return rules::other_collective{}; }
+/// all_reduce, broadcast (`JoinsBlocks` false), all_gather_into_tensor and reduce_scatter_tensor.
+template <bool JoinsBlocks>
+rules::any_rule aligned_collective(const aten_arguments& a) {
+    return rules::aligned_collective{.x = a.operand(0, "input"), .joins_blocks = JoinsBlocks};
+}
 /// Attention with dropout at the probability of argument `Dropout`.
 template <std::size_t Dropout>
 rules::any_rule attended(const aten_arguments& a) {

@@ -29,11 +29,11 @@ struct aten_operator {
 };
 
 inline constexpr aten_operator aten_operators[] = {
-    {"_c10d_functional.all_gather_into_tensor.default", other_collective},
-    {"_c10d_functional.all_reduce.default", other_collective},
+    {"_c10d_functional.all_gather_into_tensor.default", aligned_collective<true>},
+    {"_c10d_functional.all_reduce.default", aligned_collective<false>},
     {"_c10d_functional.all_to_all_single.default", exchanged, spelled::amounts},
-    {"_c10d_functional.broadcast.default", other_collective},
-    {"_c10d_functional.reduce_scatter_tensor.default", other_collective},
+    {"_c10d_functional.broadcast.default", aligned_collective<false>},
+    {"_c10d_functional.reduce_scatter_tensor.default", aligned_collective<true>},
     {"_c10d_functional.wait_tensor.default", copy},
     {"add", number_computed<counts::add>},
     {"ao.offload.default", transferred},

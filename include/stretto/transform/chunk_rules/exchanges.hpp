@@ -41,6 +41,22 @@ struct other_collective {
     }
 };
 
+/// A collective of `x` among ranks whose operands have the same shape: an all-reduce or a broadcast, in which every
+/// place of the result depends on that place of the ranks' operands alone. If `joins_blocks`, the blocks of ranks lie
+/// one behind the other along dimension 0 of the result (all-gather) or of the operand (reduce-scatter), and what is
+/// said of places holds in the other dimensions.
+///
+/// All ranks cut the same rows, because their extents are the same. So a collective of rows in the order of the tokens
+/// may run once a chunk, unless it joins blocks along them. One of rows in another order may not, because other ranks
+/// have other rows there; one of a sum runs once, since a collective for every part would move as much as often.
+struct aligned_collective {
+    std::size_t x = 0;
+    bool joins_blocks = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
+};
+
 namespace detail {
 
 /// What identifies an exchange: the amounts and the group. Operands stand by their keys, which are not negative,
@@ -95,7 +111,7 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
     // Along dimension 0 every chunk has all rows here: moving them is linear, and leaves other dimensions alone.
     if (is_addend(s) || (is_cut(s) && s.dim != 0)) return of_chunk != 0 ? c.refuse(amounts_differ) : c.give(s);
     if (!is_cut(s)) return c.refuse(amounts_differ);
-    if (s.what == chunk_kind::sliced)
+    if (s.what == chunk_kind::sliced || c.orders->lies_in_blocks(s.order))
         return c.refuse("would send rows by their place in the chunk, not in the value, to other ranks");
     if (of_chunk != numbers && !(of_chunk == 0 && even))
         return c.refuse("exchanges amounts that are not those of a chunk");
@@ -111,6 +127,20 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
         orders.name(row_orders::origin::exchanged, s.order, 0, detail::amounts_key(c, *this, false));
     orders[after].counts = detail::counts_received(c, *this);
     return c.give({chunk_kind::permuted, 0, 0, after, 0});
+}
+
+inline chunk_verdict aligned_collective::verdict(const chunk_call& c) const {
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != x && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (counts_rows(s)) return c.refuse(detail::reads_row_numbers);
+    if (is_addend(s)) return other_collective{}.verdict(c);
+    if (s.what != chunk_kind::sliced)
+        return c.refuse("would meet rows of other ranks, which are in another order than those of the chunk");
+    if (joins_blocks && s.dim == 0)
+        return c.refuse_itself("joins or parts blocks of ranks along the dimension that is chunked");
+    return c.give(s);
 }
 
 }  // namespace stretto::chunk_rules

@@ -39,7 +39,8 @@ struct component {
 namespace detail {
 
 /// The verdict on joining all operands along `dim` of the result. `adds_dimension`: the operands do not have it. Sums
-/// join to a sum if all operands are sums; a value that is whole beside rows of the chunk would have to be cut.
+/// join to a sum if all operands are sums, as zeros are in every chunk; a value that is whole beside rows of the chunk
+/// would have to be cut.
 inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dimension) {
     const std::int64_t along = wrapped(dim, c.result_types[0].shape.size());
     chunk_verdict v;
@@ -53,6 +54,8 @@ inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dim
         if (first_cut == c.operands.size()) rows = c.state(first_cut = k);
         else if (!join_rows(c, rows, c.state(k))) return c.refuse(no_such_rows);
     }
+    for (std::size_t k = 0; addends != 0 && k < c.operands.size(); ++k)
+        addends += is_whole(c.state(k)) && c.all_zero(k);
     if (addends == c.operands.size()) return c.give(a_sum);
     if (addends != 0) return c.refuse("joins a sum over chunks with something else");
     if (!adds_dimension && rows.dim == along) return c.refuse_itself(along_chunks);

@@ -13,13 +13,15 @@
 #include <vector>
 
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/row_blocks.hpp"
 #include "stretto/transform/chunk_rules/detail/rows.hpp"
 
 namespace stretto::chunk_rules {
 
 /// The elements of `x`, in the order they have, in another shape. A cut dimension may be merged with inner ones, and
-/// split if the outer piece holds whole tokens. `sizes`: for each extent of the result the operand that gives it, or
-/// no_operand; empty if all are constants.
+/// split if the outer piece holds whole tokens. Merged with outer ones, it becomes rows that lie in blocks, an order of
+/// their own (row_orders::origin::blocks), and they become rows of the tokens again where the blocks are told apart.
+/// `sizes`: for each extent of the result the operand that gives it, or no_operand; empty if all are constants.
 struct reshape {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};
@@ -201,7 +203,14 @@ inline chunk_verdict reshape::verdict(const chunk_call& c) const {
         if (!detail::sizes_fit(c, sizes, s, j)) return c.refuse(detail::chunk_number);
         return c.give(moved_to(s, static_cast<std::int64_t>(j)));
     }
-    return c.refuse_itself(detail::cuts_rows);
+    const detail::blocks_of_rows found = detail::blocks_merged_or_parted(c, s, from, to);
+    if (found.dim < 0) return c.refuse_itself(detail::cuts_rows);
+    const chunk_state tokens{chunk_kind::sliced, static_cast<std::int8_t>(found.dim), 0, 0, 0};
+    if (!detail::sizes_fit(c, sizes, tokens, static_cast<std::size_t>(found.dim)))
+        return c.refuse(detail::chunk_number);
+    if (s.what != chunk_kind::sliced) return c.give(tokens);
+    const std::int64_t rows = to[static_cast<std::size_t>(found.dim)] / found.blocks / c.tokens;
+    return c.give({chunk_kind::permuted, tokens.dim, 0, c.orders->in_blocks(found.blocks, rows), 0});
 }
 
 inline chunk_verdict expand::verdict(const chunk_call& c) const {

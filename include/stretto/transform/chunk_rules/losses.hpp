@@ -56,7 +56,7 @@ inline chunk_verdict class_loss::verdict(const chunk_call& c) const {
     if (is_whole(rows)) return c.want(x, 0, names);
     chunk_state together = rows;
     if (rows.dim != 0 || !detail::join_rows(c, together, names)) return c.refuse(detail::no_such_rows);
-    if (how == loss_of::mean) return c.refuse(detail::divides_by_part);
+    if (how == loss_of::mean) return c.refuse_itself(detail::divides_by_part);
     if (how == loss_of::sum) return c.give(a_sum);
     c.results[0] = together;
     c.results[1] = {};

@@ -14,10 +14,11 @@
 namespace stretto::chunk_rules {
 
 /// `base`, with `source` written over a slice along `dim`. `dim` must be another dimension than the cut one, or the
-/// slice all of it. Both must be cut alike, or both be sums over chunks; other operands must be whole.
+/// slice all of it. Both must be cut alike, or both be sums over chunks, as zeros are; other operands must be whole.
 struct put_slice {
     std::size_t base = 0, source = 1;
     std::int64_t dim = 0;
+    std::int64_t first = -1;  ///< where the slice, of neighbouring entries, begins; -1: not known
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("base", base).add("source", source); }
@@ -45,7 +46,8 @@ inline chunk_verdict put_slice::verdict(const chunk_call& c) const {
         if (k != base && k != source && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
     chunk_state together = c.state(base);
     const chunk_state& written = c.state(source);
-    if (is_addend(together) && is_addend(written)) return c.give(together);
+    const auto sums = [&](std::size_t k) { return is_addend(c.state(k)) || (is_whole(c.state(k)) && c.all_zero(k)); };
+    if (sums(base) && sums(source)) return c.give(a_sum);
     if (is_addend(together) || is_addend(written)) return c.refuse(detail::sum_meets_rows);
     if (is_whole(together)) return c.want(base, written.dim, written);
     if (is_whole(written)) return c.want(source, together.dim, together);

@@ -83,8 +83,8 @@ inline chunk_verdict reduction::verdict(const chunk_call& c) const {
     if (gone == 0) gone = ~std::uint64_t{0};
     if (gone >> s.dim & 1) {
         if (how == by::sum) return c.give(a_sum);
-        return c.refuse(how == by::mean ? detail::divides_by_part
-                                        : "combines rows of different chunks other than by a sum");
+        return c.refuse_itself(how == by::mean ? detail::divides_by_part
+                                               : "combines rows of different chunks other than by a sum");
     }
     if (keeps_dims) return c.give(s);
     std::int64_t before = 0;

@@ -30,6 +30,7 @@ public:
         runs,       ///< as many rows of each kind as counts say, known by their kind alone
         placed,     ///< `before`, which is runs, once each row has a place of its own among them
         flipped,    ///< `before`, last row first
+        blocks,     ///< `before`, which is natural, in each of key[0] blocks that lie one behind the other
         alike       ///< rows that are all equal are in every order with the same number of rows
     };
 
@@ -57,6 +58,10 @@ public:
 
     /// The order of the tokens, with that many rows for each.
     std::uint32_t natural(std::int64_t rows_per_token) { return name(origin::natural, 0, 0, {rows_per_token}); }
+    /// The order of rows that lie in blocks, one behind the other, of which each has so many rows for every token.
+    std::uint32_t in_blocks(std::int64_t blocks, std::int64_t rows_per_token) {
+        return name(origin::blocks, natural(rows_per_token), 0, {blocks});
+    }
     /// The order of rows that are all equal and as many as `rows`, an order that stands for its rows.
     std::uint32_t alike(std::uint32_t rows) { return name(origin::alike, rows, rows, {}); }
 
@@ -67,6 +72,11 @@ public:
     /// The order that stands for the rows of an order; 0 if there is no order of that number. Two orders with the same
     /// answer have the same rows, so the same number of them in every chunk.
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
+    /// Whether rows lie as the tokens do, in blocks, first or last row first.
+    [[nodiscard]] bool lies_in_blocks(std::uint32_t id) const {
+        while (knows(id) && orders_[id].how == origin::flipped) id = orders_[id].before;
+        return knows(id) && orders_[id].how == origin::blocks;
+    }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
 
     /// Notes that the rows of an order are in groups; what was noted first holds.

@@ -20,6 +20,8 @@
 #include "stretto/core/tensor_model.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/running_differences.hpp"
+#include "stretto/transform/chunk_rules/detail/value_walk.hpp"
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 #include "stretto/transform/chunk_rules/factories.hpp"
 #include "stretto/transform/chunk_rules/joining.hpp"
@@ -58,43 +60,20 @@ concept chunk_dialect = dataflow_graph<G> &&
 /// dialect in it. Every question takes O(operations on the way and their readers).
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
-class value_history {
+class value_history : chunk_rules::detail::value_walk<G, D> {
+    using walk = chunk_rules::detail::value_walk<G, D>;
+
 public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
     /// `numbers` say which values are the same; nullptr: each is the same as itself alone, unless something writes into
     /// it in place.
-    value_history(G view, D dialect, const value_numbers<G>* numbers = nullptr)
-        : view_(view), dialect_(dialect), numbers_(numbers) {}
+    value_history(G view, D dialect, const value_numbers<G>* numbers = nullptr) : walk(view, dialect, numbers) {}
 
-    /// A number of what x holds when its producer has made it, which only equal contents have.
-    [[nodiscard]] std::int64_t key(value_type x) const {
-        if (numbers_ != nullptr) return numbers_->number(x);
-        const vertex_type p = view_.producer(x);
-        return key_of_place(p, place(p, x));
-    }
-    /// The same of operand k of v, which is x, when v reads it.
-    [[nodiscard]] std::int64_t key_read(vertex_type v, std::size_t k, value_type x) const {
-        if (numbers_ != nullptr) return numbers_->number_read(v, k);
-        if (!is_written(x)) return key(x);
-        return (std::int64_t{1} << 62) + key_of_place(v, static_cast<std::int64_t>(k));  // unlike any other
-    }
-
-    /// Whether x was made of zeros, and nothing writes into it, or into what it is a view of, in place.
-    [[nodiscard]] bool is_zero(value_type x) const {
-        value_type from = x;
-        chunk_rules::any_rule r = made_by(from);
-        while (step(from, arranges(r))) r = made_by(from);
-        const bool zero = (r.as<chunk_rules::fill>() != nullptr && r.as<chunk_rules::fill>()->zero) ||
-                          (r.as<chunk_rules::fill_beside>() != nullptr && r.as<chunk_rules::fill_beside>()->zero) ||
-                          (r.as<chunk_rules::fill_like>() != nullptr && r.as<chunk_rules::fill_like>()->zero);
-        if (!zero) return false;
-        do {
-            if (is_written(x)) return false;
-        } while (step(x, arranges(made_by(x))));
-        return true;
-    }
+    using walk::is_zero;
+    using walk::key;
+    using walk::key_read;
 
     /// Whether x holds integers, whatever its type.
     [[nodiscard]] bool holds_integers(value_type x) const {
@@ -130,6 +109,7 @@ public:
     [[nodiscard]] std::int64_t counted(value_type x, std::int64_t& from_place) const {
         from_place = -1;
         while (true) {
+            if (differences().step_back(x)) continue;
             const vertex_type p = view_.producer(x);
             const chunk_rules::any_rule r = dialect_.rule(p);
             std::size_t next = copies(r);
@@ -158,7 +138,7 @@ public:
 
     /// The value that holds the counts of groups: see chunk_call::groups.
     [[nodiscard]] std::int64_t groups(value_type x, bool ends) const {
-        if (!copied_from(x) || components(x)[0].shape.size() != 1) return -1;
+        if (!differences().copied_from(x) || components(x)[0].shape.size() != 1) return -1;
         const chunk_rules::any_rule r = made_by(x);
         std::size_t from = chunk_rules::no_operand;
         if (const auto* sums = r.as<chunk_rules::running_sum>(); ends) {
@@ -168,93 +148,28 @@ public:
             if (chunk_rules::wrapped(all->dim, 1) == 0) from = all->first;
         }
         if (from == chunk_rules::no_operand) return ends ? -1 : key(x);
-        return step(x, from) && copied_from(x) ? key(x) : -1;
+        return step(x, from) && differences().copied_from(x) ? key(x) : -1;
     }
 
 private:
-    [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
-    [[nodiscard]] chunk_rules::any_rule made_by(value_type x) const { return dialect_.rule(view_.producer(x)); }
+    using walk::arranges;
+    using walk::components;
+    using walk::copied_from;
+    using walk::copies;
+    using walk::dialect_;
+    using walk::is_written;
+    using walk::made_by;
+    using walk::place;
+    using walk::step;
+    using walk::view_;
 
-    [[nodiscard]] std::int64_t key_of_place(vertex_type v, std::int64_t k) const {
-        return static_cast<std::int64_t>(view_.index(v)) * (std::int64_t{1} << 32) + k;
-    }
-    /// The place of x among the results of p, from 0.
-    [[nodiscard]] std::int64_t place(vertex_type p, value_type x) const {
-        std::int64_t k = 0;
-        for (value_type y : view_.results(p)) {
-            if (y == x) break;
-            ++k;
-        }
-        return k;
+    [[nodiscard]] chunk_rules::detail::running_differences<G, D> differences() const {
+        return chunk_rules::detail::running_differences<G, D>(*this);
     }
     [[nodiscard]] std::size_t results(vertex_type p) const {
         std::size_t n = 0;
         for ([[maybe_unused]] value_type y : view_.results(p)) ++n;
         return n;
-    }
-
-    /// Goes from x to operand k of its producer. False if there is no such operand.
-    [[nodiscard]] bool step(value_type& x, std::size_t k) const {
-        if (k == chunk_rules::no_operand) return false;
-        for (value_type y : view_.operands(view_.producer(x)))
-            if (k-- == 0) {
-                x = y;
-                return true;
-            }
-        return false;
-    }
-
-    /// Member `x` of the rule if it is of one of these kinds; otherwise no_operand.
-    template <class... Kinds>
-    [[nodiscard]] static std::size_t operand_of(const chunk_rules::any_rule& r) {
-        std::size_t k = chunk_rules::no_operand;
-        ((r.as<Kinds>() != nullptr ? void(k = r.as<Kinds>()->x) : void()), ...);
-        return k;
-    }
-    /// The operand that has the same elements in the same order.
-    [[nodiscard]] static std::size_t copies(const chunk_rules::any_rule& r) {
-        return r.writes_in_place() ? chunk_rules::no_operand
-                                   : operand_of<chunk_rules::copy, chunk_rules::cast, chunk_rules::reshape>(r);
-    }
-    /// The operand that has all elements of the result, in whatever order and number, and may share its storage.
-    [[nodiscard]] static std::size_t arranges(const chunk_rules::any_rule& r) {
-        using namespace chunk_rules;
-        return r.writes_in_place() ? no_operand
-                                   : operand_of<copy, cast, reshape, expand, permute, transpose, reverse_dimensions,
-                                                unsqueeze, squeeze, slice>(r);
-    }
-
-    /// Goes back to the value whose elements x has, in the same order. False if anything writes into one of these
-    /// values in place.
-    [[nodiscard]] bool copied_from(value_type& x) const {
-        do {
-            if (components(x).size() != 1 || is_written(x)) return false;
-        } while (step(x, copies(made_by(x))));
-        return true;
-    }
-
-    /// Whether v may write x.
-    [[nodiscard]] bool may_write(vertex_type v, const chunk_rules::any_rule& r, value_type x) const {
-        if (!r.writes_in_place()) return false;
-        if (r.writes() == chunk_rules::any_rule::every_operand) return true;
-        std::size_t k = 0;
-        for (value_type y : view_.operands(v)) {
-            if (y == x && k == r.writes()) return true;
-            ++k;
-        }
-        return r.writes() >= k;
-    }
-    /// Whether anything writes into x in place, or into something that may be x.
-    [[nodiscard]] bool is_written(value_type x) const {
-        for (vertex_type reader : view_.consumers(x)) {
-            const chunk_rules::any_rule r = dialect_.rule(reader);
-            if (may_write(reader, r, x)) return true;
-            if (arranges(r) == chunk_rules::no_operand && operand_of<chunk_rules::select>(r) == chunk_rules::no_operand)
-                continue;
-            for (value_type y : view_.results(reader))
-                if (is_written(y)) return true;
-        }
-        return false;
     }
 
     /// Whether dimension `dim` of operand k of p is its first.
@@ -288,10 +203,6 @@ private:
         }
         return false;
     }
-
-    G view_;
-    [[no_unique_address]] D dialect_;  // often empty
-    const value_numbers<G>* numbers_;
 };
 
 }  // namespace stretto

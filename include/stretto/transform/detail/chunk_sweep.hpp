@@ -24,6 +24,7 @@
 #include "stretto/transform/detail/chunk_program.hpp"
 #include "stretto/transform/detail/chunk_states.hpp"
 #include "stretto/transform/detail/chunk_zeros.hpp"
+#include "stretto/transform/detail/refusal_causes.hpp"
 
 namespace stretto::detail {
 
@@ -91,7 +92,7 @@ private:
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             s_.body[v] = s_.chain[v] = false;
             if (refused_[v]) continue;
-            cause_[v] = cause_of_operands(v);
+            causes_.follow(v);
             if (p_.region[v] == chunk_program::no_region) continue;
             apart_.look_behind(v);
             operands_.clear();
@@ -250,24 +251,13 @@ private:
         return true;
     }
 
-    /// Takes v out for good, and notes which refusal this one follows from: that of an operand, unless the reason is
-    /// `inherent`, which means that v does what no rule allows, whatever it reads.
+    /// Takes v out for good, and notes which refusal this one follows from.
     void refuse(std::uint32_t v, const chunk_fault& why, bool inherent = false) {
-        std::uint32_t cause = none;
-        if (why.why == chunk_reason::refused && !inherent) cause = cause_of_operands(v);
-        for (std::uint32_t u : {why.vertex, why.other})
-            if (cause == none && u != v && !s_.body[u] && p_.region[u] != chunk_program::no_region) cause = cause_[u];
-        if (cause == none) cause = v;
-        if (why.why != chunk_reason::only_sums) cause_[v] = cause;  // a sum is whole, but not for want of a rule
+        const auto possible = [&](std::span<const chunk_state> operands, std::span<chunk_state> results) {
+            return rule_(v, p_.tokens[p_.region[v]], operands, results).possible;
+        };
+        refusals_.push_back({v, fault_ = why, causes_.note(v, why, inherent, possible)});
         refused_[v] = true;
-        refusals_.push_back({v, fault_ = why, cause});
-    }
-    /// The refusal that left an operand of v whole, or an operand of what made it, and so on: cut again, its rows are
-    /// those of no order but the tokens'. None if there is none.
-    [[nodiscard]] std::uint32_t cause_of_operands(std::uint32_t v) const {
-        for (std::uint32_t x : p_.operands[v])
-            if (cause_[p_.producer[x]] != none) return cause_[p_.producer[x]];
-        return none;
     }
 
     chunk_program& p_;
@@ -280,9 +270,9 @@ private:
     chunk_states s_{p_};
     chunk_zeros apart_{s_};
     chunk_live_outs live_outs_{s_, waits_};
+    refusal_causes causes_{s_};
     std::vector<char> refused_;
-    std::vector<char> converts_ = std::vector<char>(p_.size(), false);                // as its verdict says
-    std::vector<std::uint32_t> cause_ = std::vector<std::uint32_t>(p_.size(), none);  // the refusal it follows from
+    std::vector<char> converts_ = std::vector<char>(p_.size(), false);  // as its verdict says
     std::vector<chunk_state> operands_;
     std::vector<chunk_refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};
