@@ -96,8 +96,6 @@ set(STRETTO_HEADERS
     include/stretto/backend/cuda_nccl/cuda_nccl_calls.hpp
     include/stretto/backend/cuda_nccl/cuda_nccl_rank.hpp
     include/stretto/backend/cuda_nccl/detail/cuda_nccl_channel.hpp
-    include/stretto/backend/cuda_nccl/detail/cuda_nccl_lane.hpp
-    include/stretto/backend/cuda_nccl/detail/cuda_nccl_run.hpp
     include/stretto/backend/detail/backend_checker.hpp
     include/stretto/backend/detail/collective_rules.hpp
     include/stretto/backend/detail/failure_of.hpp
@@ -110,11 +108,18 @@ set(STRETTO_HEADERS
     include/stretto/backend/detail/patience.hpp
     include/stretto/backend/detail/probe_program.hpp
     include/stretto/backend/detail/rank_lanes.hpp
+    include/stretto/backend/detail/streams/stream_channel.hpp
+    include/stretto/backend/detail/streams/stream_lane.hpp
+    include/stretto/backend/detail/streams/stream_memory.hpp
+    include/stretto/backend/detail/streams/stream_queue.hpp
+    include/stretto/backend/detail/streams/stream_rank.hpp
+    include/stretto/backend/detail/streams/stream_run.hpp
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp
     include/stretto/backend/recorder.hpp
     include/stretto/backend/run_failure.hpp
+    include/stretto/backend/stream_calls.hpp
     include/stretto/capture/diagnostic.hpp
     include/stretto/capture/plan_report.hpp
     include/stretto/core/bucket_cost_model.hpp
@@ -176,6 +181,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/contended_search.hpp
     include/stretto/schedule/detail/contention_jobs.hpp
     include/stretto/schedule/detail/cut_network.hpp
+    include/stretto/schedule/detail/deferred_work.hpp
     include/stretto/schedule/detail/finish_task_graph.hpp
     include/stretto/schedule/detail/held_launches.hpp
     include/stretto/schedule/detail/late_pass.hpp
@@ -185,6 +191,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/machine_jobs.hpp
     include/stretto/schedule/detail/machine_orders.hpp
     include/stretto/schedule/detail/matched_launches.hpp
+    include/stretto/schedule/detail/memory_flow.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
     include/stretto/schedule/detail/order_search.hpp
     include/stretto/schedule/detail/path_lengths.hpp
@@ -200,6 +207,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/explain_deadlock.hpp
     include/stretto/schedule/explain_errors.hpp
     include/stretto/schedule/exposure.hpp
+    include/stretto/schedule/fit_contention.hpp
     include/stretto/schedule/human_units.hpp
     include/stretto/schedule/json_quote.hpp
     include/stretto/schedule/limit_trial.hpp
@@ -275,7 +283,10 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/blocks.hpp
     include/stretto/transform/chunk_rules/chunk_call.hpp
     include/stretto/transform/chunk_rules/detail/indices.hpp
+    include/stretto/transform/chunk_rules/detail/row_blocks.hpp
     include/stretto/transform/chunk_rules/detail/rows.hpp
+    include/stretto/transform/chunk_rules/detail/running_differences.hpp
+    include/stretto/transform/chunk_rules/detail/value_walk.hpp
     include/stretto/transform/chunk_rules/detail/written_rows.hpp
     include/stretto/transform/chunk_rules/elementwise.hpp
     include/stretto/transform/chunk_rules/exchanges.hpp
@@ -321,6 +332,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/detail/program_facts.hpp
     include/stretto/transform/detail/recorded_program.hpp
     include/stretto/transform/detail/reduction_facts.hpp
+    include/stretto/transform/detail/refusal_causes.hpp
     include/stretto/transform/detail/text_order.hpp
     include/stretto/transform/detail/verify_applied_rules.hpp
     include/stretto/transform/detail/verify_facts.hpp
@@ -349,6 +361,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/split_plan_text.hpp
     include/stretto/transform/split_rules.hpp
     include/stretto/transform/step_modules.hpp
+    include/stretto/transform/tensor_rewriter.hpp
     include/stretto/transform/token_exchanges.hpp
     include/stretto/transform/token_symbols.hpp
     include/stretto/transform/verify_applied.hpp
@@ -370,8 +383,10 @@ set(STRETTO_HEADERS
     include/stretto/tune/detail/bucket_search.hpp
     include/stretto/tune/detail/bucket_trials.hpp
     include/stretto/tune/detail/bucket_windows.hpp
+    include/stretto/tune/detail/bucketed_task_writer.hpp
     include/stretto/tune/detail/chunk_search.hpp
     include/stretto/tune/detail/chunk_trials.hpp
+    include/stretto/tune/detail/contractible_step.hpp
     include/stretto/tune/detail/limit_levels.hpp
     include/stretto/tune/fastest_of.hpp
     include/stretto/tune/form_writer.hpp

@@ -22,6 +22,7 @@ struct small_step {
     std::string nodes;
     std::vector<std::string> names;
     std::vector<std::uint32_t> region;  // all but inputs and outputs
+    std::size_t ranks = 1;
 
     small_step& add(const char* name, const char* op, const char* kind, std::initializer_list<const char*> reads,
                     std::initializer_list<int> shape, const char* args = "null", const char* more = "") {
@@ -54,8 +55,9 @@ struct small_step {
     }
     [[nodiscard]] stretto::capture made() const {
         auto step = support::parse_capture(
-            R"({"format":"stretto-graph","version":1,"name":"small","groups":[{"name":"dp","size":1}],)"
-            R"("costs":{"memory_bytes_per_second":1e12,"launch_ns":100,"collectives":{}},"symbols":{"s":4},"nodes":[)" +
+            R"({"format":"stretto-graph","version":1,"name":"small","groups":[{"name":"dp","size":)" +
+                std::to_string(ranks) +
+                R"(}],"costs":{"memory_bytes_per_second":1e12,"launch_ns":100,"collectives":{}},"symbols":{"s":4},"nodes":[)" +
                 nodes + "]}",
             "small.json");
         REQUIRE_MESSAGE(step, (step ? std::string() : step.error().message()));
