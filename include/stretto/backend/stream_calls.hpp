@@ -4,6 +4,8 @@
 #ifndef STRETTO_BACKEND_STREAM_CALLS_HPP
 #define STRETTO_BACKEND_STREAM_CALLS_HPP
 
+#include "stretto/core/language.hpp"
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
