@@ -286,7 +286,7 @@ TEST_CASE("more effort never gives a longer makespan") {
         options.effort = UINT_MAX;
         RC_ASSERT(list_schedule(g, options)->makespan() == least);
     });
-    CHECK(shorter > 0);
+    if (support::runs_all_cases()) CHECK(shorter > 0);
 }
 
 TEST_CASE(
