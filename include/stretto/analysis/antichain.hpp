@@ -1,7 +1,7 @@
 // The width of an acyclic graph is the size of its largest antichain: how many vertices can be in progress at once if
-// nothing but dependences holds them back. This header finds a largest antichain together with the proof that there is
-// none larger, a cover of the graph with equally many chains. Source: R. P. Dilworth, A decomposition theorem for
-// partially ordered sets, Annals of Mathematics 51, 1950.
+// only dependences restrict them. This header finds a largest antichain together with the proof that none is larger, a
+// cover of the graph with equally many chains. Source: R. P. Dilworth, A decomposition theorem for partially ordered
+// sets, Annals of Mathematics 51, 1950.
 #ifndef STRETTO_ANALYSIS_ANTICHAIN_HPP
 #define STRETTO_ANALYSIS_ANTICHAIN_HPP
 
@@ -22,7 +22,7 @@ namespace detail {
 struct antichain_maker;
 }
 
-/// Vertices none of which depends on another, each listed once. This is a witness type: only a function that finds an
+/// Vertices of which none depends on another, each listed once. This is a witness type: only a function that finds an
 /// antichain can construct one. It says nothing about a graph that has changed since.
 template <handle V>
 class antichain {
@@ -49,7 +49,8 @@ class chain_cover {
 public:
     /// The number of chains.
     [[nodiscard]] std::size_t size() const noexcept { return chains_.rows(); }
-    /// The vertices of one chain, in topological order. The span is valid as long as the cover stays where it is.
+    /// The vertices of one chain, in topological order. The span is valid as long as the cover is neither moved nor
+    /// destroyed.
     [[nodiscard]] std::span<const V> operator[](std::size_t chain) const {
         const std::span<const std::uint32_t> row = chains_[chain];
         return {vertices_.data() + (row.data() - chains_[0].data()), row.size()};
@@ -72,13 +73,13 @@ struct width_certificate {
     antichain<V> widest;
     chain_cover<V> chains;
 
-    /// The size of the largest antichain, which is also the least number of chains that hold all vertices.
+    /// The size of the largest antichain, which is also the least number of chains that contain all vertices.
     [[nodiscard]] std::size_t width() const noexcept { return widest.size(); }
 };
 
 namespace detail {
 
-/// Constructs the witness types for maximum_antichain, which is the only function that may.
+/// Constructs the witness types for maximum_antichain, the only function that may.
 struct antichain_maker {
     template <handle V>
     static antichain<V> make(std::vector<V> vertices) {
@@ -92,9 +93,9 @@ struct antichain_maker {
 
 }  // namespace detail
 
-/// Finds a largest antichain of `g` and the chain cover that proves that it is one. Of several largest antichains the
-/// result is the latest: every vertex of any other is in it or leads to it, so the result does not depend on which
-/// topological order is given. Vertices are listed in the order given, chains in the order of their first vertices.
+/// Finds a largest antichain of `g` and the chain cover that proves it. Of several largest antichains the result is the
+/// latest: every vertex of any other one is in it or leads to it, so the result does not depend on which topological
+/// order is given. Vertices are listed in the given order, chains in the order of their first vertices.
 ///
 /// The algorithm is a maximum flow over the graph itself; it never forms the transitive closure. The greedy part takes
 /// O(V + E) time, and so does each blocking flow that remains after it: milliseconds for training steps of 10^4

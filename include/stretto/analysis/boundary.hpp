@@ -1,6 +1,5 @@
 // The boundary of a region: the values that enter it (live-ins) and those that leave it (live-outs), each listed once
-// with the operations on the other side of the border that read it. In a graph that has no values, vertices take their
-// place.
+// with the operations on the other side that read it. In a graph without values, vertices take their place.
 #ifndef STRETTO_ANALYSIS_BOUNDARY_HPP
 #define STRETTO_ANALYSIS_BOUNDARY_HPP
 
@@ -18,7 +17,7 @@
 namespace stretto {
 namespace detail {
 
-/// What crosses a border in a graph of type G, chosen by whether the graph has values.
+/// The type that crosses a boundary of a graph of type G, chosen by whether the graph has values.
 template <graph_view G>
 struct crossing_item {
     using type = vertex_t<G>;
@@ -30,27 +29,27 @@ struct crossing_item<G> {
 
 }  // namespace detail
 
-/// What can cross a border: the values of a dataflow graph, the vertices of any other.
+/// The items that can cross a boundary: the values of a dataflow graph, the vertices of any other.
 template <graph_view G>
 using crossing_t = typename detail::crossing_item<G>::type;
 
-/// Something that crosses a border, and the operations that read it, each listed once in topological order. They are
-/// inside the region for a live-in and outside for a live-out. The span points into the crossing_list that it came
-/// from.
+/// An item that crosses a boundary, and the operations that read it, each listed once in topological order. They are
+/// inside the region for a live-in and outside for a live-out. The span points into the crossing_list from which it was
+/// obtained.
 template <handle Item, handle V>
 struct crossing {
     Item item;
     std::span<const V> consumers;
 };
 
-/// The crossings in one direction. They are stored in three flat arrays, so that a list that is filled again and again
-/// allocates only when it grows.
+/// The crossings in one direction. They are stored in three flat arrays, so a list that is filled repeatedly allocates
+/// only when it grows.
 template <handle Item, handle V>
 class crossing_list {
 public:
     [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
     [[nodiscard]] bool empty() const noexcept { return items_.empty(); }
-    /// The crossing at place `i`. Precondition: i < size().
+    /// Crossing number `i`. Precondition: i < size().
     [[nodiscard]] crossing<Item, V> operator[](std::size_t i) const {
         STRETTO_ASSERT(i < items_.size(), "crossing out of range");
         return {items_[i], {consumers_.data() + first_[i], consumers_.data() + first_[i + 1]}};
@@ -88,12 +87,13 @@ struct boundary {
     friend bool operator==(const boundary&, const boundary&) = default;
 };
 
-/// Finds the boundaries of regions of one graph. In a dataflow graph a dependence without a value (control, an effect)
-/// crosses no border.
+/// Finds the boundaries of regions of one graph. In a dataflow graph, a dependence without a value (control, an effect)
+/// is not part of the boundary.
 ///
 /// One call takes O(edges with an end in the region + results of the producers of its live-ins + window / 64) time,
 /// where the window reaches from the first to the last member in the order; readers that the view does not list in
-/// topological order are sorted, which adds a logarithm. A call allocates nothing once the largest boundary has been
+/// topological order are sorted, which adds a logarithmic factor. A call allocates nothing unless its boundary is
+/// larger than all before. The finder holds 8 bytes per index. Two threads must not use one finder at the same time.
 /// seen. The finder holds 8 bytes per index. Two threads must not use one finder at once.
 template <dependence_graph G>
 class boundary_finder {
@@ -144,7 +144,7 @@ private:
         std::uint32_t consumer;  // position of the reader
         std::uint32_t next;      // the next read of the same candidate
     };
-    /// An outside producer that a member reads, and where its results stand among the candidates.
+    /// An outside producer that a member reads, and the range of its results among the candidates.
     struct producer {
         std::uint32_t position;
         std::uint32_t first, behind;  // range in `candidates_`
@@ -193,7 +193,7 @@ private:
         });
     }
     /// The candidate for value `x` of the producer at `position`. The first read of a producer turns all its results
-    /// into candidates, because only `results` tells in which order they must be listed.
+    /// into candidates, because only `results` gives the order in which they must be listed.
     candidate& candidate_of(const item_type& x, std::uint32_t position) {
         std::uint32_t& slot = producer_slot_[position];
         if (slot == none) {
@@ -213,8 +213,7 @@ private:
         from.last_read = i;
         return candidates_[i];
     }
-    /// Writes the live-ins down in the order of their producers, and leaves the scratch arrays as empty as it found
-    /// them.
+    /// Appends the live-ins in the order of their producers, and leaves the scratch arrays empty.
     void emit_live_ins() {
         positions_.clear();
         for (const producer& from : producers_) positions_.push_back(from.position);
@@ -235,7 +234,7 @@ private:
         uses_.clear();
     }
 
-    /// Members are visited in topological order, so their results are appended in the right order as they are.
+    /// Members are visited in topological order, so appending their results keeps the right order.
     void collect_live_outs(std::size_t p) {
         for_each_result(at_.vertex(p), [&](const item_type& x) {
             positions_.clear();
@@ -263,9 +262,9 @@ private:
     boundary<G> found_;
 };
 
-/// The boundary of one `region`, which is a convex_subgraph or any other collection of vertices. Several regions are
-/// cheaper through a boundary_finder, whose guarantees hold here too. It takes O(V + edges with an end in the region)
-/// time and 8 bytes per index of scratch.
+/// The boundary of one `region`, which is a convex_subgraph or any other collection of vertices. For several regions a
+/// boundary_finder, which gives the same guarantees, is cheaper. It takes O(V + edges with an end in the region) time
+/// and 8 bytes per index of scratch.
 template <dependence_graph G, class Region = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Region, vertex_t<G>>
 [[nodiscard]] boundary<G> boundary_of(G g, const topological_order<vertex_t<G>>& order, Region&& region) {

@@ -1,8 +1,10 @@
-// What the collectives of a training step are for. Gathers of parameters and reductions of gradients may be merged with
-// others of their kind, because nobody waits for one of them rather than for all; the traffic in between may not.
+// The purpose of the collectives of a training step. Gathers of parameters and reductions of gradients may be merged
+// with others of their kind, because no operation waits for one of them rather than for all; the traffic in between may
+// not.
 //
-// The answer needs the joint graph, forward and backward: afterwards an input may be a parameter or a saved value. So
-// it is a tag, a value for every vertex, that travels with the vertices when the graph is cut, cloned or merged.
+// The classification needs the joint graph, forward and backward: after the two are separated, an input may be a
+// parameter or a saved value. So it is a tag, a value for every vertex, that moves along with the vertices when the
+// graph is cut, cloned or merged.
 #ifndef STRETTO_ANALYSIS_CLASSIFY_COLLECTIVES_HPP
 #define STRETTO_ANALYSIS_CLASSIFY_COLLECTIVES_HPP
 
@@ -25,9 +27,9 @@
 namespace stretto {
 
 enum class traffic_kind : std::uint8_t {
-    none,       ///< of a vertex that is neither a start nor its wait
-    parameter,  ///< an all-gather of something that derives from parameters alone
-    terminal,   ///< a reduction whose result goes to the results of the step, and meets no data of the step on its way
+    none,       ///< the vertex is neither a start nor its wait
+    parameter,  ///< an all-gather of a value that derives from parameters alone
+    terminal,   ///< a reduction whose result flows to the results of the step without being combined with its data
     exchange,   ///< an all-to-all: tokens on the way to experts and back, heads in sequence parallelism
     other,      ///< a collective of anything else
 };
@@ -49,16 +51,16 @@ enum class traffic_kind : std::uint8_t {
     return "other traffic";
 }
 
-/// What a vertex is for. `place` is the registration order: of a gather, the first place of its parameters; of a
-/// terminal reduction, the first place of its result among the results of the step, which come in that order too.
+/// The purpose of a vertex. `place` is the registration order: for a gather, the first place of its parameters; for a
+/// terminal reduction, the first place of its result among the results of the step, which have that order too.
 struct traffic_tag {
     traffic_kind what = traffic_kind::none;
     std::uint32_t place = no_place;
     friend bool operator==(const traffic_tag&, const traffic_tag&) = default;
 };
 
-/// The tag of a vertex that stands for both: the kind if they agree, else `other`; the first of the places. It is
-/// associative and commutative, and a tag of kind `none` changes nothing.
+/// The tag of a vertex that represents both: the kind if they agree, else `other`; and the first of the places. It is
+/// associative and commutative, and a tag of kind `none` is its neutral element.
 [[nodiscard]] constexpr traffic_tag join(const traffic_tag& a, const traffic_tag& b) noexcept {
     if (a.what == traffic_kind::none) return b;
     if (b.what == traffic_kind::none) return a;
@@ -68,9 +70,9 @@ struct traffic_tag {
 template <indexed_graph G>
 using traffic_tags = vertex_map<G, traffic_tag>;
 
-/// Takes tags to another graph: a vertex w of `h` gets the join of the tags of `origins(w)`, the vertices of the first
-/// graph that it was made of: one for a copy or a clone, several for a merged vertex, none for one that is new.
-/// O(V + origins).
+/// Transfers tags to another graph: a vertex w of `h` gets the join of the tags of `origins(w)`, the vertices of the
+/// first graph from which it was made: one for a copy or a clone, several for a merged vertex, none for a new one. O(V
+/// + origins).
 template <indexed_graph G, vertex_list_graph H, class Origins>
     requires indexed_graph<H> && requires(Origins& origins, vertex_t<H> w) {
         { origins(w) } -> iterable_of<vertex_t<G>>;
@@ -87,7 +89,7 @@ template <indexed_graph G, vertex_list_graph H, class Origins>
 
 namespace detail {
 
-/// One sweep forward and one backward. Memory counts: who reads a value reads everything that was written into it.
+/// One sweep forward and one backward. Memory counts: a reader of a value reads everything that was written into it.
 template <dependence_graph G, op_model<G> M, input_role_model<G> R>
     requires dataflow_graph<G>
 class traffic_classifier {
@@ -116,7 +118,7 @@ public:
     }
 
 private:
-    /// What a value is made of, by the two questions that are asked of it.
+    /// What a value is made of, as far as the two sweeps need it.
     struct content {
         bool only_parameters = true;     ///< parameters and constants
         bool settled = true;             ///< reduced results, state of the model as it is here, and constants
@@ -129,7 +131,7 @@ private:
         }
     };
 
-    /// What somebody who reads x now gets: what x is, and what was written into its memory since.
+    /// The content that a reader of x now sees: that of x, and what was written into its memory since.
     [[nodiscard]] content read(std::uint32_t x) const {
         content c = content_[x];
         for (std::uint32_t s : storages_[x]) c.add(content_[s]);
@@ -176,7 +178,7 @@ private:
         }
     }
 
-    /// What becomes of something: whether it reaches results of the step and nothing else, and where the first is.
+    /// Where a value flows: whether it reaches results of the step and nothing else, and which one first.
     struct fate {
         bool any = false, fine = true;
         std::uint32_t place = no_place;
@@ -256,12 +258,11 @@ private:
     value_numbering<G> values_;
     traffic_tags<G> tags_;
     std::vector<V> order_;
-    std::vector<content>
-        content_;                 // by value; of the value that a storage is named after, what was written into it too
-    std::vector<content> reads_;  // by position: what all its operands are
-    std::vector<char> simple_;    // by position: whether it brings nothing of the step's data to what it reads
-    std::vector<fate> tail_;      // by position
-    std::vector<fate> later_;     // by storage: what becomes of what is in it from here on
+    std::vector<content> content_;  // by value; for the value that names a storage, includes what was written into it
+    std::vector<content> reads_;    // by position: the joined content of its operands
+    std::vector<char> simple_;      // by position: whether it adds no data of the step to what it reads
+    std::vector<fate> tail_;        // by position
+    std::vector<fate> later_;       // by storage: where its contents flow from here on
     std::vector<std::uint32_t> position_;  // by index
     index_lists storages_;                 // by value
     unique_rows<> rows_;
@@ -272,19 +273,20 @@ private:
 
 /// Tags every start and its waits.
 ///
-/// `parameter`: an all-gather whose operands derive from parameters and constants alone, in one step or in many: casts,
-/// views, pads, quantised or chunked shards. A value that was written in place derives from what was written, too.
+/// `parameter`: an all-gather whose operands derive from parameters and constants alone, in any number of operations:
+/// casts, views, pads, quantised or chunked shards. A value that was written in place also derives from what was
+/// written.
 ///
 /// `terminal`: a reduce-scatter or all-reduce whose result reaches only the results of the step, or memory of its
-/// inputs, through operations that read one value, or nothing but such results, state of the model (parameters,
-/// buffers, gradients that were there) and constants: casts, sums of gradients, clipping, an update of the weights, a
-/// gather of what was updated. A gradient that is reduced for tensor parallelism and multiplied with an activation
-/// afterwards is not terminal.
+/// inputs. It does so through operations that read one value, or otherwise only such results, state of the model
+/// (parameters, buffers, existing gradients) and constants: casts, sums of gradients, clipping, an update of the
+/// weights, a gather of updated weights. A gradient that is reduced for tensor parallelism and then multiplied with an
+/// activation is not terminal.
 ///
 /// Precondition: `g` lists its vertices in a topological order. Deterministic. O(V + E + aliases).
 ///
 /// Source: the two derived sets of autoparallel's pre-bucketing (its pull request 412), where any operation may stand
-/// between a reduction and the gradient; and the tests of Inductor for FSDP, where none with two operands may.
+/// between a reduction and the gradient; and the tests of Inductor for FSDP, where no operation with two operands may.
 template <dependence_graph G, op_model<G> M, input_role_model<G> R>
     requires dataflow_graph<G>
 [[nodiscard]] traffic_tags<G> classify_collectives(G g, const M& model, const R& roles) {

@@ -1,14 +1,14 @@
-// Cones: all that some vertices depend on (their down-set) and all that depends on them (their up-set).
+// Cones: all vertices on which some vertices depend (their down-set) and all that depend on them (their up-set).
 //
-// There are two ways to collect a cone, and the numbering of the vertices decides which is faster. Where every vertex
-// is numbered by its position in the order, a set of positions is the work list. It is scanned in the direction of the
+// There are two ways to collect a cone, and the numbering of the vertices decides which is faster. If every vertex is
+// numbered by its position in the order, a set of positions is the work list. It is scanned in the direction of the
 // search while neighbours are inserted ahead of the scan, so the vertices come out sorted and each once, their rows are
-// read in the order in which they lie in memory, and the set is empty afterwards.
+// read in memory order, and the set is empty afterwards.
 //
-// With any other numbering, rows lie anywhere. A scan would wait for one cache miss after the other, because it knows
-// its next vertex only when it has followed the last edge. There the list of what was found serves as the queue of what
-// to follow: it names many vertices in advance, and the processor fetches their rows while it is busy with others. The
-// set of positions is then used only to sort the answer.
+// With any other numbering, rows are scattered in memory. A scan would wait for one cache miss after the other, because
+// it knows its next vertex only after following the last edge. In this case the list of vertices found so far also
+// serves as the queue: it names many vertices in advance, and the processor fetches their rows while it works on
+// others. The set of positions is then used only to sort the answer.
 #ifndef STRETTO_ANALYSIS_CONE_HPP
 #define STRETTO_ANALYSIS_CONE_HPP
 
@@ -34,9 +34,9 @@ struct order_window {
 };
 
 /// Answers cone queries on one graph. A query takes O(edges out of the cone, or into it, + positions it spans / 64)
-/// time and allocates nothing once the largest answer has been seen. The finder holds 1 bit and a handle per vertex,
-/// and 4 bytes per index unless index(v) is the position of v throughout. Two threads must not use one finder at once.
-/// The graph may change as long as the order remains a topological order of it.
+/// time and allocates nothing unless its answer is larger than all before. The finder holds 1 bit and a handle per
+/// vertex, and 4 bytes per index unless index(v) is the position of v throughout. Two threads must not use one finder
+/// at the same time. The graph may change as long as the order remains a topological order of it.
 template <dependence_graph G>
 class cone_finder {
 public:
@@ -53,7 +53,7 @@ public:
     }
     cone_finder(G g, const topological_order<vertex_type>&& order) = delete;
 
-    /// The down-set of `seeds`: everything that they depend on, themselves included, in topological order. Only
+    /// The down-set of `seeds`: all vertices on which they depend, the seeds included, in topological order. Only
     /// vertices inside `window` are visited: a path that leaves the window ends there, and seeds outside are ignored.
     /// Only edges (u, v) for which `keep_edge(u, v)` is true are followed. The span is valid until the next query.
     template <class Seeds = std::initializer_list<vertex_type>, edge_predicate<G> KeepEdge = detail::every_edge>
@@ -75,7 +75,7 @@ public:
         return found_;
     }
 
-    /// The up-set of `seeds`: everything that depends on them, themselves included. In all else it is like down_set.
+    /// The up-set of `seeds`: all vertices that depend on them, the seeds included. Otherwise it is like down_set.
     template <class Seeds = std::initializer_list<vertex_type>, edge_predicate<G> KeepEdge = detail::every_edge>
         requires vertex_collection<Seeds, vertex_type>
     [[nodiscard]] std::span<const vertex_type> up_set(Seeds&& seeds, order_window window = {},
@@ -101,14 +101,14 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t found_before = std::uint32_t{1} << 31;  // marks what a running query has found
+    static constexpr std::uint32_t found_before = std::uint32_t{1} << 31;  // marks vertices found by the running query
 
     [[nodiscard]] bool is_numbered_in_order() const {
         for (std::size_t p = 0; p < order_->size(); ++p)
             if (graph_.index((*order_)[p]) != p) return false;
         return true;
     }
-    /// The position of `v` where vertices are numbered in order: its index, checked.
+    /// The position of `v` if vertices are numbered in order: its index, checked.
     [[nodiscard]] std::size_t index_of(const vertex_type& v) const {
         const std::size_t i = graph_.index(v);
         STRETTO_ASSERT(i < order_->size(), "this vertex is not in the order");
@@ -136,7 +136,8 @@ private:
         return span;
     }
 
-    /// Collects the seeds and all that `next` leads to along edges that `keep` accepts. For any other numbering.
+    /// Collects the seeds and all vertices to which `next` leads along edges that `keep` accepts. For any other
+    /// numbering.
     template <class Seeds, class Next, class Keep>
     std::span<const vertex_type> follow_queue(Seeds& seeds, order_window window, Next next, Keep keep) {
         const std::size_t end = window.last < order_->size() ? window.last : order_->size();
@@ -145,8 +146,8 @@ private:
         std::uint32_t* const position = position_.data();
         vertex_type* const found = found_.data();
         std::size_t size = 0;
-        // The vertex is written behind the others in any case and stays only if it is new, because a branch here would
-        // be unpredictable. A marked position lies beyond every window, so one comparison tests for both.
+        // The vertex is always written behind the others and stays only if it is new, because a branch here would be
+        // unpredictable. A marked position lies beyond every window, so one comparison tests for both.
         const auto find = [&](const vertex_type& v, auto kept) {
             std::uint32_t& at = position[detail::checked_index(graph_, v, position_.size())];
             const std::uint32_t p = listed(at);
@@ -181,7 +182,7 @@ private:
     std::vector<vertex_type> found_;       // with a queue: one slot more than there are vertices
 };
 
-/// All that `seeds` depend on, themselves included, as a set. Several queries are cheaper through a cone_finder, which
+/// All vertices on which `seeds` depend, the seeds included, as a set. For several queries a cone_finder is cheaper; it
 /// also lists the vertices in order. It takes O(V + edges into the cone) time; the memory of the finder is scratch.
 template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Seeds, vertex_t<G>>
@@ -192,7 +193,7 @@ template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     return cone;
 }
 
-/// All that depends on `seeds`, themselves included, as a set. In all else it is like down_set.
+/// All vertices that depend on `seeds`, the seeds included, as a set. Otherwise it is like down_set.
 template <dependence_graph G, class Seeds = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Seeds, vertex_t<G>>
 [[nodiscard]] vertex_set<G> up_set(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds) {

@@ -2,7 +2,7 @@
 // copied, moved or run as a unit, without creating a cycle.
 //
 // A path between two members stays between the first and the last member in topological order. All marking is therefore
-// restricted to that window: first upwards from the set, then downwards within what was marked.
+// restricted to that window: first upwards from the set, then downwards within the marked vertices.
 #ifndef STRETTO_ANALYSIS_CONVEXITY_HPP
 #define STRETTO_ANALYSIS_CONVEXITY_HPP
 
@@ -65,9 +65,9 @@ struct convex_subgraph_maker {
 }  // namespace detail
 
 /// Answers questions about convexity on one graph. A question takes O(edges within the window from the first to the
-/// last member in the order) time. It allocates nothing once the largest answer has been seen, except for witnesses
-/// that are returned by value. The object holds 4 bytes per index and 2 bits per vertex. Two threads must not use it at
-/// once.
+/// last member in the order) time. It allocates nothing unless its answer is larger than all before, except for
+/// witnesses that are returned by value. The object holds 4 bytes per index and 2 bits per vertex. Two threads must not
+/// use it at the same time.
 template <dependence_graph G>
 class convexity {
 public:
@@ -90,7 +90,7 @@ public:
             for (vertex_type w : at_.graph().successors(at_.vertex(p)))
                 if (const std::size_t q = at_.of(w); q < behind_) insert(q);
         });
-        // Downwards: of what is marked, keep what reaches members. Nothing before the first member was marked.
+        // Downwards: of the marked vertices, keep those that reach members. Nothing before the first member was marked.
         members_.scan_down<false>(first_, behind_, [&](std::size_t p, auto insert) {
             for (vertex_type u : at_.graph().predecessors(at_.vertex(p)))
                 if (const std::size_t q = at_.of(u); reached_.contains(q)) insert(q);
@@ -101,9 +101,9 @@ public:
     }
 
     /// A path that leaves `set` and enters it again; empty if the set is convex. There may be many such paths. The one
-    /// returned is found from its last vertex outside, which is the first in the order that any of them has; from there
-    /// it goes back straight into the set if it can, and otherwise to the latest vertex possible. The path therefore
-    /// depends on the order alone. The span is valid until the next question.
+    /// returned is found from its last vertex outside, which is the first such vertex in the order; from there it goes
+    /// back straight into the set if possible, and otherwise to the latest possible vertex. The path therefore depends
+    /// only on the order. The span is valid until the next question.
     template <class Set = std::initializer_list<vertex_type>>
         requires vertex_collection<Set, vertex_type>
     [[nodiscard]] std::span<const vertex_type> violation(Set&& set) & {
@@ -147,7 +147,7 @@ private:
         for (std::size_t p = first_; (p = members_.first_from(p, behind_)) < behind_; ++p)
             found_.push_back(at_.vertex(p));
     }
-    /// Empties both sets again; only words of the window can have bits in them.
+    /// Empties both sets again; only words of the window can contain bits.
     void forget() {
         members_.clear_words(first_, behind_);
         reached_.clear_words(first_, behind_);
@@ -171,7 +171,7 @@ private:
             if (entry < behind_) return trace_back(p, entry);
         }
     }
-    /// Builds the path backwards from `entry`, a member, and `outside`, its predecessor, and then turns it around.
+    /// Builds the path backwards from `entry`, a member, and `outside`, its predecessor, and then reverses it.
     void trace_back(std::size_t outside, std::size_t entry) {
         found_.push_back(at_.vertex(entry));
         for (std::size_t p = outside;;) {
@@ -198,9 +198,8 @@ private:
     std::vector<vertex_type> found_;
 };
 
-/// `set` as a convex subgraph, or, as the error, a path that leaves it and enters it again. Several questions are
-/// cheaper through `convexity`. It takes O(V + edges within the window of the set) time and 4 bytes per index of
-/// scratch.
+/// `set` as a convex subgraph, or, as the error, a path that leaves it and enters it again. For several questions a
+/// `convexity` is cheaper. It takes O(V + edges within the window of the set) time and 4 bytes per index of scratch.
 template <dependence_graph G, class Set = std::initializer_list<vertex_t<G>>>
     requires vertex_collection<Set, vertex_t<G>>
 [[nodiscard]] expected<convex_subgraph<vertex_t<G>>, reentrant_path<vertex_t<G>>> check_convex(

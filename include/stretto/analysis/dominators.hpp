@@ -1,10 +1,9 @@
-// Dominators and post-dominators of an acyclic graph: the vertices that every path to a vertex, or from it, goes
-// through.
+// Dominators and post-dominators of an acyclic graph: the vertices that lie on every path to a vertex, or from it.
 //
-// One pass in topological order suffices, without iteration: when it is v's turn, its predecessors are in the tree
-// already, and the immediate dominator of v is their nearest common ancestor. Each vertex knows its parent and one
-// farther ancestor, its jump, whose length depends only on the depth of the vertex. That finds an ancestor in O(log V)
-// steps at worst; in a training step most vertices find theirs close by. Sources: G. Ramalingam, T. Reps, An
+// One pass in topological order suffices, without iteration: when v is processed, its predecessors are already in the
+// tree, and the immediate dominator of v is their nearest common ancestor. Each vertex knows its parent and one farther
+// ancestor, its jump, whose length depends only on the depth of the vertex. This finds an ancestor in O(log V) steps in
+// the worst case; in a training step most vertices find theirs close by. Sources: G. Ramalingam, T. Reps, An
 // incremental algorithm for maintaining the dominator tree of a reducible flowgraph, POPL 1994 (the pass); E. W. Myers,
 // An applicative random-access stack, IPL 17(5), 1983 (the jumps).
 #ifndef STRETTO_ANALYSIS_DOMINATORS_HPP
@@ -22,8 +21,7 @@ namespace stretto {
 namespace detail {
 
 /// A rooted tree that grows leaf by leaf. Vertices are numbers below `bound`; the root has the number `bound` itself.
-/// Adding a leaf that is already in the tree gives it a new place, provided that whatever is below it is added again
-/// too.
+/// Adding a leaf that is already in the tree moves it, provided that everything below it is added again too.
 class jump_tree {
 public:
     explicit jump_tree(std::size_t bound) : nodes_(bound + 1) {
@@ -34,16 +32,16 @@ public:
     [[nodiscard]] std::uint32_t parent(std::uint32_t v) const { return nodes_[v].parent; }
     [[nodiscard]] std::uint32_t depth(std::uint32_t v) const { return nodes_[v].depth; }
 
-    /// Adds `v` below `parent`. If the parent's jump is as long as the jump from where it lands, the two are joined
-    /// into one; otherwise the new jump goes to the parent. The length of a jump thus depends on depth alone, and every
-    /// ancestor is O(log depth) jumps and steps away.
+    /// Adds `v` below `parent`. If the parent's jump is as long as the jump of the vertex where it lands, the two are
+    /// joined into one; otherwise the new jump goes to the parent. The length of a jump thus depends only on depth, and
+    /// every ancestor is O(log depth) jumps and steps away.
     void add_leaf(std::uint32_t v, std::uint32_t parent) {
         const node& p = nodes_[parent];
         const node& landing = nodes_[p.jump];
         const bool joined = p.length == landing.length;
         nodes_[v] = {parent, joined ? landing.jump : parent, p.depth + 1, joined ? 2 * p.length + 1 : 1};
     }
-    /// The ancestor of `v` at a depth that is not larger than its own.
+    /// The ancestor of `v` at a depth that does not exceed its own.
     [[nodiscard]] std::uint32_t ancestor_at(std::uint32_t v, std::uint32_t depth) const {
         while (nodes_[v].depth > depth) v = nodes_[nodes_[v].jump].depth >= depth ? nodes_[v].jump : nodes_[v].parent;
         return v;
@@ -72,7 +70,7 @@ private:
 
 }  // namespace detail
 
-/// Which way the paths run that dominance is about.
+/// The direction of the paths that dominance refers to.
 enum class dominance : bool {
     forward,  ///< paths that lead to a vertex, from vertices without predecessors
     backward  ///< paths that lead from it, to vertices without successors: post-dominators
@@ -81,7 +79,7 @@ enum class dominance : bool {
 /// The dominators of every vertex, as a tree. `d` dominates `v` if every path to `v` that begins at a vertex without
 /// predecessors contains `d`; so every vertex dominates itself. The dominators of `v` form a chain, and the nearest one
 /// other than `v` is its immediate dominator; a vertex that several sources reach may have none. With
-/// `dominance::backward` all edges are taken the other way round. The tree takes 16 bytes and a handle per index.
+/// `dominance::backward` all edges are reversed. The tree takes 16 bytes and a handle per index.
 template <dependence_graph G>
 class dominator_tree {
 public:
@@ -89,8 +87,8 @@ public:
     dominator_tree(G g, dominance direction)
         : graph_(g), direction_(direction), tree_(checked_bound(g)), vertices_(g.index_bound()) {}
 
-    /// The immediate dominator of `v`, or nullptr if `v` is dominated by itself alone. O(1). The pointer is valid as
-    /// long as this tree stays where it is.
+    /// The immediate dominator of `v`, or nullptr if only `v` dominates itself. O(1). The pointer is valid as long as
+    /// this tree is neither moved nor destroyed.
     [[nodiscard]] const vertex_t<G>* immediate(vertex_t<G> v) const { return named(tree_.parent(slot(v))); }
 
     /// Whether every path to `v` contains `d`. O(log V).
@@ -108,8 +106,8 @@ public:
     /// The number of vertices that dominate `v`, `v` included. O(1).
     [[nodiscard]] std::size_t depth(vertex_t<G> v) const { return tree_.depth(slot(v)); }
 
-    /// Computes the dominators again after edges have changed. `order` must be an order of the graph as it is now, and
-    /// its index bound must not have grown. It allocates nothing and takes O((V + E) log V) time at worst.
+    /// Recomputes the dominators after edges have changed. `order` must be an order of the graph as it is now, and its
+    /// index bound must not have grown. It allocates nothing and takes O((V + E) log V) time in the worst case.
     void update(const topological_order<vertex_t<G>>& order) {
         if (direction_ == dominance::forward) {
             for (const vertex_t<G>& v : order) add(v, graph_.predecessors(v));
@@ -152,7 +150,7 @@ private:
 };
 
 /// The dominators of `g`. The result is deterministic and does not depend on which topological order is given. It takes
-/// O((V + E) log V) time at worst, and a few nanoseconds per vertex and edge on training steps.
+/// O((V + E) log V) time in the worst case, and a few nanoseconds per vertex and edge on training steps.
 template <dependence_graph G>
 [[nodiscard]] dominator_tree<G> dominators(G g, const topological_order<vertex_t<G>>& order) {
     dominator_tree<G> tree(g, dominance::forward);
@@ -160,8 +158,8 @@ template <dependence_graph G>
     return tree;
 }
 
-/// The post-dominators of `g`: the vertices that every path from a vertex to one without successors goes through. In
-/// all else it is like dominators.
+/// The post-dominators of `g`: the vertices that lie on every path from a vertex to one without successors. Otherwise
+/// it is like dominators.
 template <dependence_graph G>
 [[nodiscard]] dominator_tree<G> post_dominators(G g, const topological_order<vertex_t<G>>& order) {
     dominator_tree<G> tree(g, dominance::backward);

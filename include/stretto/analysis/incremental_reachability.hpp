@@ -2,9 +2,9 @@
 //
 // One longest path of the graph, the spine, decides most questions. If the first spine position that u reaches is not
 // after the last one that reaches v, then u reaches v. If one of the two labels, or the maintained order, contradicts a
-// path, then u does not reach v. Only what the labels leave open needs a search, and they prune it. Merges and added
-// edges move labels in one direction only, and few of them. Bucketing of collectives asks such questions all the time,
-// and most candidates are refused after comparing four numbers.
+// path, then u does not reach v. Only cases that the labels leave open need a search, and they prune it. Merges and
+// added edges move labels in one direction only, and few of them. Bucketing of collectives asks such questions
+// constantly, and most candidates are refused after comparing four numbers.
 //
 // Sources: maintained_order.hpp names those of the order; docs/algorithms/reachability.md those of labels relative to
 // one path.
@@ -35,7 +35,7 @@ struct collective_ends {
     friend bool operator==(const collective_ends&, const collective_ends&) = default;
 };
 
-/// A moment in the history of an incremental_reachability, made by its mark().
+/// A point in the history of an incremental_reachability, created by its mark().
 class reachability_mark {
     std::size_t depth_ = 0;
     std::uint64_t serial_ = 0;
@@ -43,16 +43,16 @@ class reachability_mark {
     friend class incremental_reachability;
 };
 
-/// The graph as it would be with vertices merged and edges added. The user's own graph is not touched. Merging is
-/// contraction: edges between members vanish, and a path that leaves a merged vertex and comes back would be a cycle,
-/// which is why such a merge is refused.
+/// The graph as it would be with vertices merged and edges added. The user's own graph is not modified. Merging is
+/// contraction: edges between members vanish. A path that leaves a merged vertex and comes back would be a cycle, so
+/// such a merge is refused.
 ///
 /// Building takes O(V + E) time and 52 bytes per vertex, plus a snapshot of the graph (none is made of a snapshot_view,
-/// which must outlive this object) and 16 bytes per added edge. A change costs what it costs in maintained_order, plus
+/// which must outlive this object) and 16 bytes per added edge. A change costs the same as in maintained_order, plus
 /// the edges of the vertices whose labels move, plus the edges of the two vertices if one depends on the other. After a
 /// mark, a change also costs 16 bytes for everything that it has moved. Answers are exact and deterministic, and
-/// nothing is allocated once the buffers have grown. The object can be neither copied nor moved, and only one thread
-/// may use it, because questions use scratch memory too.
+/// nothing is allocated once the buffers have grown. The object can be neither copied nor moved. Only one thread may
+/// use it at a time, because questions use scratch memory too.
 template <dependence_graph G>
 class incremental_reachability {
 public:
@@ -65,8 +65,8 @@ public:
     incremental_reachability(const incremental_reachability&) = delete;
     incremental_reachability& operator=(const incremental_reachability&) = delete;
 
-    /// Whether a path leads from `a` to `b`. A vertex reaches itself and everything that it has been merged with. It
-    /// takes a few comparisons if the labels decide, O(edges between the two in the order) at worst.
+    /// Whether a path leads from `a` to `b`. A vertex reaches itself and everything with which it has been merged. It
+    /// takes a few comparisons if the labels decide, and O(edges between the two in the order) in the worst case.
     [[nodiscard]] bool reaches(vertex_type a, vertex_type b) { return reaches_root(root(a), root(b)); }
 
     /// Makes two vertices one and returns the leader of the result. Merging a vertex with itself changes nothing. The
@@ -104,8 +104,8 @@ public:
     }
     /// Merges many collectives at once: their starts become one vertex and their waits another, all of them or none.
     /// The merge is refused exactly if a wait reaches a start, or if a path leaves the starts or the waits and comes
-    /// back. One search from all waits answers what merging them one by one would ask again and again, so it is faster
-    /// than that. Precondition: there is a collective, and each wait depends on its start and is not merged with it.
+    /// back. A single search from all waits replaces the repeated searches of merging them one by one, so it is faster.
+    /// Precondition: there is a collective, and each wait depends on its start and is not merged with it.
     expected<collective_ends<vertex_type>, blocked> try_merge_collectives(
         std::span<const collective_ends<vertex_type>> all) {
         begin_change();
@@ -125,7 +125,7 @@ public:
         if (!wait) return unexpected(wait.error());
         return collective_ends<vertex_type>{*start, *wait};
     }
-    /// Adds a dependence, for instance one that keeps a collective hidden. It is refused if `after` reaches `before`.
+    /// Adds a dependence, for example one that keeps a collective hidden. It is refused if `after` reaches `before`.
     expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
         begin_change();
         if (reaches(after, before)) return unexpected(blocked{after, after, before});
@@ -134,7 +134,7 @@ public:
         return dependence<vertex_type>{before, after};
     }
 
-    /// Remembers this moment, and from now on every change. O(1). Two marks at the same moment are the same mark. A
+    /// Records the present state, and from now on every change. O(1). Two marks at the same moment are the same mark. A
     /// mark is valid until undo_to an earlier mark, or until forget_marks.
     [[nodiscard]] reachability_mark mark() {
         if (marks_.empty() || !(marks_.back().at == now())) marks_.push_back({now(), ++last_serial_});
@@ -143,18 +143,18 @@ public:
         here.serial_ = marks_.back().serial;
         return here;
     }
-    /// Undoes everything that happened after the mark: answers, witnesses and the order are what they were then. The
-    /// mark stays valid. O(what has moved since). Precondition: the mark is valid.
+    /// Undoes all changes after the mark: answers, witnesses and the order are as they were then. The mark stays valid.
+    /// O(what has moved since). Precondition: the mark is valid.
     void undo_to(const reachability_mark& then) {
         STRETTO_ASSERT(then.depth_ < marks_.size() && marks_[then.depth_].serial == then.serial_,
                        "this mark has been undone or forgotten");
         go_back_to(marks_[then.depth_].at);
         marks_.resize(then.depth_ + 1);
     }
-    /// Keeps the present state for good and frees the history. All marks become invalid.
+    /// Makes the present state permanent and frees the history. All marks become invalid.
     void forget_marks() noexcept { marks_.clear(); }
 
-    /// The topological order, the leaders and the members as they are now.
+    /// The current topological order, leaders and members.
     [[nodiscard]] const maintained_order<G>& order() const noexcept { return order_; }
     [[nodiscard]] vertex_type leader(vertex_type v) const { return order_.leader(v); }
     [[nodiscard]] merged_members<G> members(vertex_type v) const { return order_.members(v); }
@@ -162,7 +162,7 @@ public:
     /// A path from `from` to `to` with the fewest edges, both ends included; empty if there is none. Two neighbours on
     /// the path are the ends of an edge, or members of the same merged vertex. O(edges between the two in the order).
     [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) { return order_.path(from, to); }
-    /// Unfolds a witness into all the vertices of its path. A witness is valid until the next change.
+    /// Expands a witness into all the vertices of its path. A witness is valid until the next change.
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) { return order_.path(witness); }
 
 private:
@@ -171,7 +171,7 @@ private:
         detail::moving_labels<typename dynamic_order::graph_type, detail::spine_column<std::uint32_t>>;
     using label = typename moving_labels::label;
 
-    /// A point in the histories of the order and of the labels, to which both can go back.
+    /// A point in the histories of the order and of the labels, to which both can return.
     struct moment {
         typename dynamic_order::moment order;
         std::size_t labels = 0;
@@ -192,7 +192,7 @@ private:
         return {a.next_spine < b.next_spine ? a.next_spine : b.next_spine,
                 a.last_spine > b.last_spine ? a.last_spine : b.last_spine};
     }
-    /// What labels and order alone say about two roots; see the top of this header.
+    /// The verdict of labels and order alone on two roots; see the top of this header.
     [[nodiscard]] detail::reach_verdict compare(std::uint32_t a, std::uint32_t b) const {
         const label &of_a = labels_[a], &of_b = labels_[b];
         if (!order_.now_.list.precedes(a, b) || of_a.next_spine > of_b.next_spine || of_a.last_spine > of_b.last_spine)
@@ -224,7 +224,7 @@ private:
     }
 
     /// A collective whose wait reaches a start of one of them, or null. All searches share their stamps, and a question
-    /// is about all starts together, so a vertex is met once.
+    /// concerns all starts together, so each vertex is visited once.
     [[nodiscard]] const collective_ends<vertex_type>* find_wait_before_start(
         std::span<const collective_ends<vertex_type>> all) {
         const std::uint32_t met = order_.now_.seen.begin_search(), is_start = met + 1;
@@ -238,7 +238,7 @@ private:
             if (labels_[s].next_spine > largest.next_spine) largest.next_spine = labels_[s].next_spine;
             if (labels_[s].last_spine > largest.last_spine) largest.last_spine = labels_[s].last_spine;
         }
-        // Whether x is a start or certainly reaches one; what is left open is searched.
+        // Whether x is a start or certainly reaches one; undecided cases are searched.
         const auto arrives = [&](std::uint32_t x) {
             if (order_.now_.seen[x] == is_start) return true;
             const label& l = labels_[x];
@@ -264,7 +264,7 @@ private:
         return nullptr;
     }
 
-    /// Merges a set, or goes back to `before`.
+    /// Merges a set, or restores `before`.
     expected<vertex_type, blocked> merge_set(std::span<const vertex_type> set, const moment& before) {
         label all{UINT32_MAX, 0};
         for (const vertex_type& v : set) all = join(all, labels_[root(v)]);
@@ -305,7 +305,7 @@ private:
         order_.now_.undo_to(then.order);
         labels_.undo_to(then.labels);
     }
-    /// Without a mark nobody can ask for an earlier moment, so the history need not be kept.
+    /// Without a mark no earlier state can be requested, so the history need not be kept.
     void begin_change() noexcept {
         if (!marks_.empty()) return;
         order_.now_.forget_history();

@@ -1,5 +1,6 @@
-// What the inputs of a step are, where nobody says so: guessed from how they are used. A captured step seldom tells its
-// parameters from its activations, but a shard of a parameter is gathered before anything is computed with it.
+// Infers the roles of a step's inputs from how they are used, if nothing states them. A captured step seldom
+// distinguishes parameters from activations, but a shard of a parameter is gathered before anything is computed from
+// it.
 #ifndef STRETTO_ANALYSIS_INFER_INPUT_ROLES_HPP
 #define STRETTO_ANALYSIS_INFER_INPUT_ROLES_HPP
 
@@ -18,13 +19,12 @@ namespace stretto {
 
 /// Why an input got its role.
 enum class role_reason : std::uint8_t {
-    gathered,  ///< a parameter: it, or what casts, views and pads make of it alone, is gathered
-    written,   ///< a buffer: somebody writes into its memory, and it is not gathered
-    unknown,   ///< other: nothing tells what it is
+    gathered,  ///< a parameter: it is gathered, directly or after casts, views and pads of it alone
+    written,   ///< a buffer: its memory is written, and it is not gathered
+    unknown,   ///< other: its role cannot be inferred
 };
 
-/// The inputs of a step with the roles that were inferred, in program order: an input_role_model, and what was inferred
-/// from what.
+/// The inputs of a step with the inferred roles, in program order: an input_role_model that also gives the evidence.
 template <dataflow_graph G>
     requires indexed_graph<G>
 class inferred_input_roles {
@@ -33,7 +33,7 @@ public:
         value_t<G> value;
         input_role role = input_role::other;
         role_reason why = role_reason::unknown;
-        vertex_t<G> witness;  ///< the collective that gathers it, or who writes it; its producer if there is none
+        vertex_t<G> witness;  ///< the collective that gathers it, or the operation that writes it; else its producer
         std::uint32_t place = no_place;
     };
 
@@ -61,18 +61,18 @@ private:
         return k < inputs_.size() ? &inputs_[k] : nullptr;
     }
 
-    value_numbering<G> numbers_;  // of inputs alone, so a number is a position in inputs_
+    value_numbering<G> numbers_;  // inputs only, so a number is a position in inputs_
     std::vector<input> inputs_;
 };
 
-/// Infers roles. An input is a parameter if an all-gather sends it, or sends something that kernels and views with a
-/// single operand have made of it, one after the other. Its place in the registration order is its place among the
-/// inputs, which is the order in which frameworks pass parameters. An input that is not gathered and that somebody
-/// writes in place, directly or through views, is a buffer. All others are `other`: parameters that are not sharded
-/// among them.
+/// Infers roles. An input is a parameter if an all-gather sends it, or sends a value made from it by a sequence of
+/// kernels and views with a single operand each. Its place in the registration order is its place among the inputs,
+/// which is the order in which frameworks pass parameters. An input that is not gathered, and is written in place,
+/// directly or through views, is a buffer. All others are `other`, including parameters that are not sharded.
 ///
-/// It can be wrong where an activation is passed in and gathered as it is, as sequence parallelism may do in a backward
-/// step; whoever knows better has a model of their own. Precondition: `g` lists its vertices in a topological order.
+/// The inference can be wrong if an activation is passed in and gathered unchanged, as sequence parallelism may do in a
+/// backward step; if you know the roles, write a model of your own. Precondition: `g` lists its vertices in a
+/// topological order. Deterministic. O(V + E).
 /// Deterministic. O(V + E).
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
@@ -87,8 +87,8 @@ template <dependence_graph G, op_model<G> M>
         numbers.add(v);
     }
     const value_numbering<G> all = number_values(g);
-    std::vector<std::uint32_t> made_of(all.size(), none);  // by value: the input that it is made of alone
-    std::vector<std::uint32_t> part_of(all.size(), none);  // by value: the input whose memory it shows
+    std::vector<std::uint32_t> made_of(all.size(), none);  // by value: the only input from which it is made
+    std::vector<std::uint32_t> part_of(all.size(), none);  // by value: the input whose memory it shares
     for (vertex_t<G> v : g.vertices()) {
         const op_kind kind = model.kind(v);
         for_each_effect<G>(model, v, [&](value_t<G> x) {

@@ -1,11 +1,12 @@
 // Influence: which of up to 512 symbols reach each vertex, found for all of them in one sweep over the graph.
-// Operations, or single dependences, may keep some symbols and stop others. State that is carried around (a buffer
+// Operations, or single dependences, may pass some symbols and stop others. State that is carried around (a buffer
 // written in place, the next iteration of a loop) is followed to the fixpoint.
 //
-// A graph whose sets fit in a cache gets one set per vertex. In a larger graph vertices share sets, because a million
-// vertices cost memory traffic, not arithmetic: most operations have one predecessor that matters and stop nothing, so
-// they cost four bytes each, and a new set is made only where symbols meet, begin or end. Longer than 300 lines: the
-// two ways to store sets answer the same questions, and are read side by side.
+// A graph whose sets fit in a cache gets one set per vertex. In a larger graph vertices share sets, because at a
+// million vertices the cost is memory traffic, not arithmetic: most operations have one relevant predecessor and stop
+// nothing, so they cost four bytes each, and a new set is made only where symbols meet, begin or end.
+//
+// Longer than 300 lines: the two ways to store sets answer the same questions, and are best read side by side.
 #ifndef STRETTO_ANALYSIS_INFLUENCE_HPP
 #define STRETTO_ANALYSIS_INFLUENCE_HPP
 
@@ -29,14 +30,14 @@ concept symbol_seeding = requires(F& seeds, const vertex_t<G> v) {
     { seeds(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(v)` gives the symbols that `v` passes on if it gets them from its predecessors, or null if it passes all
-/// on. The others end there. It may be called twice for a vertex.
+/// `transfer(v)` returns those symbols of the predecessors that `v` passes on, or null if it passes all of them. The
+/// others end there. It may be called twice for a vertex.
 template <class F, class G, std::size_t Symbols>
 concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
-/// `transfer(u, v)` gives the symbols that pass along the edges from `u` to `v`, or null if all do. It may be called
+/// `transfer(u, v)` returns the symbols that pass along the edges from `u` to `v`, or null if all do. It may be called
 /// twice for an edge.
 template <class F, class G, std::size_t Symbols>
 concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
@@ -46,7 +47,7 @@ concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
 /// The transfer that stops nothing.
 struct passes_everything {};
 
-/// How symbols travel: through everything, or as a transfer by vertex or by edge decides.
+/// How symbols propagate: through everything, or as a transfer by vertex or by edge decides.
 template <class F, class G, std::size_t Symbols>
 concept symbol_transfer =
     std::same_as<F, passes_everything> || vertex_transfer<F, G, Symbols> || edge_transfer<F, G, Symbols>;
@@ -58,8 +59,7 @@ class vertex_symbols {
 public:
     explicit vertex_symbols(G g) : graph_(g), row_of_(g.index_bound(), 0) {}
 
-    /// The set of `v`, which is empty when it is asked for first. The reference is valid until another vertex gets a
-    /// set.
+    /// The set of `v`, which is empty at the first access. The reference is valid until another vertex gets a set.
     symbol_set<Symbols>& operator[](vertex_t<G> v) {
         std::uint32_t& row = row_of_[slot(v)];
         if (row == 0) {
@@ -87,7 +87,7 @@ private:
 };
 
 /// The symbols that influence each vertex. Graphs whose sets take up to 4 MiB (65,536 vertices with 512 symbols) have a
-/// set per index. Larger ones have 4 bytes per index and as few sets as can be had without comparing any, at worst one
+/// set per index. Larger ones have 4 bytes per index and as few sets as possible without comparing them, at most one
 /// per vertex.
 template <std::size_t Symbols, indexed_graph G>
 class influence_map {
@@ -120,8 +120,8 @@ private:
     std::vector<symbol_set<Symbols>> rows_;  // by index, if they do not
 };
 
-/// Computes influence on one graph as often as it is asked to, and allocates nothing once the largest answer has been
-/// seen.
+/// Computes influence on one graph any number of times, and allocates nothing unless the answer is larger than all
+/// before.
 ///
 /// The symbols of a vertex are those that begin there, and those of its predecessors that `transfer` lets pass; a
 /// vertex's own transfer does not stop what begins at it. One run is one sweep in topological order with O(V + E) set
@@ -150,11 +150,11 @@ public:
         return result_;
     }
 
-    /// The same, with edges along which state is carried, as a rule against the order: for instance from an operation
-    /// that writes a buffer to those that read it in the next iteration. `transfer` applies to them as to any other
-    /// edge. The result is the least fixpoint, that is, the union over all paths. After the sweep a vertex is looked at
-    /// again only when its set has grown: at most `Symbols` times, in practice once or twice. This takes 4 more bytes
-    /// per index.
+    /// The same, with edges along which state is carried, which usually run against the order: for example from an
+    /// operation that writes a buffer to those that read it in the next iteration. `transfer` applies to them as to any
+    /// other edge. The result is the least fixpoint, that is, the union over all paths. After the sweep a vertex is
+    /// visited again only when its set has grown: at most `Symbols` times, in practice once or twice. This takes 4 more
+    /// bytes per index.
     template <class Seeds, class Transfer, indexed_graph T>
         requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
                  std::same_as<vertex_t<T>, vertex_t<G>>
@@ -184,7 +184,7 @@ private:
         else return nullptr;
     }
 
-    /// Writes the set of a vertex into `result`, given that its predecessors have theirs in the rows that `row_of`
+    /// Writes the set of a vertex into `result`. The sets of its predecessors are already in the rows that `row_of`
     /// names.
     template <class RowOf, class Seeds, class Transfer>
     void fill(set& result, const vertex_type& v, RowOf row_of, Seeds& seeds, Transfer& transfer) const {
@@ -224,8 +224,8 @@ private:
         return static_cast<std::uint32_t>(result_.rows_.size() - 1);
     }
 
-    /// Goes on from the result of a sweep to the fixpoint. A set that grows first gets a row that no other vertex
-    /// shares.
+    /// Continues from the result of a sweep to the fixpoint. Before a set grows, it is moved to a row that no other
+    /// vertex shares.
     template <class Transfer, class Carried>
     void follow(const Carried& carried, Transfer& transfer) {
         if (position_.empty()) {
@@ -259,7 +259,7 @@ private:
         }
     }
 
-    /// Adds to the set of `v` what reaches it along the edge from `u`. Returns whether that is anything new.
+    /// Adds to the set of `v` the symbols that reach it along the edge from `u`. Returns whether any of them is new.
     template <class Transfer>
     bool grow(const vertex_type& u, const vertex_type& v, Transfer& transfer, std::size_t shared_rows) {
         set joined = result_[u];
@@ -287,7 +287,7 @@ private:
 };
 
 /// The symbols that influence each vertex: those that begin there, and those of its predecessors that `transfer` lets
-/// pass. Several runs are cheaper through an influence_sweep, whose guarantees hold here too.
+/// pass. For several runs an influence_sweep, which gives the same guarantees, is cheaper.
 template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer = passes_everything>
     requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols>
 [[nodiscard]] influence_map<Symbols, G> influence(G g, const topological_order<vertex_t<G>>& order, Seeds&& seeds,
@@ -297,7 +297,7 @@ template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer =
     return std::move(sweep).take();
 }
 
-/// The same, with edges along which state is carried, as a rule against the order.
+/// The same, with edges along which state is carried, which usually run against the order.
 template <std::size_t Symbols, dependence_graph G, class Seeds, class Transfer, indexed_graph T>
     requires symbol_seeding<Seeds, G, Symbols> && symbol_transfer<std::remove_cvref_t<Transfer>, G, Symbols> &&
              std::same_as<vertex_t<T>, vertex_t<G>>

@@ -1,9 +1,9 @@
-// Levels and slack: where each vertex stands among the longest paths. Lengths are counted in vertices (the levels of a
-// layered drawing, the depth of a pipeline) or in nanoseconds (how early and how late a task can begin, and which tasks
-// are critical).
+// Levels and slack: the position of each vertex among the longest paths. Lengths are counted in vertices (the levels of
+// a layered drawing, the depth of a pipeline) or in nanoseconds (how early and how late a task can begin, and which
+// tasks are critical).
 //
 // Levels take one forward sweep over a topological order; times take a forward and a backward one. No snapshot is made,
-// because each edge is looked at only once or twice. Source: J. E. Kelley, Critical-path planning and scheduling:
+// because each edge is visited only once or twice. Source: J. E. Kelley, Critical-path planning and scheduling:
 // mathematical basis, Operations Research 9(3), 1961.
 #ifndef STRETTO_ANALYSIS_LEVELS_HPP
 #define STRETTO_ANALYSIS_LEVELS_HPP
@@ -33,7 +33,7 @@ public:
     /// The number of levels, which is the number of vertices on a longest path; 0 for the empty graph.
     [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
-    /// Computes the levels again after edges have changed. `order` must be an order of the graph as it is now, and its
+    /// Recomputes the levels after edges have changed. `order` must be an order of the graph as it is now, and its
     /// index bound must not have grown. It allocates nothing and takes O(V + E) time.
     void update(const topological_order<vertex_t<G>>& order) {
         count_ = 0;
@@ -63,14 +63,14 @@ template <dependence_graph G>
     return all;
 }
 
-/// A callable that gives the duration of a vertex.
+/// A callable that returns the duration of a vertex.
 template <class D, class G>
 concept vertex_durations = graph_view<G> && requires(D& duration, const vertex_t<G> v) {
     { duration(v) } -> std::convertible_to<nanoseconds>;
 };
 
-/// When each vertex can begin if nothing but dependences holds it back. Resources are not modelled; the bounds and the
-/// simulator in schedule/ do that.
+/// When each vertex can begin if only dependences restrict it. Resources are not modelled; the bounds and the simulator
+/// in schedule/ do that.
 template <dependence_graph G>
 class timing {
 public:
@@ -81,18 +81,18 @@ public:
     [[nodiscard]] nanoseconds asap(vertex_t<G> v) const { return asap_[v]; }
     /// The latest beginning of `v` (as late as possible) that does not lengthen the critical path.
     [[nodiscard]] nanoseconds alap(vertex_t<G> v) const { return alap_[v]; }
-    /// The delay of `v` that does no harm: alap - asap. It is never negative, and it is zero exactly on critical paths.
+    /// The longest harmless delay of `v`: alap - asap. It is never negative, and it is zero exactly on critical paths.
     [[nodiscard]] nanoseconds slack(vertex_t<G> v) const { return alap_[v] - asap_[v]; }
-    /// The length of the longest path, the duration of its vertices included.
+    /// The length of the longest path, including the durations of its vertices.
     [[nodiscard]] nanoseconds length() const noexcept { return length_; }
     /// A longest path, from a vertex without predecessors to one without successors; each vertex is a successor of the
     /// one before it. Of several longest paths it is the one that begins with the vertex that is first in the order,
-    /// and goes on each time with the vertex that is first in the order.
+    /// and always continues with the vertex that is first in the order.
     [[nodiscard]] const std::vector<vertex_t<G>>& critical_path() const noexcept { return critical_path_; }
 
-    /// Computes the times again with other durations or after edges have changed. `order` must be an order of the graph
-    /// as it is now, and its index bound must not have grown. `duration` is called at most three times for each vertex.
-    /// Nothing is allocated once a critical path as long has been seen. O(V + E).
+    /// Recomputes the times with other durations or after edges have changed. `order` must be an order of the graph as
+    /// it is now, and its index bound must not have grown. `duration` is called at most three times for each vertex.
+    /// Nothing is allocated unless the critical path is longer than all before. O(V + E).
     template <vertex_durations<G> D>
     void update(const topological_order<vertex_t<G>>& order, D duration) {
         sweep_forward(order, duration);
@@ -132,7 +132,7 @@ private:
         }
     }
     /// The first vertex without slack has no predecessors, because the one of them that ends last would have no slack
-    /// either. And as long as the path can go on, one of the successors begins when it ends and has no slack.
+    /// either. As long as the path can continue, one of the successors begins when it ends and has no slack.
     template <class D>
     void trace_critical_path(const topological_order<vertex_t<G>>& order, D& duration) {
         critical_path_.clear();
@@ -154,9 +154,9 @@ private:
     std::vector<vertex_t<G>> critical_path_;
 };
 
-/// Earliest and latest beginnings, slack and critical path of `g`. `duration` is a callable that gives the nanoseconds
-/// of a vertex; none may be negative, and their sum along any path must be below 2^63. The result is deterministic. It
-/// takes O(V + E) time and 16 bytes per index.
+/// Earliest and latest beginnings, slack and critical path of `g`. `duration` is a callable that returns the
+/// nanoseconds of a vertex; none may be negative, and their sum along any path must be below 2^63. The result is
+/// deterministic. It takes O(V + E) time and 16 bytes per index.
 template <dependence_graph G, vertex_durations<G> D>
 [[nodiscard]] timing<G> timing_of(G g, const topological_order<vertex_t<G>>& order, D duration) {
     timing<G> all(g);

@@ -1,9 +1,9 @@
 // Liveness of buffers: which storages exist, which values live in them, and from when to when under a given order.
 //
 // The subject is buffers, not values. A value that aliases others lives in their storages, an operation that writes in
-// place uses them, and a storage is alive until the last use of any value in it. A storage that a collective reads is
-// in use until the wait of that collective, because the network reads it while the lane does something else. Inputs
-// exist before the step and stay, and what the output reads stays. The task graph follows the same rules
+// place uses them, and a storage is live until the last use of any value in it. A storage that a collective reads is in
+// use until the wait of that collective, because the network reads it while the lane does other work. Inputs exist
+// before the step and are never freed, nor are operands of the output. The task graph follows the same rules
 // (storage_rules.hpp): schedule/memory.hpp applies them to schedules, this header to any view.
 #ifndef STRETTO_ANALYSIS_LIVENESS_HPP
 #define STRETTO_ANALYSIS_LIVENESS_HPP
@@ -29,7 +29,7 @@ namespace stretto {
 template <dataflow_graph G>
 struct storage_life {
     value_t<G> value;     ///< the value that allocates it
-    bytes size;           ///< 0 if the model does not say
+    bytes size;           ///< 0 if the model has no size for it
     std::uint32_t first;  ///< position of the operation that allocates it
     std::uint32_t last;   ///< position of the last that reads, writes or aliases it, or waits for a reader
     bool input;  ///< whether an input allocates it: it exists before `first`, is never freed, and is not counted
@@ -37,7 +37,7 @@ struct storage_life {
     friend bool operator==(const storage_life&, const storage_life&) = default;
 };
 
-/// What is alive at one position of an order.
+/// The storage that is live at one position of an order.
 struct live_storage {
     std::uint32_t at = 0;        ///< the position
     bytes size = {};             ///< sum over the live storages
@@ -45,8 +45,8 @@ struct live_storage {
     friend bool operator==(const live_storage&, const live_storage&) = default;
 };
 
-/// The storages of a graph and their lives under one order. liveness_of makes it; `update` follows another order. A
-/// storage counts at its first position, at its last and at all between them. Storages of inputs do not count.
+/// The storages of a graph and their lives under one order. liveness_of creates it; `update` switches to another order.
+/// A storage counts at its first position, at its last and at all between them. Storages of inputs do not count.
 template <dependence_graph G>
     requires dataflow_graph<G>
 class buffer_liveness {
@@ -64,11 +64,12 @@ public:
 
     /// All storages, in the order of the values that allocate them.
     [[nodiscard]] const std::vector<storage_life<G>>& lives() const noexcept { return lives_; }
-    /// The storages that `x` lives in, as places in lives(): its own and those of what it aliases; empty if it
+    /// The storages in which `x` lives, as indices into lives(): its own and those of what it aliases; empty if it
     /// allocates nothing and aliases only values without storage. O(results of its producer).
     [[nodiscard]] std::span<const std::uint32_t> storages_of(value_t<G> x) const { return storages_[value_id(x)]; }
 
-    /// What is alive at each position: while that operation runs, after its allocations and before anything is freed.
+    /// The live storage at each position: while that operation runs, after its allocations and before anything is
+    /// freed.
     [[nodiscard]] const std::vector<live_storage>& profile() const noexcept { return profile_; }
     /// The first position with the most bytes, and the first with the most storages; a default value for the empty
     /// graph.
@@ -82,7 +83,7 @@ public:
             if (!s.input && s.first <= position && (s.kept || position <= s.last)) f(s);
     }
 
-    /// Computes the lives under another order of the same graph. Storages keep their places in lives(). It allocates
+    /// Recomputes the lives under another order of the same graph. Storages keep their indices in lives(). It allocates
     /// nothing and takes O(V + uses) time.
     void update(const topological_order<vertex_t<G>>& order) {
         STRETTO_ASSERT(order.size() == sequence_.size(), "the order is not one of the same graph");
@@ -91,7 +92,7 @@ public:
     }
 
 private:
-    /// What the rules of storage_rules.hpp need to know. Operations and values are numbered along the first order.
+    /// The input of the rules in storage_rules.hpp. Operations and values are numbered along the first order.
     struct program {
         std::vector<op_kind> kind;
         std::vector<std::uint32_t> launch, first_result;
@@ -135,7 +136,7 @@ private:
         return id;
     }
 
-    /// Reads one operation and its results; everything that it refers to has been read before.
+    /// Reads one operation and its results; everything to which it refers has been read before.
     template <class M>
     void read(program& p, const M& model, vertex_t<G> v) {
         p.kind.push_back(model.kind(v));
@@ -174,7 +175,7 @@ private:
         p.writes.close_row();
     }
 
-    /// Computes the lives and the profile for the order that `sequence_` holds.
+    /// Computes the lives and the profile for the order in `sequence_`.
     void follow() {
         for (std::uint32_t at = 0; at < sequence_.size(); ++at) {
             const std::uint32_t t = sequence_[at];
@@ -215,9 +216,8 @@ private:
 };
 
 /// The storages of `g` and their lives in program order, which must be topological. Sizes, aliases, in-place writes and
-/// waits are what `model` says they are. The result is deterministic. It takes O(V + E + uses) time, plus a search
-/// among the results of the producer for every use of a value, and about 48 bytes per vertex, 60 per storage and a
-/// handle per value.
+/// waits come from `model`. The result is deterministic. It takes O(V + E + uses) time, plus a search among the results
+/// of the producer for every use of a value, and about 48 bytes per vertex, 60 per storage and a handle per value.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] buffer_liveness<G> liveness_of(G g, M model) {

@@ -1,9 +1,9 @@
 // A topological order that is maintained while vertices of the graph are merged and edges are added. A change that
 // would make an order impossible is refused, with the path that forbids it.
 //
-// The user's graph is not touched, because merges and edges are kept in an overlay. That is how a transform finds out
-// what "if these were one operation" would mean before anything is rewritten. Those who also ask about reachability, or
-// want to undo changes, use incremental_reachability.
+// The user's graph is not modified, because merges and edges are kept in an overlay. A transform can thus find out what
+// the graph would be if several operations were one, before anything is rewritten. To ask about reachability as well,
+// or to undo changes, use incremental_reachability.
 #ifndef STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
 #define STRETTO_ANALYSIS_MAINTAINED_ORDER_HPP
 
@@ -29,8 +29,8 @@ struct dependence {
 };
 
 /// The witness of a refusal: a path that the change would have closed to a cycle. It begins with `from` and ends with
-/// `to`; `via` is the vertex after `from` on it, or `from` itself where the two ends alone say enough (a wait that a
-/// start depends on). It is small because refusals are frequent; `path(witness)` of the object that refused unfolds it
+/// `to`; `via` is the vertex after `from` on it, or `from` itself where the two ends alone suffice (a wait on which a
+/// start depends). It is small because refusals are frequent; `path(witness)` of the object that refused expands it
 /// into all its vertices.
 template <handle V>
 struct blocking_path {
@@ -41,8 +41,8 @@ struct blocking_path {
 template <dependence_graph G>
 class incremental_reachability;
 
-/// The members of a merged vertex as a forward range of handles. The first in program order comes first; the others
-/// come in an order that is always the same but means nothing. The range is valid until the next change.
+/// The members of a merged vertex as a forward range of handles. The first in program order comes first; the order of
+/// the others is deterministic but has no meaning. The range is valid until the next change.
 template <dependence_graph G>
 class merged_members {
     using graph_type = typename detail::dynamic_order<typename detail::program_ids<G>::view_type>::graph_type;
@@ -63,7 +63,7 @@ public:
     private:
         const merged_members* range_;
         std::uint32_t at_;
-        bool begun_;  // the members form a ring, so the end is where it began
+        bool begun_;  // the members form a ring, so the end is the beginning
     };
 
     merged_members(const detail::program_ids<G>& ids, const graph_type& graph, std::uint32_t root)
@@ -83,9 +83,9 @@ private:
 ///
 /// Building takes O(V + E) time and 52 bytes per vertex, plus a snapshot of the graph (none is made of a snapshot_view,
 /// which must outlive this object) and 16 bytes per added edge. A change costs the edges on the smaller side of what
-/// has to move, times the logarithm of their number: a handful in a training step, O(E) at worst. The result is
-/// deterministic, and nothing is allocated once the buffers have grown. The object can be neither copied nor moved, and
-/// only one thread may use it.
+/// must move, times the logarithm of their number: a handful in a training step, O(E) in the worst case. The result is
+/// deterministic, and nothing is allocated once the buffers have grown. The object can be neither copied nor moved.
+/// Only one thread may use it at a time.
 template <dependence_graph G>
 class maintained_order {
 public:
@@ -113,8 +113,8 @@ public:
         const auto before = now_.now();
         return merge_set(set, [&] { now_.undo_to(before); });
     }
-    /// Adds a dependence. It is refused if `before` depends on `after` already, or if both are members of one vertex.
-    /// An edge that is added twice is there twice.
+    /// Adds a dependence. It is refused if `before` already depends on `after`, or if both are members of one vertex.
+    /// An edge that is added twice exists twice.
     expected<dependence<vertex_type>, blocked> try_add_edge(vertex_type before, vertex_type after) {
         now_.forget_history();
         const std::uint32_t tail = ids_.id(before), head = ids_.id(after);
@@ -124,12 +124,12 @@ public:
     }
 
     /// Whether the merged vertex of `a` comes before that of `b` in the order. O(1). If it does not, either the two are
-    /// one or `b` does not depend on `a`.
+    /// the same vertex or `b` does not depend on `a`.
     [[nodiscard]] bool precedes(vertex_type a, vertex_type b) const { return now_.list.precedes(root(a), root(b)); }
-    /// The vertex that stands for whatever `v` is part of: its first member in program order, or `v` itself if it is
+    /// The vertex that represents the merged vertex of `v`: its first member in program order, or `v` itself if it is
     /// alone. O(1).
     [[nodiscard]] vertex_type leader(vertex_type v) const { return ids_.vertex(now_.graph.first(root(v))); }
-    /// Everything that `v` has been merged with, `v` included.
+    /// All vertices with which `v` has been merged, `v` included.
     [[nodiscard]] merged_members<G> members(vertex_type v) const { return {ids_, now_.graph, root(v)}; }
     /// The leaders of all vertices, merged or alone, in the present order. O(V).
     [[nodiscard]] std::vector<vertex_type> leaders() const {
@@ -144,7 +144,7 @@ public:
     [[nodiscard]] std::vector<vertex_type> path(vertex_type from, vertex_type to) {
         return vertices(now_.path(ids_.id(from), ids_.id(to)));
     }
-    /// Unfolds a witness into all the vertices of its path. A witness is valid until the next change.
+    /// Expands a witness into all the vertices of its path. A witness is valid until the next change.
     [[nodiscard]] std::vector<vertex_type> path(const blocked& witness) {
         auto ids = now_.path(ids_.id(witness.via), ids_.id(witness.to));
         if (!(witness.via == witness.from)) ids.insert(ids.begin(), ids_.id(witness.from));
@@ -177,7 +177,7 @@ private:
         return leader_of_root(now_.graph.merge(a, b));
     }
     /// Merges the first two members of the set in the order, then the result with the third, and so on. Merging two
-    /// members that have none of the others between them leaves those where they are, so no third member can come to
+    /// members with none of the others between them leaves the others where they are, so no third member can come to
     /// stand between two, and one of these merges is refused exactly if the set must be.
     template <class Undo>
     expected<vertex_type, blocked> merge_set(std::span<const vertex_type> set, Undo undo) {

@@ -1,9 +1,9 @@
 // Does u reach v? This is an exact index for any acyclic graph: it is built once and asked often.
 //
-// Labels of constant size answer most questions by comparison, and they prune the search that answers the others. There
-// are two kinds of such labels, and two kinds of indices that never search; each kind trades memory for generality. The
-// index finds out which kind is the first that is good enough for the graph at hand, and says which it has chosen and
-// why. It counts the steps of searches and never measures time, so the choice is the same on every machine.
+// Labels of constant size answer most questions by comparison, and prune the search that answers the others. There are
+// two kinds of such labels, and two kinds of indices that never search; each kind trades memory for generality. The
+// index determines the first kind that is good enough for the given graph, and reports which it has chosen and why. It
+// counts the steps of searches and never measures time, so the choice is the same on every machine.
 #ifndef STRETTO_ANALYSIS_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_REACHABILITY_HPP
 
@@ -41,7 +41,7 @@ enum class reachability_reason : std::uint8_t {
     fewest_steps,  ///< searches are long and hub labels would be too many: the better of the two kinds that search
 };
 
-/// How a kind of index did on a sample of questions: pairs in topological order, drawn uniformly by a fixed generator.
+/// The performance of a kind of index on sample questions: pairs in topological order, drawn by a fixed generator.
 struct reachability_trial {
     std::uint32_t pairs = 0;  ///< questions asked; 0 if this kind was not tried, or never searches
     std::uint64_t steps = 0;  ///< edges that the searches followed in total; a trial that takes too many ends early
@@ -53,8 +53,8 @@ struct reachability_trial {
     friend bool operator==(const reachability_trial&, const reachability_trial&) = default;
 };
 
-/// Which kind was chosen, and what the choice rests on. It is the same on every machine for the same graph, the same
-/// order, and the same sequence in which the view lists neighbours.
+/// The kind that was chosen, and the evidence for the choice. It is the same on every machine for the same graph, the
+/// same order, and the same sequence in which the view lists neighbours.
 struct reachability_choice {
     reachability_kind kind = reachability_kind::spine_labels;
     reachability_reason reason = reachability_reason::few_steps;
@@ -69,8 +69,8 @@ struct reachability_choice {
     friend bool operator==(const reachability_choice&, const reachability_choice&) = default;
 };
 
-/// Exact reachability on a graph, of which `order` is a topological order. Whatever the view refers to must outlive the
-/// index and stay unchanged. Precondition: fewer than 2^28 vertices.
+/// Exact reachability on a graph, of which `order` is a topological order. The data to which the view refers must
+/// outlive the index and stay unchanged. Precondition: fewer than 2^28 vertices.
 ///
 /// The cost of building depends on the kind. Spine labels take O(V + E) time in three passes and no scratch memory.
 /// Support labels take about 26 passes, with 100 bytes per vertex and 8 per edge of scratch. Rows of the closure take
@@ -83,7 +83,7 @@ public:
     using vertex_type = vertex_t<G>;
 
     /// The memory that a question needs while it is answered; each thread needs its own. It takes a bit per index, and
-    /// what the longest search so far has needed: nothing is allocated until a search is longer than all before.
+    /// as much as the longest search so far has needed, so it allocates only when a search is longer than all before.
     class workspace {
     public:
         explicit workspace(const reachability& index) : search_(index.graph_.index_bound()) {}
@@ -94,7 +94,7 @@ public:
     };
 
     /// Builds the first kind whose searches take no more than 8 steps per question on average, over a sample of at most
-    /// 1,000 questions. Rows of the closure are considered for at most 16,384 vertices; hub labels are given up when
+    /// 1,000 questions. Rows of the closure are considered for at most 16,384 vertices; hub labels are abandoned when
     /// there are more than 40 per vertex.
     reachability(G g, const topological_order<vertex_type>& order) : graph_(g), own_(*this) {
         make_spine(order);
@@ -121,7 +121,7 @@ public:
         if (choice_.kind != reachability_kind::support_labels) supports_ = {};
     }
 
-    /// Builds an index of the given kind, whatever it costs.
+    /// Builds an index of the given kind, at any cost.
     reachability(G g, const topological_order<vertex_type>& order, reachability_kind kind) : graph_(g), own_(*this) {
         choice_.kind = kind;
         choice_.reason = reachability_reason::demanded;
@@ -141,12 +141,12 @@ public:
         }
     }
 
-    /// Whether there is a path from `u` to `v`. Every vertex reaches itself. O(1) where the labels decide; otherwise a
-    /// search of the part of the graph that they leave open, O(V + E) at worst. Precondition: both vertices are in the
-    /// order.
+    /// Whether there is a path from `u` to `v`. Every vertex reaches itself. O(1) if the labels decide; otherwise a
+    /// search of the part of the graph that they leave open, O(V + E) in the worst case. Precondition: both vertices
+    /// are in the order.
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v) { return reaches(u, v, own_); }
 
-    /// The same for several threads at once, each with a workspace of its own.
+    /// The same for several threads at once, each with its own workspace.
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v, workspace& scratch) const {
         switch (choice_.kind) {
             case reachability_kind::spine_labels:
@@ -203,13 +203,13 @@ private:
         return position;
     }
 
-    /// Asks the sample questions of an index that may search.
+    /// Asks the sample questions to an index that may search.
     template <class Labels>
     reachability_trial try_kind(const Labels& labels, const topological_order<vertex_type>& order) {
         reachability_trial trial{0, 0, labels.bytes()};
         if (order.size() < 2) return trial;
         std::uint64_t state = 0x9E3779B97F4A7C15u;
-        // Knuth's linear congruential generator (MMIX). Only its upper bits are used, because those are good.
+        // Knuth's linear congruential generator (MMIX). Only its upper bits are used, because the lower ones are weak.
         const auto any_position = [&] {
             state = state * 6364136223846793005u + 1442695040888963407u;
             return static_cast<std::size_t>(((state >> 32) * order.size()) >> 32);

@@ -1,4 +1,4 @@
-// The rules that liveness and the task graph share: which storages a value lives in, which of them an operation needs,
+// The rules that liveness and the task graph share: in which storages a value lives, which storages an operation needs,
 // and which are never freed. The functions read a structure of arrays that has the members `kind`, `launch`,
 // `first_result`, `operands` and `writes`, as task_graph has. Operations are numbered in a topological order, values in
 // the order of their producers.
@@ -29,8 +29,8 @@ void add_storages(index_lists& storages, unique_rows<>& rows, std::uint32_t own,
     rows.close(storages);
 }
 
-/// Calls f(value) for every value that is never freed because of operation t: the results of an input, and what the
-/// output reads.
+/// Calls f(value) for every value that is never freed because of operation t: the results of an input, and the operands
+/// of the output.
 template <class Program, class F>
 void for_each_value_kept(const Program& p, std::uint32_t t, F f) {
     if (p.kind[t] == op_kind::input)

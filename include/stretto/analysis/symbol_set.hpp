@@ -1,6 +1,6 @@
-// A set of symbols. Symbols are small numbers that stand for whatever is traced through a graph: a dynamic dimension, a
-// parameter, a process group. The set has one bit for each, as many as fit in a few machine words, so that a union
-// takes a few instructions whatever the sets hold.
+// A set of symbols. Symbols are small numbers that represent anything traced through a graph: a dynamic dimension, a
+// parameter, a process group. The set has one bit for each, in a few machine words, so that a union takes a few
+// instructions whatever the sets contain.
 #ifndef STRETTO_ANALYSIS_SYMBOL_SET_HPP
 #define STRETTO_ANALYSIS_SYMBOL_SET_HPP
 
@@ -14,14 +14,14 @@
 namespace stretto {
 
 /// A subset of the symbols 0 .. Symbols-1: a trivially copyable value of Symbols/8 bytes, aligned to its size. All
-/// operations are constant expressions. Precondition everywhere: a symbol is below Symbols.
+/// operations are constant expressions. Precondition of all members: a symbol is below Symbols.
 template <std::size_t Symbols>
 class alignas(Symbols / 8) symbol_set {
     static_assert(Symbols == 64 || Symbols == 128 || Symbols == 256 || Symbols == 512,
                   "a symbol_set has room for 64, 128, 256 or 512 symbols");
 
 public:
-    /// The number of symbols that a set has room for.
+    /// The number of symbols that a set can hold.
     static constexpr std::size_t capacity = Symbols;
 
     constexpr symbol_set() = default;
@@ -75,7 +75,7 @@ public:
     friend constexpr symbol_set operator&(const symbol_set& a, const symbol_set& b) { return symbol_set(a) &= b; }
     friend constexpr symbol_set operator-(const symbol_set& a, const symbol_set& b) { return symbol_set(a) -= b; }
 
-    /// Compares without a branch for each word, because the sets that are compared are mostly equal.
+    /// Compares without a branch for each word, because most of the compared sets are equal.
     friend constexpr bool operator==(const symbol_set& a, const symbol_set& b) {
         std::uint64_t differ = 0;
         for (std::size_t k = 0; k < Symbols / 64; ++k) differ |= a.words_[k] ^ b.words_[k];

@@ -1,7 +1,7 @@
 // Reachability among a few vertices, the terminals: usually the collectives of a step. The answers are a table with one
 // bit per pair.
 //
-// It is filled by sweeps over the graph that carry 512 bits per vertex: which of 512 terminals reach it.
+// Sweeps over the graph fill it. A sweep carries 512 bits per vertex, which say which of 512 terminals reach it.
 #ifndef STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
 #define STRETTO_ANALYSIS_TERMINAL_REACHABILITY_HPP
 
@@ -16,7 +16,7 @@
 
 namespace stretto {
 
-/// A table of which terminal reaches which; it does not look at the graph once it is built. T terminals take T^2/16
+/// A table of which terminal reaches which; it does not access the graph once it is built. T terminals take T^2/16
 /// bytes, half a table because no vertex reaches an earlier one, and 4 bytes per index. Building makes ceil(T/512)
 /// sweeps, each from the first of its terminals to the last of all: O((V + E) T / 512) operations on 512 bits, with 64
 /// bytes per index of scratch. The result is deterministic; there is no recursion and no hashing.
@@ -53,7 +53,7 @@ public:
     [[nodiscard]] bool reaches(vertex_type u, vertex_type v) const {
         return reaches_number(number_of(u), number_of(v));
     }
-    /// The same for the numbers of two terminals, which saves looking them up.
+    /// The same for the numbers of two terminals, which avoids the lookups.
     [[nodiscard]] bool reaches_number(std::size_t from, std::size_t to) const {
         STRETTO_ASSERT(from < size_ && to < size_, "this is not the number of a terminal");
         return from <= to && ((words_[row_begin(to) + from / 64] >> (from % 64)) & 1u);
@@ -73,14 +73,14 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// The bits that one sweep carries for one vertex: a cache line.
+    /// The bits that one sweep carries for one vertex: one cache line.
     struct alignas(64) lanes {
         static constexpr std::size_t words = 8, count = 64 * words;
         std::uint64_t word[words] = {};
     };
 
-    /// Where the row of a terminal begins. It says which terminals reach that one, and ends with the word that its own
-    /// bit is in.
+    /// Where the row of a terminal begins. The row says which terminals reach that terminal, and ends with the word
+    /// that contains its own bit.
     static std::size_t row_begin(std::size_t number) {
         const std::size_t word = number / 64;
         return 32 * word * (word + 1) + number % 64 * (word + 1);

@@ -1,9 +1,9 @@
 // A topological order that is stable with respect to program order, or the cycle that makes one impossible.
 //
-// Program order is kept wherever it can be. Only vertices that are listed after one that depends on them move: forward,
-// to just before the first such vertex. Kahn's algorithm would make the dependent vertex wait instead, and what depends
-// on that, and so on. Where a pass adds an operation at the end of the program and lets earlier ones read it, half the
-// program would then change places for the sake of one operation.
+// Program order is kept wherever possible. Only vertices that are listed after one that depends on them move: forward,
+// to just before the first such vertex. Kahn's algorithm would instead delay the dependent vertex, and everything that
+// depends on it. If a pass adds an operation at the end of the program and lets earlier ones read it, half the program
+// would then move because of one operation.
 #ifndef STRETTO_ANALYSIS_TOPOLOGICAL_ORDER_HPP
 #define STRETTO_ANALYSIS_TOPOLOGICAL_ORDER_HPP
 
@@ -37,8 +37,8 @@ namespace detail {
 struct topological_order_maker;
 }
 
-/// Every vertex once, after all its predecessors. This is a witness type: only topological_sort constructs one, so a
-/// function that takes it need not check. It says nothing about a graph that has changed since.
+/// Contains every vertex once, after all its predecessors. This is a witness type: only topological_sort constructs
+/// one, so a function that takes it need not check. It says nothing about a graph that has changed since.
 template <handle V>
 class topological_order {
 public:
@@ -68,8 +68,8 @@ struct topological_order_maker {
     }
 };
 
-/// Whether vertices() lists every vertex after its predecessors. If it does not, `vertices` ends up with what precedes
-/// the first vertex that is listed too early.
+/// Whether vertices() lists every vertex after its predecessors. If it does not, `vertices` is left with the vertices
+/// before the first one that is listed too early.
 template <dependence_graph G>
 bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
     if constexpr (std::is_same_v<G, snapshot_view>) {
@@ -103,15 +103,15 @@ bool listed_topologically(G g, std::vector<vertex_t<G>>& vertices) {
 
 }  // namespace detail
 
-/// The vertices in program order, except that a vertex which is listed after one that depends on it is drawn forward to
-/// just before the first such vertex. If one vertex needs several that way, they come in program order, each after what
-/// it needs itself: depth first along predecessors. A program order that is topological thus comes back unchanged, an
-/// operation that was added at the end moves alone, and the result does not depend on the order in which the view lists
-/// neighbours. (The rows of a snapshot_view are followed as they stand; those of a snapshot ascend.) The error is a
+/// The vertices in program order, except that a vertex which is listed after one that depends on it is moved forward to
+/// just before the first such vertex. If one vertex needs several that way, they come in program order, each after its
+/// own predecessors: depth first along predecessors. So a topological program order is returned unchanged, an operation
+/// that was added at the end moves alone, and the result does not depend on the order in which the view lists
+/// neighbours. (The rows of a snapshot_view are followed as they are; those of a snapshot ascend.) The error is a
 /// cycle.
 ///
 /// It takes one pass and a bit per index up to the first vertex that is listed too early, and O(V + E) time from there
-/// on. Scratch memory is a byte per vertex, up to 48 bytes per vertex of the longest path that is drawn forward at
+/// on. Scratch memory is a byte per vertex, up to 48 bytes per vertex of the longest path that is moved forward at
 /// once, and a snapshot unless the view is one. There is no recursion and no hashing.
 template <dependence_graph G>
 [[nodiscard]] expected<topological_order<vertex_t<G>>, cycle<vertex_t<G>>> topological_sort(G g) {

@@ -1,5 +1,5 @@
-// Does an operation share or write memory that it does not read? Dependences follow what is read. Such an operation
-// could be ordered before the memory is there, and nothing in the graph would speak against it.
+// Finds an operation that shares or writes memory that it does not read. Dependences follow reads, so such an operation
+// could be ordered before the memory exists, and nothing in the graph would forbid it.
 #ifndef STRETTO_ANALYSIS_UNREAD_STORAGE_HPP
 #define STRETTO_ANALYSIS_UNREAD_STORAGE_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto {
 
-/// The operation `vertex` uses the storage of `value`, although it reads neither `value` nor what shares it.
+/// The operation `vertex` uses the storage of `value`, although it reads neither `value` nor a value that shares it.
 template <dataflow_graph G>
 struct unread_storage {
     enum class use : std::uint8_t {
@@ -28,11 +28,11 @@ struct unread_storage {
     friend bool operator==(const unread_storage&, const unread_storage&) = default;
 };
 
-/// The first operation in program order that shares or writes storage that it does not read, and which; nothing if the
-/// aliases and effects of the model name only operands, values whose storage an operand shares, and results of the
-/// operation itself. Inputs are not looked at: their storage is the caller's. Sharing is followed through the aliases
-/// of aliases. O(V + E + aliases) if aliases name operands, and no more than the square of the values behind one
-/// operation where they name what stands further back.
+/// The first operation in program order that shares or writes storage that it does not read, and that storage; nothing
+/// if the aliases and effects of the model name only operands, values whose storage an operand shares, and results of
+/// the operation itself. Inputs are not checked: their storage is the caller's. Sharing is followed through the aliases
+/// of aliases. O(V + E + aliases) if aliases name operands, and at most the square of the values behind one operation
+/// if they name values further back.
 template <vertex_list_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] std::optional<unread_storage<G>> first_unread_storage(G g, const M& ops) {
@@ -41,7 +41,7 @@ template <vertex_list_graph G, op_model<G> M>
         return std::find(list.begin(), list.end(), x) != list.end();
     };
     std::vector<value_t<G>> read;
-    bool complete = false;  // whether `read` has what operands share, and not only the operands
+    bool complete = false;  // whether `read` also contains the values that operands share
     const auto reads_storage_of = [&](value_t<G> x) {
         if (among(read, x)) return true;
         for (std::size_t k = 0; !complete && k < read.size(); ++k)

@@ -1,6 +1,6 @@
-// Which values of a program are the same value: computed by the same pure calls from the same values. A training step
-// computes activations again to save memory, and gathers parameters twice; an analysis that asks for the number of a
-// value instead of its name sees through both.
+// Which values of a program are equal: computed by the same pure calls from the same values. A training step recomputes
+// activations to save memory, and gathers parameters twice; an analysis that uses the number of a value instead of its
+// name sees through both.
 #ifndef STRETTO_ANALYSIS_VALUE_NUMBERS_HPP
 #define STRETTO_ANALYSIS_VALUE_NUMBERS_HPP
 
@@ -26,7 +26,7 @@ class first_calls {
 public:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// The vertex with this hash for which `is_same(vertex)` holds; if there is none, `v` is it from now on.
+    /// The vertex with this hash for which `is_same(vertex)` holds; if there is none, `v` is entered as that vertex.
     template <class Same>
     std::uint32_t find_or_add(std::uint64_t hash, std::uint32_t v, Same is_same) {
         if (2 * (used_ + 1) > slots_.size()) grow();
@@ -68,17 +68,18 @@ private:
 }  // namespace detail
 
 /// A number for the contents of every value, as its producer leaves it and as each operation reads it. Equal numbers
-/// are equal contents, bit for bit as far as the kernels are deterministic. The converse does not hold: nothing is
-/// known of arithmetic, so a + b and b + a are two values.
+/// mean equal contents, bit for bit as far as the kernels are deterministic. The converse does not hold: no algebra is
+/// applied, so a + b and b + a have different numbers.
 ///
-/// Two operations get the same numbers if they are pure, do the same call, and read the same numbers; a copy has the
-/// number of what it copies. Whatever is not pure, and inputs, have numbers of their own. A write in place gives all
-/// values in that storage contents of their own, but for the result of the write, which is a function of what it reads.
+/// Two operations get the same numbers if they are pure, make the same call, and read the same numbers; a copy has the
+/// number of its source. Inputs, and results of operations that are not pure, have numbers of their own. A write in
+/// place gives all values in that storage new contents, except for the result of the write, which is a function of what
+/// it reads.
 ///
 /// Numbers are dense, from 0, in the order in which contents first appear, so they are the same on every rank. It takes
-/// O(V + uses + aliases) expected time, with as many questions to `calls`; whoever has equal hashes is compared. Space:
-/// 4 bytes for each use, and about 50 for each vertex and value. Value numbering over a straight line, as in J. Cocke
-/// and J. T. Schwartz, Programming Languages and Their Compilers (1970), with versions of what is written in place.
+/// O(V + uses + aliases) expected time and as many calls of `calls`, which compares calls with equal hashes. Space: 4
+/// bytes for each use, and about 50 for each vertex and value. Source: value numbering over a straight line, as in J.
+/// Cocke and J. T. Schwartz, Programming Languages and Their Compilers (1970), with versions of written storage.
 template <dataflow_graph G>
     requires vertex_list_graph<G> && indexed_graph<G>
 class value_numbers {
@@ -130,18 +131,18 @@ public:
         }
     }
 
-    /// How many different contents there are.
+    /// The number of different contents.
     [[nodiscard]] number_type size() const noexcept { return size_; }
 
-    /// The contents of x as its producer leaves them. Precondition: the graph had x when it was numbered. O(results of
-    /// its producer).
+    /// The contents of x as its producer leaves them. Precondition: x existed in the graph at construction. O(results
+    /// of its producer).
     [[nodiscard]] number_type number(value_type x) const {
         const std::uint32_t name = names_.number(x);
         STRETTO_ASSERT(name < number_.size(), "a value has no number: is it newer than the numbers?");
         return number_[name];
     }
 
-    /// The contents of operand k of v, counted from 0, as v reads it. Other than those of number(x) if its storage has
+    /// The contents of operand k of v, counted from 0, as v reads it. They differ from number(x) if its storage has
     /// been written in between.
     [[nodiscard]] number_type number_read(vertex_type v, std::size_t k) const {
         const std::span<const std::uint32_t> read = reads_[row_[detail::checked_index(graph_, v, row_.size())]];
@@ -152,7 +153,7 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    /// What a value holds since a write, or since it was made: 1 + the row of either.
+    /// The contents of a value since a write, or since it was made: 1 + the row of either.
     struct version {
         std::uint32_t since = 0;
         number_type number = 0;

@@ -1,6 +1,6 @@
-// Archetypes of backends: each type offers the least with which it models a concept. What compiles and runs with them
-// requires no more than the concepts say. They are awkward on purpose: nothing can be copied or assigned, events have
-// no default but the one that the backend gives, and numbers merely convert to numbers.
+// Archetypes of backends: each type offers the minimum with which it models a concept. Code that compiles and runs with
+// them requires no more than the concepts say. They are awkward on purpose: nothing can be copied or assigned, events
+// cannot be default-constructed by users, and numbers merely convert to numbers.
 //
 // There is one rank, whose kernels run where they are launched, and every group consists of it.
 #ifndef STRETTO_BACKEND_ARCHETYPES_HPP
@@ -29,7 +29,7 @@ private:
     std::size_t n_;
 };
 
-/// An event, and no more: everything is complete when it is put, so there is nothing to note.
+/// An event, and no more: everything is complete when it is put, so there is nothing to record.
 class event {
 public:
     event() = default;
@@ -37,7 +37,7 @@ public:
     event& operator=(const event&) = delete;
 };
 
-/// queue, and what a backend asks of the one for kernels.
+/// Models queue, with the additional requirements on a backend's compute queue.
 class lane {
 public:
     using event_type = event;
@@ -56,7 +56,7 @@ public:
     bool settle() { return true; }
 };
 
-/// communicator, and no more: of one member, to which everything comes from itself.
+/// Models communicator, and no more: it has one member, which sends everything to itself.
 class solitude {
 public:
     using event_type = event;
@@ -79,7 +79,7 @@ public:
     bool can(const collective_operation&) const { return true; }
 };
 
-/// arena, and no more.
+/// Models arena, and no more.
 class memory {
 public:
     explicit memory(std::size_t size) : bytes_(new std::byte[size + 64]), size_(size) {}
@@ -93,7 +93,7 @@ private:
     std::size_t size_;
 };
 
-/// backend, and no more: a rank that is alone, so that collectives are copies. A queue is done when its verb returns.
+/// Models backend, and no more: a single rank, so that collectives are copies. A queue is done when its verb returns.
 class single_rank {
 public:
     using queue_type = lane;
@@ -116,7 +116,7 @@ private:
     std::deque<std::unique_ptr<event[]>> events_;
 };
 
-/// kernel_source, and no more: kernels that can only be moved, of steps that only compute and copy bytes.
+/// Models kernel_source, and no more: move-only kernels, for steps that only compute and copy bytes.
 class bytes_plus_one {
 public:
     explicit bytes_plus_one(std::byte* input) : input_(input) {}

@@ -1,6 +1,6 @@
-// Where the storages of an order lie in one block of memory, so that a replay allocates nothing. Storages that never
-// live at the same time share bytes. That adds dependences which the task graph does not have: whoever writes bytes
-// first must wait for all that used them before (backend/lane_program.hpp derives them).
+// Places the storages of an order in one block of memory, so that a replay allocates nothing. Storages that never live
+// at the same time share bytes. That adds dependences which the task graph does not have: the first writer of bytes
+// must wait for all earlier users of those bytes (backend/lane_program.hpp derives these dependences).
 #ifndef STRETTO_BACKEND_ARENA_PLAN_HPP
 #define STRETTO_BACKEND_ARENA_PLAN_HPP
 
@@ -20,20 +20,20 @@ namespace stretto {
 struct arena_plan {
     static constexpr std::int64_t outside = -1;
 
-    /// By storage: bytes from the beginning of the arena; `outside` for storages of inputs, which the caller owns, and
-    /// for those of no size.
+    /// By storage: its offset in bytes from the beginning of the arena; `outside` for storages of inputs, which the
+    /// caller owns, and for storages of size zero.
     std::vector<std::int64_t> offset;
-    bytes size;                  ///< of the arena
-    std::int64_t alignment = 1;  ///< of every offset
+    bytes size;                  ///< the size of the arena
+    std::int64_t alignment = 1;  ///< the alignment of every offset
 
     [[nodiscard]] bool holds(value_id storage) const { return offset[storage] != outside; }
     friend bool operator==(const arena_plan&, const arena_plan&) = default;
 };
 
-/// Places each storage, when the task that allocates it is reached, at the lowest offset where it overlaps no storage
-/// that is live then: from there to the last task in `order` that touches it, as profile_memory counts. What the output
-/// reads is never freed. The arena is as large as the peak of the order, rounded to the alignment, or larger by what
-/// fragmentation costs. Deterministic. O(V + S * storages live at once) for S storages. Precondition: `order` is a
+/// Places each storage, when the task that allocates it is reached, at the lowest offset where it overlaps no live
+/// storage. It lives from there to the last task in `order` that touches it, as profile_memory counts; operands of the
+/// output are never freed. The size of the arena is the peak of the order, rounded up to the alignment, plus any
+/// fragmentation. Deterministic. O(V + S * storages live at once) for S storages. Precondition: `order` is a
 /// permutation of the tasks, and `alignment` is positive.
 template <class = void>
 [[nodiscard]] arena_plan plan_arena(const task_graph& g, std::span<const task_id> order, std::int64_t alignment = 64) {
@@ -50,7 +50,7 @@ template <class = void>
     arena_plan plan;
     plan.alignment = alignment;
     plan.offset.assign(g.allocation.size(), arena_plan::outside);
-    std::vector<block> live;  // by offset
+    std::vector<block> live;  // sorted by offset
     for (const task_id t : order) {
         if (g.kind[t] != op_kind::input) {
             for (value_id s = g.first_result[t]; s < g.first_result[t + 1]; ++s) {

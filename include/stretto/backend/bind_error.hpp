@@ -1,4 +1,4 @@
-// Why an order cannot be made into something that runs, with the task that is the cause.
+// Why an order cannot be bound to a backend, with the task that is the cause.
 #ifndef STRETTO_BACKEND_BIND_ERROR_HPP
 #define STRETTO_BACKEND_BIND_ERROR_HPP
 
@@ -11,17 +11,17 @@
 
 namespace stretto {
 
-/// The first thing that keeps an order from being bound. `task` is no_task if none is the cause.
+/// The first problem that prevents an order from being bound. `task` is no_task if no single task is the cause.
 struct bind_error {
     enum class reason : std::uint8_t {
         order_of_another_graph,  ///< the order was checked for another graph
-        not_a_member,            ///< the rank is no member of `group`, on which `task` launches a collective
+        not_a_member,            ///< the rank is not a member of `group`, on which `task` launches a collective
         unknown_collective,      ///< the call of the start `task` does not say what it does
-        unsupported_reduction,   ///< the start `task` reduces in a way, or elements, that the backend does not
-        sizes_at_run_time,       ///< the start `task` moves amounts that are known only when the step runs, and not
-                                 ///< all is known of where they are
-        sizes_disagree,          ///< what the start `task` moves does not fit its operand, its result or its group
-        in_place,                ///< the start `task` writes where others still read what it sends; see may_overlap
+        unsupported_reduction,   ///< the backend supports neither the reduction nor the elements of the start `task`
+        sizes_at_run_time,       ///< the start `task` moves amounts that are known only when the step runs, and the
+                                 ///< source does not fully say where to find them
+        sizes_disagree,          ///< the amounts of the start `task` do not match its operand, its result or its group
+        in_place,                ///< the start `task` writes where other ranks still read its data; see may_overlap
         capacity,                ///< a value that `task` uses has a capacity larger than its storage
         several_storages,        ///< `task` uses a value that lives in several storages, or none: it has no address
         no_address,              ///< an input that `task` uses has no address
@@ -34,7 +34,7 @@ struct bind_error {
     friend bool operator==(const bind_error&, const bind_error&) = default;
 };
 
-/// What is wrong, as a sentence to stand behind the name of the task, or of the step.
+/// The error as a sentence to be placed after the name of the task, or of the step.
 [[nodiscard]] inline std::string explain(const bind_error& e) {
     using why = bind_error::reason;
     switch (e.why) {

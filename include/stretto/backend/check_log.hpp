@@ -1,6 +1,6 @@
-// Judges what was put into queues: is everything ordered that must be, whatever the lanes do in between? What must be
-// ordered is taken from the task graph and from the bytes that tasks use, and what is ordered from the log alone, so
-// that whoever has made the log is not asked.
+// Checks the log of what was put into queues: whether everything that must be ordered is ordered, whatever the timing
+// of the lanes. The required order is derived from the task graph and from the bytes that tasks use, the actual order
+// from the log alone, so the check does not trust the code that made the log.
 #ifndef STRETTO_BACKEND_CHECK_LOG_HPP
 #define STRETTO_BACKEND_CHECK_LOG_HPP
 
@@ -17,19 +17,19 @@
 
 namespace stretto {
 
-/// A fault of a log, or a wait that it does not need. `entry` is a position in the log.
+/// A fault of a log, or a superfluous wait. `entry` is a position in the log.
 struct log_finding {
     enum class reason : std::uint8_t {
-        missing_task,      ///< `task` has work, or is a wait that something is ordered by, and is not in the log
-        launched_twice,    ///< `task` stands in the log before `entry` already
+        missing_task,      ///< `task` has work, or is a wait that orders something, and is not in the log
+        launched_twice,    ///< `task` already stands in the log before `entry`
         wrong_lane,        ///< `entry` launches `task` on a lane that is not its own
-        unrecorded_event,  ///< `entry` waits for an event that nothing before it records: it orders nothing
+        unrecorded_event,  ///< `entry` waits for an event that no earlier entry records, so it orders nothing
         race,              ///< `task` and `other` use the same bytes, one writes, and nothing orders them
         unordered,         ///< `task` depends on `other` in the graph, and nothing orders them
-        before_ready,      ///< `task` reads bytes of `storage` that nobody has written
-        not_held,          ///< `entry` launches `task`, and the host has not waited for the number of `other` before
-        after_free,        ///< `task` reads bytes of `storage` that were overwritten for another one
-        redundant_wait,    ///< without the wait `entry` all would be ordered as well: no fault
+        before_ready,      ///< `task` reads bytes of `storage` that were never written
+        not_held,          ///< `entry` launches `task`, but the host has not yet waited for the number of `other`
+        after_free,        ///< `task` reads bytes of `storage` that were overwritten for another storage
+        redundant_wait,    ///< without the wait `entry` everything would be ordered as well: not a fault
     };
     reason why;
     std::uint32_t entry = 0;
@@ -40,11 +40,11 @@ struct log_finding {
     friend bool operator==(const log_finding&, const log_finding&) = default;
 };
 
-/// Checks the log of one run of a step, with its storages where `arena` says; other storages share no bytes. Returns
-/// all faults in the order of the log, and behind them, if there are none, every wait that could be left out by itself.
-/// The order of a wait's own task counts: what is launched behind it on the lane may rely on the collective. It takes
-/// O(n^2) time and n^2 bits for n entries, and O(n^2 / 64) more for each wait: a tool for tests, and for a program
-/// once.
+/// Checks the log of one run of a step whose storages lie where `arena` says; other storages share no bytes. Returns
+/// all faults in the order of the log or, if there are none, every wait that could be omitted on its own. The order
+/// that the task of a wait imposes counts: tasks launched after it on the lane may rely on the collective. It takes
+/// O(n^2) time and n^2 bits for n entries, and O(n^2 / 64) more for each wait, so use it in tests, or once for a
+/// program.
 template <class = void>
 [[nodiscard]] std::vector<log_finding> check_log(const task_graph& g, const arena_plan& arena, const run_log& log);
 
@@ -53,12 +53,12 @@ template <class = void>
     return f.why != log_finding::reason::redundant_wait;
 }
 
-/// What a rank's log issues, for check_deadlock (schedule/deadlock.hpp), which compares the logs of ranks: whether all
-/// launch the same collectives of a group in the same order, and whether they can hang. `g` is the graph of the log.
+/// The actions of a rank's log, for check_deadlock (schedule/deadlock.hpp), which compares the logs of ranks: whether
+/// all launch the same collectives of a group in the same order, and whether they can hang. `g` is the log's graph.
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, const run_log& log) {
     rank_program made;
-    std::vector<std::vector<std::uint32_t>> recorded;  // by event: the last action of its lane then
+    std::vector<std::vector<std::uint32_t>> recorded;  // by event: the last action of its lane at that time
     std::vector<std::uint32_t> last(g.groups + 1, UINT32_MAX);
     std::vector<std::vector<std::uint32_t>> waits(g.groups + 1);
     for (const log_entry& e : log) {
@@ -88,7 +88,7 @@ template <class = void>
             case log_entry::form::settle: {
                 rank_action& action = made.emplace_back();
                 action.what = rank_action::form::host_wait;
-                action.after = waits[e.lane];  // what follows on the lane still names them
+                action.after = waits[e.lane];  // later actions on the lane still refer to them
                 if (last[e.lane] != UINT32_MAX) action.after.push_back(last[e.lane]);
                 break;
             }
@@ -97,7 +97,7 @@ template <class = void>
     return made;
 }
 
-/// What is found, in words, over the caller's names: `name(t)` gives the text for a task.
+/// The finding in words, with the caller's names: `name(t)` returns the text for a task.
 template <class Name>
 [[nodiscard]] std::string explain(const log_finding& f, const Name& name) {
     using why = log_finding::reason;

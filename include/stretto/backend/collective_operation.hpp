@@ -1,4 +1,4 @@
-// A collective as one rank performs it: what a call asks for, with the addresses and the amounts of this rank.
+// A collective as one rank performs it: a call with the addresses and the amounts of this rank.
 #ifndef STRETTO_BACKEND_COLLECTIVE_OPERATION_HPP
 #define STRETTO_BACKEND_COLLECTIVE_OPERATION_HPP
 
@@ -16,46 +16,46 @@
 namespace stretto {
 
 enum class transfer_kind : std::uint8_t {
-    all_gather,      ///< every rank receives what each rank sends, in the order of ranks
-    reduce_scatter,  ///< every rank receives its share of the sum of what ranks send
-    all_reduce,      ///< every rank receives the sum of what ranks send
-    all_to_all,      ///< share k of what rank j sends becomes share j of what rank k receives
-    broadcast,       ///< every rank receives what rank `root` sends
+    all_gather,      ///< every rank receives the data of all ranks, in rank order
+    reduce_scatter,  ///< every rank receives its share of the sum of all ranks' data
+    all_reduce,      ///< every rank receives the sum of all ranks' data
+    all_to_all,      ///< share k of the data of rank j becomes share j of the result of rank k
+    broadcast,       ///< every rank receives the data of rank `root`
     barrier,         ///< nothing moves; complete when all ranks have begun it
 };
 
-/// Whether numbers of ranks are added up, so that it must be known how.
+/// Whether data of several ranks is combined, so that the reduction must be known.
 [[nodiscard]] constexpr bool reduces(transfer_kind kind) noexcept {
     return kind == transfer_kind::reduce_scatter || kind == transfer_kind::all_reduce;
 }
 
-/// An operation. What a rank sends must stay as it is until it is complete, and must not be where anything is received,
-/// except as may_overlap allows. Of ranks only the order in their group counts here.
+/// An operation. The data that a rank sends must not change until the operation is complete, and must not overlap the
+/// receive buffer, except as may_overlap allows. Ranks are given by their places in the group.
 struct collective_operation {
     transfer_kind kind = transfer_kind::barrier;
     reduction_kind reduction = reduction_kind::none;
-    element_type element = element_type::other;  ///< of what is reduced
-    std::uint32_t root = 0;                      ///< of a broadcast: a place in the group
+    element_type element = element_type::other;  ///< the element type of a reduction
+    std::uint32_t root = 0;                      ///< for a broadcast: the root's place in the group
     const std::byte* send = nullptr;
     std::byte* receive = nullptr;
-    std::size_t send_bytes = 0;  ///< of a broadcast the same on all ranks, though only the root sends
+    std::size_t send_bytes = 0;  ///< for a broadcast the same on all ranks, although only the root sends
     std::size_t receive_bytes = 0;
-    std::vector<std::size_t> send_sizes = {};     ///< of an all-to-all: bytes to each rank
-    std::vector<std::size_t> receive_sizes = {};  ///< of an all-to-all: bytes from each rank
-    /// The amounts of an all-to-all may be known only when it begins. These say where the number of rows to each rank,
-    /// and from each, stands then; they are null where the sizes above tell it, and send_bytes and receive_bytes are
-    /// the room that there is. They are empty if the sizes above tell all.
+    std::vector<std::size_t> send_sizes = {};     ///< for an all-to-all: bytes to each rank
+    std::vector<std::size_t> receive_sizes = {};  ///< for an all-to-all: bytes from each rank
+    /// The amounts of an all-to-all may be known only when it begins. These are the addresses at which the numbers of
+    /// rows to and from each rank stand at that time. An entry is null if the sizes above give its amount; send_bytes
+    /// and receive_bytes are then the capacities. Both lists are empty if the sizes above give all amounts.
     std::vector<const std::int64_t*> send_rows = {}, receive_rows = {};
     std::size_t row_bytes = 0;
     std::uint64_t logical_id = 0;  ///< as in collective_call
     std::uint32_t chunk = 0;
-    task_id task = no_task;  ///< of the graph from which it comes
+    task_id task = no_task;  ///< the start in the task graph to which the operation belongs
 };
 
-/// Whether member `place` of `members` may receive where it sends: not at all (what overlaps would be overwritten while
-/// others read it), or exactly so that it writes only what nobody reads: an all-reduce or a broadcast onto itself, an
-/// all-gather whose operand is its share of the result, a reduce-scatter whose result is its share of the operand.
-/// O(1).
+/// Whether the operation of member `place` of `members` may receive where it sends. Either its buffers do not overlap
+/// (overlapping data would be overwritten while others read it), or they overlap exactly so that it writes only what
+/// nobody else reads: an all-reduce or a broadcast onto its operand, an all-gather whose operand is its share of the
+/// result, a reduce-scatter whose result is its share of the operand. O(1).
 [[nodiscard]] inline bool may_overlap(const collective_operation& o, std::size_t place) {
     const auto address = [](const std::byte* x) { return reinterpret_cast<std::uintptr_t>(x); };
     const std::uintptr_t send = address(o.send), receive = address(o.receive);
@@ -77,8 +77,8 @@ struct collective_operation {
 }
 
 /// The operation of a start with that call, of `payload` bytes, on a group of `members` ranks; without addresses. Its
-/// result must fit into `room` bytes, in which a reduction keeps its shares and others theirs. If some amounts are
-/// measured when the step runs, rows have `row` bytes, and `payload` is the room for what is sent. O(members).
+/// result must fit into `room` bytes. If some amounts are measured when the step runs, rows have `row` bytes, and
+/// `payload` is the capacity for sending. O(members).
 [[nodiscard]] inline expected<collective_operation, bind_error> operation_of(const collective_call& call, task_id start,
                                                                              std::size_t members, bytes payload,
                                                                              bytes room, bytes row = {}) {
@@ -139,7 +139,7 @@ struct collective_operation {
                 made.receive_rows.resize(members);
                 made.receive_bytes = static_cast<std::size_t>(room.count);
             } else {
-                // Who sends no row does not know from the payload how long a row is, but may from what is received.
+                // A rank that sends no row cannot derive the row length from the payload, but from what it receives.
                 const std::int64_t whole = sent != 0 ? payload.count : room.count, rows = sent != 0 ? sent : received;
                 if (rows != 0 && whole % rows != 0) return refuse(why::sizes_disagree);
                 length = rows == 0 ? 0 : whole / rows;

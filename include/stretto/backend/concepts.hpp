@@ -1,6 +1,6 @@
-// What runs a program of lanes: queues that take work in order, events that order one queue after another,
-// communicators that are queues of collectives, memory, and the kernels of the caller. A backend is a type that has
-// these; the executor (backend/executor.hpp) is written once over all of them.
+// The parts that run a program of lanes: queues that execute work in order, events that order one queue after another,
+// communicators that are queues of collectives, memory, and the caller's kernels. A backend is a type that has these;
+// the executor (backend/executor.hpp) is written once over all of them.
 #ifndef STRETTO_BACKEND_CONCEPTS_HPP
 #define STRETTO_BACKEND_CONCEPTS_HPP
 
@@ -21,18 +21,18 @@
 
 namespace stretto {
 
-/// A lane: what is put into it happens in that order. `record(e)` marks how far it has come; `wait(e)` makes what
-/// follows begin after the last mark put so far. Neither blocks for longer than the queue itself needs. All verbs
-/// return whether the run goes on; once one has returned false, all do.
+/// A lane: work that is put into it happens in that order. `record(e)` marks the current position; `wait(e)` makes
+/// later work begin only after the last mark recorded so far. Neither blocks for longer than the queue itself needs.
+/// All verbs return whether the run continues; once one has returned false, all do.
 template <class Q>
 concept queue = requires(Q& q, typename Q::event_type& e) {
     { q.wait(e) } -> std::same_as<bool>;
     { q.record(e) } -> std::same_as<bool>;
 };
 
-/// A queue of collectives, in which this rank is number `place()` of `size()`. `reserve(n)` makes room for the n verbs
-/// of a replay, so that these need not allocate; `can(operation)` says whether it knows how to reduce so. What an
-/// operation refers to must live until it is complete.
+/// A queue of collectives, in which this rank is number `place()` of `size()`. `reserve(n)` reserves capacity for the n
+/// verbs of a replay, so that these need not allocate; `can(operation)` says whether the communicator supports its
+/// reduction. Data to which an operation refers must live until it is complete.
 template <class C>
 concept communicator =
     queue<C> && requires(C& c, const C& constant, const collective_operation& operation, std::size_t n) {
@@ -43,19 +43,20 @@ concept communicator =
         { constant.place() } -> std::convertible_to<std::size_t>;
     };
 
-/// Memory that has `size()` bytes and lives as long as the object.
+/// Memory of `size()` bytes that lives as long as the object.
 template <class A>
 concept arena = std::movable<A> && requires(const A& a) {
     { a.data() } -> std::same_as<std::byte*>;
     { a.size() } -> std::convertible_to<std::size_t>;
 };
 
-/// What one rank runs on. `compute()` is the queue of kernels: `launch(task, kernel)` makes it call the kernel, and
-/// `pass(task)` says that the waits before are those of a task without a kernel; `settle()` returns when all that was
-/// put into it is complete, because the host reads a number that was made there, or false like a verb. `channel(group)`
-/// is the communicator of a group, or null for a group of which this rank is no member. `make_events(n)` gives n events
-/// that live as long as the backend; `make_arena(size, alignment)` gives nothing if there is no such memory. `begin()`
-/// opens a replay and `finish()` returns when all that was put into queues since is complete, or has been given up.
+/// The queues, events and memory of one rank. `compute()` is the queue of kernels. There, `launch(task, kernel)` makes
+/// it call the kernel; `pass(task)` says that the preceding waits are those of a task without a kernel; and `settle()`
+/// returns when everything put into the queue is complete, because the host reads a number that was made there (or
+/// returns false like any verb). `channel(group)` is the communicator of a group, or null if this rank is not a member.
+/// `make_events(n)` returns n events that live as long as the backend; `make_arena(size, alignment)` returns nothing if
+/// the memory cannot be allocated. `begin()` starts a replay, and `finish()` returns when everything that was put into
+/// queues since then is complete, or has been abandoned.
 template <class B>
 concept backend =
     queue<typename B::queue_type> && communicator<typename B::communicator_type> && arena<typename B::arena_type> &&
@@ -72,8 +73,7 @@ concept backend =
         { b.finish() } -> std::same_as<std::optional<run_failure>>;
     };
 
-/// Where the values of a task are: the addresses of what it reads and of what it returns, in their order; null for a
-/// value without storage.
+/// The addresses of a task's operands and results, in their order; null for a value without storage.
 struct task_memory {
     std::span<std::byte* const> operands, results;
 };
@@ -105,20 +105,21 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 
 }  // namespace detail
 
-/// What the caller knows of the tasks of a graph. It is asked while an order is bound, once for every task and value:
+/// What the caller knows about the tasks of a graph. It is called while an order is bound, once for every task and
+/// value:
 ///   kernel(t, memory) -> a callable   the work of a compute task, with its addresses resolved; movable; the memory
 ///                                     outlives it, the spans in `memory` do not. It is called without arguments, or
-///                                     with those that the backend's compute() has for kernels
-///   call(t) -> collective_call        of a start: what it does; it sends its first operand and makes its first result
-///   address(x) -> std::byte*          of a result x of an input: memory of the caller
+///                                     with those that the backend's compute() passes to kernels
+///   call(t) -> collective_call        the call of a start, which sends its first operand and makes its first result
+///   address(x) -> std::byte*          the address of a result x of an input, in memory of the caller
 ///   offset(x) -> bytes                where a value begins in its storage;             optional: default 0
-/// And of exchanges whose amounts are known only when the step runs, all optional:
-///   row_bytes(t) -> bytes             of a start with measured amounts: the length of a row; without it, such a start
+/// The following are for exchanges whose amounts are known only when the step runs; all are optional:
+///   row_bytes(t) -> bytes             the length of a row of a start with measured amounts; without it, such a start
 ///                                     cannot be bound
-///   count(x) -> const std::int64_t*   where a value that measures an amount is; default: at its address. It is read
-///                                     when the start begins, after the task that makes x is complete
-///   capacity(x) -> bytes              of what such a start sends or makes: how much there is room for, from where it
-///                                     begins; default: the rest of its storage. More ends the run, as an overflow
+///   count(x) -> const std::int64_t*   the address of a value that measures an amount; default: its address in storage.
+///                                     It is read when the start begins, after the task that makes x is complete
+///   capacity(x) -> bytes              the bytes available to what such a start sends or makes, counted from its
+///                                     beginning; default: the rest of its storage. More ends the run, as an overflow
 template <class S>
 concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
     requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;

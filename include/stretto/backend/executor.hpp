@@ -1,4 +1,4 @@
-// Runs a checked order: bind once, replay as often as wanted. Binding places storages, assigns lanes, drops waits that
+// Runs a checked order: bind once, replay any number of times. Binding places storages, assigns lanes, drops waits that
 // others imply, and resolves the addresses of every kernel and collective. A replay walks a flat array: no allocation,
 // no hashing, no decision that could have been made before.
 #ifndef STRETTO_BACKEND_EXECUTOR_HPP
@@ -20,13 +20,13 @@
 
 namespace stretto {
 
-/// An order that is bound to one rank of a backend, which must outlive it. `bind_order` makes one.
+/// An order that is bound to one rank of a backend, which must outlive it. `bind_order` creates it.
 template <backend B, class Kernel>
 class executor {
 public:
-    /// Runs the order once. Where the host reads a number, nothing is issued before the number is there, so that
-    /// kernels behind it may look at it when they are launched. Returns when all of it is complete, or what kept it
-    /// from being; a backend that has failed runs nothing any more. O(instructions + waits), with no allocation.
+    /// Runs the order once. Where the host reads a number, nothing further is issued until the number is available, so
+    /// that later kernels may use it when they are launched. Returns nothing once everything is complete, or else the
+    /// failure; a backend that has failed runs nothing more. O(instructions + waits), with no allocation.
     [[nodiscard]] std::optional<run_failure> replay() {
         backend_->begin();
         for (const step& s : steps_)
@@ -34,8 +34,8 @@ public:
         return backend_->finish();
     }
 
-    /// Where a value is: the results of the step are there after a replay, until the next one begins. Null for a value
-    /// without storage.
+    /// The address of a value. The results of the step are there from the end of a replay until the next one begins.
+    /// Null for a value without storage.
     [[nodiscard]] std::byte* address(value_id x) const { return addresses_[x]; }
     [[nodiscard]] const lane_program& program() const noexcept { return program_; }
 
@@ -48,7 +48,7 @@ private:
     using event_type = typename B::queue_type::event_type;
     static constexpr std::uint32_t nothing = UINT32_MAX;
 
-    /// An instruction with all that is looked up by number, so that a replay only follows pointers.
+    /// An instruction in which all lookups are resolved, so that a replay only follows pointers.
     struct step {
         std::uint32_t first_wait, last_wait, event;
         std::uint32_t work;                      // a kernel or an operation; nothing for a wait
@@ -59,7 +59,7 @@ private:
 
     executor() = default;
 
-    /// Puts one instruction into its lane. Returns whether the run goes on.
+    /// Puts one instruction into its lane. Returns whether the run continues.
     [[nodiscard]] bool issue(const step& s) {
         if (s.channel != nullptr) return put(*s.channel, s, [&] { return s.channel->launch(operations_[s.work]); });
         typename B::queue_type& lane = backend_->compute();
@@ -74,9 +74,9 @@ private:
         return s.event == lane_instruction::no_event || lane.record(events_[s.event]);
     }
 
-    /// Makes steps of the program. Returns the first thing that is wrong; until the end nothing is put into any lane,
-    /// and what has been made ends with the executor. Channels are told at last how much a replay puts into them,
-    /// because they may keep what they have made for it.
+    /// Converts the program into steps. Returns the first problem. Nothing is put into any lane before the end, and a
+    /// failure releases everything with the executor. The last action tells channels how much a replay puts into them,
+    /// because they may keep what they allocate for it.
     template <class S>
     [[nodiscard]] std::optional<bind_error> bind(const task_graph& g, S& source) {
         using why = bind_error::reason;
@@ -105,7 +105,7 @@ private:
                 const group_id group = g.group[t];
                 channels[group] = backend_->channel(group);
                 if (channels[group] == nullptr) return bind_error{why::not_a_member, t, group};
-                // Its waits, itself, and the record behind it.
+                // Capacity for its waits, itself, and the record after it.
                 made.channel = channels[group];
                 made.work = static_cast<std::uint32_t>(operations_.size());
                 verbs[group] += std::size_t{i.last_wait} - i.first_wait + 2;
@@ -114,7 +114,7 @@ private:
                 if (g.storages[x].empty()) return bind_error{why::several_storages, t, group};
                 const value_id sent = g.operands[t][0];
                 if (g.storages[sent].empty()) return bind_error{why::several_storages, t};
-                // A measured exchange has a capacity instead of a payload, and it must lie in the storages.
+                // A measured exchange has a capacity instead of a payload, which must lie within the storages.
                 const collective_call call = source.call(t);
                 const bool measured = measures(call);
                 const bytes sendable = room_for(g, source, sent, measured), room = room_for(g, source, x, measured);
@@ -151,7 +151,8 @@ private:
         if constexpr (detail::has_row_bytes<S>) return source.row_bytes(t);
         else return {};
     }
-    /// The room for a value from where it begins: what the source says of a measured one, else the rest of its storage.
+    /// The bytes available to a value from its beginning: the source's capacity for a measured one, else the rest of
+    /// its storage.
     template <class S>
     [[nodiscard]] static bytes room_for(const task_graph& g, S& source, value_id x, bool measured) {
         if constexpr (detail::has_value_capacity<S>)
@@ -174,8 +175,8 @@ private:
             }
         return {};
     }
-    /// Where the number is that a value holds, or null if there can be none: who does not say lets it lie in a storage,
-    /// where 8 bytes must be left and aligned.
+    /// The address of the number in a value, or null if there can be none. If the source has no `count`, the number
+    /// lies in the value's storage, which must have 8 aligned bytes left there.
     template <class S>
     [[nodiscard]] const std::int64_t* count_at(const task_graph& g, S& source, value_id x) const {
         if constexpr (detail::has_count<S>) {
@@ -194,8 +195,8 @@ private:
         else return {};
     }
 
-    /// Finds where each value is that lives in one storage: in the arena, or in memory of the caller. Others stay null,
-    /// and are refused where a task uses them.
+    /// Finds the addresses of all values that live in one storage, in the arena or in memory of the caller. Other
+    /// values stay null, and are refused where a task uses them.
     template <class S>
     void find_addresses(const task_graph& g, S& source) {
         addresses_.assign(g.allocation.size(), nullptr);
@@ -208,7 +209,7 @@ private:
             if (base != nullptr) addresses_[x] = base + offset_of(source, x).count;
         }
     }
-    /// Appends the address of a value that a task uses, null for one without bytes. Returns why it has none.
+    /// Appends the address of a value that a task uses, null for one without bytes. Returns an error if it has none.
     [[nodiscard]] std::optional<bind_error> add_address(const task_graph& g, task_id t, value_id x,
                                                         std::vector<std::byte*>& to) const {
         if (g.storages[x].size() > 1) return bind_error{bind_error::reason::several_storages, t};
@@ -229,9 +230,9 @@ private:
     std::vector<step> steps_;
 };
 
-/// Binds an order to a rank of a backend. The source is asked for the kernels of tasks and not kept. The arena is
-/// aligned to 64 bytes, as is every storage in it. Returns the executor, or the first thing that is wrong; then nothing
-/// of it stays. O((V + E) L) for L lanes, plus plan_arena.
+/// Binds an order to a rank of a backend. The source provides the kernels of tasks and is not kept. The arena, and
+/// every storage in it, is aligned to 64 bytes. Returns the executor, or the first problem, in which case nothing is
+/// left behind. O((V + E) L) for L lanes, plus plan_arena.
 template <backend B, kernel_source S>
 [[nodiscard]] expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error> bind_order(
     const task_graph& g, const checked_order& order, S& source, B& rank) {
@@ -241,7 +242,7 @@ template <backend B, kernel_source S>
     made.backend_ = &rank;
     made.program_ = *std::move(program);
     if (const auto error = made.bind(g, source)) return unexpected(*error);
-    // Compilers for devices do not move what they must convert.
+    // Explicit, because some device compilers do not move an object that must be converted.
     return expected<executor<B, std::remove_cvref_t<detail::kernel_of<S>>>, bind_error>(std::move(made));
 }
 

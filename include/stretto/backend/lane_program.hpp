@@ -1,7 +1,7 @@
-// A checked order as a program for lanes: which lane each task runs on, what it must wait for, and where its storages
-// lie. Kernels share the compute lane, number 0; the collectives of each group have a channel, lane 1 and on. A lane
-// runs its instructions in order, so only what crosses lanes needs an event, and of those only what nothing else
-// implies.
+// A checked order as a program for lanes: the lane of each task, what it must wait for, and where its storages lie.
+// Kernels share the compute lane, number 0; the collectives of each group have a channel, from lane 1 on. A lane runs
+// its instructions in order, so only dependences across lanes need an event, and of these only the ones that nothing
+// else implies.
 #ifndef STRETTO_BACKEND_LANE_PROGRAM_HPP
 #define STRETTO_BACKEND_LANE_PROGRAM_HPP
 
@@ -19,22 +19,22 @@
 
 namespace stretto {
 
-/// One thing that a host issues to a lane: after the events it waits for, the kernel or the collective of a task, or
-/// nothing if the task is a wait; and then perhaps an event.
+/// One instruction that a host issues to a lane: waits for events, then the kernel or the collective of a task (nothing
+/// if the task is a wait), and then possibly the record of an event.
 struct lane_instruction {
     static constexpr std::uint32_t no_event = UINT32_MAX;
 
     task_id task = no_task;
     std::uint32_t lane = 0;
     std::uint32_t first_wait = 0, last_wait = 0;  ///< a range of lane_program::waits
-    std::uint32_t event = no_event;               ///< recorded behind it
-    bool holds_host = false;                      ///< the host issues nothing behind it before its lane has come so far
+    std::uint32_t event = no_event;               ///< recorded after it
+    bool holds_host = false;                      ///< the host issues nothing more until its lane has come this far
 
     friend bool operator==(const lane_instruction&, const lane_instruction&) = default;
 };
 
-/// Instructions in the order in which they are issued. Each event is recorded by one instruction, and before, in that
-/// order, any instruction waits for it.
+/// Instructions in the order in which they are issued. Each event is recorded by one instruction, which comes before
+/// any instruction that waits for it.
 struct lane_program {
     std::vector<group_id> groups;  ///< of lane 1, 2, ...: ascending
     std::vector<lane_instruction> instructions;
@@ -50,15 +50,15 @@ struct lane_program {
 };
 
 /// Makes the program of an order. A task begins after all of these are complete:
-///   - whatever used bytes that it uses, if one of them writes, be it as the same storage or as another one that had
-///     these bytes before;
-///   - its predecessors in the graph. A dependence on a start is one on its launch; only waits, and what uses the bytes
-///     of the collective, begin after its end.
+///   - every earlier task that used some of the same bytes, if either of the two writes them, whether in the same
+///     storage or in another one that occupied these bytes before;
+///   - its predecessors in the graph. A dependence on a start refers to its launch; only waits, and tasks that use the
+///     bytes of the collective, begin after its end.
 /// Waits are minimal: without any of them some such pair would not be ordered. Inputs, views and outputs need no
-/// instruction, nor does a wait for what is known to be complete. Where the host reads a number
-/// (task_graph::holds_host) it goes on when all that the number depends on is complete, and so whatever it issues
-/// later, on any lane, comes after that. Deterministic. O((V + E) L) time and O(V L) space for L lanes, plus the time
-/// of plan_arena; the minimum follows from clocks, one count for each lane (Mattern 1989).
+/// instruction, nor does a wait for something that is known to be complete. Where the host reads a number
+/// (task_graph::holds_host), it continues only when everything on which the number depends is complete, so whatever it
+/// issues later, on any lane, comes after that. Deterministic. O((V + E) L) time and O(V L) space for L lanes, plus the
+/// time of plan_arena; the minimum follows from vector clocks, one count for each lane (Mattern 1989).
 template <class = void>
 [[nodiscard]] expected<lane_program, bind_error> plan_lanes(const task_graph& g, const checked_order& order,
                                                             std::int64_t alignment = 64);

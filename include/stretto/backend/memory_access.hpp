@@ -1,5 +1,5 @@
-// What a task reads and writes: the facts from which executors derive what must wait for what, and by which the order
-// of a run is judged afterwards.
+// The storages that a task reads and writes. Executors derive from them which tasks must wait for which, and check_log
+// judges the order of a run by them.
 #ifndef STRETTO_BACKEND_MEMORY_ACCESS_HPP
 #define STRETTO_BACKEND_MEMORY_ACCESS_HPP
 
@@ -8,10 +8,10 @@
 
 namespace stretto {
 
-/// Calls f(storage, writes) for every storage that `t` uses: what it reads, the storages of its operands; and what it
-/// writes, those that its results allocate, those that it writes in place, and, if it is a start, all that its results
-/// live in. A start uses them until it is complete, and not only when it is launched. A storage may be named more than
-/// once. Tasks that do no work use none. O(operands, results and writes of t).
+/// Calls f(storage, writes) for every storage that `t` uses. It reads the storages of its operands. It writes those
+/// that its results allocate, those that it writes in place and, if it is a start, all in which its results live. A
+/// start uses them until it is complete, and not only when it is launched. A storage may be named more than once. Tasks
+/// that do no work use none. O(operands, results and writes of t).
 template <class F>
 void for_each_access(const task_graph& g, task_id t, F f) {
     if (!does_work(g.kind[t])) return;

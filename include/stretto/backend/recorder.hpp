@@ -1,5 +1,4 @@
-// The backend that runs nothing: it writes down what is put into which queue. backend/check_log.hpp judges what it has
-// written.
+// The backend that runs nothing: it logs what is put into which queue. backend/check_log.hpp checks the log.
 #ifndef STRETTO_BACKEND_RECORDER_HPP
 #define STRETTO_BACKEND_RECORDER_HPP
 
@@ -17,8 +16,8 @@
 
 namespace stretto {
 
-/// One verb: an event that lane `lane` waits for or records, the task that it begins, or that the host does not go on
-/// before the lane has come so far. Lane 0 computes, and lane 1 + group is the channel of a group.
+/// One verb: lane `lane` waits for an event, records one or begins a task, or the host does not continue before the
+/// lane has come so far. Lane 0 computes, and lane 1 + group is the channel of a group.
 struct log_entry {
     enum class form : std::uint8_t {
         wait,
@@ -28,7 +27,7 @@ struct log_entry {
     };
     form what = form::launch;
     std::uint32_t lane = 0;
-    std::uint32_t which = 0;  ///< an event, or a task; 0 of the host
+    std::uint32_t which = 0;  ///< an event or a task; 0 for the host
 
     friend bool operator==(const log_entry&, const log_entry&) = default;
 };
@@ -49,14 +48,14 @@ using run_log = std::vector<log_entry>;
     return log;
 }
 
-/// The backend of one rank of `groups`. What it hands out refers to it, so it stays where it is.
+/// The backend of one rank of `groups`. The objects that it returns refer to it, so it can be neither copied nor moved.
 class recorder {
 public:
     /// Events are numbered from 0 in the order in which they are made, as those of a lane_program are.
     struct event_type {
         std::uint32_t number = 0;
     };
-    /// Writes down what is put into one lane.
+    /// Logs what is put into one lane.
     class queue_type {
     public:
         using event_type = recorder::event_type;
@@ -72,7 +71,7 @@ public:
         bool pass(task_id t) { return add(log_entry::form::launch, t); }
         bool settle() { return add(log_entry::form::settle, 0); }
         bool launch(const collective_operation& operation) { return add(log_entry::form::launch, operation.task); }
-        // A log grows, and whatever is asked of the recorder it can: it does nothing.
+        // A log grows by itself, and every operation is supported because none is executed.
         void reserve(std::size_t) {}
         [[nodiscard]] bool can(const collective_operation&) const noexcept { return true; }
         [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -88,7 +87,7 @@ public:
         std::size_t size_, place_;
     };
     using communicator_type = queue_type;
-    /// Memory that is there, although nobody uses it: addresses in it are distinct.
+    /// Real memory, although it is never used, so that addresses in it are distinct.
     class arena_type {
     public:
         explicit arena_type(std::size_t size) : memory_(new std::byte[size + 1]), size_(size) {}
@@ -126,7 +125,7 @@ public:
     void begin() {}
     [[nodiscard]] std::optional<run_failure> finish() { return {}; }
 
-    /// Everything that was put since the recorder was made, over all replays.
+    /// The log of everything put since the recorder was made, over all replays.
     [[nodiscard]] const run_log& log() const noexcept { return log_; }
 
 private:

@@ -1,4 +1,4 @@
-// How a run can end without a result, as a value: what happened where, and who waits for whom.
+// How a run can end without a result, as a value: what happened where, and which ranks wait for which.
 #ifndef STRETTO_BACKEND_RUN_FAILURE_HPP
 #define STRETTO_BACKEND_RUN_FAILURE_HPP
 
@@ -12,39 +12,39 @@
 
 namespace stretto {
 
-/// A lane that could not go on when a run was given up.
+/// A lane that could not continue when a run was abandoned.
 struct waiting_lane {
     rank_id rank = 0;
     std::uint32_t lane = 0;               ///< 0 computes; others are channels of `group`
-    group_id group = no_group;            ///< of a channel
-    task_id task = no_task;               ///< at which it stands: in a channel, the start
-    std::uint32_t sequence = 0;           ///< of that collective among those of its group on this rank, from 0
+    group_id group = no_group;            ///< the group of a channel
+    task_id task = no_task;               ///< the task at which it stands: in a channel, the start
+    std::uint32_t sequence = 0;           ///< the number of that collective on its group and this rank, from 0
     std::vector<rank_id> for_ranks = {};  ///< members of the group that have not begun this collective
-    std::vector<task_id> for_tasks = {};  ///< of the same rank, that are not complete
+    std::vector<task_id> for_tasks = {};  ///< tasks of the same rank that are not complete
 };
 
-/// The first failure of a run. All ranks of it report the same.
+/// The first failure of a run. All its ranks report the same one.
 struct run_failure {
     enum class reason : std::uint8_t {
-        timeout,       ///< a lane has waited for longer than the deadline; `waiting` says for whom each lane waits, and
-                       ///< `detail` which processes do not answer any more
-        mismatch,      ///< members of `group` meet in different collectives; `detail` tells how they differ
-        overflow,      ///< amounts of `task` that became known in the run do not fit; `detail` tells them
-        kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is what it said
+        timeout,       ///< a lane has waited longer than the deadline; `waiting` says for whom each lane waits, and
+                       ///< `detail` which processes no longer answer
+        mismatch,      ///< members of `group` meet in different collectives; `detail` says how they differ
+        overflow,      ///< amounts of `task` that became known in the run do not fit; `detail` gives them
+        kernel_threw,  ///< the kernel of `task` threw on `rank`; `detail` is the message
         rank_threw,    ///< the program of `rank` threw outside of a kernel
         rank_left,     ///< the program of `rank` has returned while others wait for it
-        call_failed,   ///< a library below the backend has failed on `rank`; `detail` tells the call and what it said
+        call_failed,   ///< a library below the backend has failed on `rank`; `detail` gives the call and its message
     };
     reason why = reason::timeout;
-    rank_id rank = 0;            ///< where it was noticed
-    group_id group = no_group;   ///< of the collective that is concerned, if one is
-    std::uint32_t sequence = 0;  ///< of that collective on its group, from 0
+    rank_id rank = 0;            ///< the rank that noticed it
+    group_id group = no_group;   ///< the group of the collective concerned, if there is one
+    std::uint32_t sequence = 0;  ///< the number of that collective on its group, from 0
     task_id task = no_task;
     std::string detail = {};
     std::vector<waiting_lane> waiting = {};
 };
 
-/// What has happened, in words, over the caller's names: `name(t)` gives the text for a task.
+/// The failure in words, with the caller's names: `name(t)` returns the text for a task.
 template <class Name>
 [[nodiscard]] std::string explain(const run_failure& f, const Name& name) {
     using why = run_failure::reason;

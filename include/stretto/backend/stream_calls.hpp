@@ -1,6 +1,6 @@
-// The calls of a runtime of streams, and of the communicators whose work is put into these, as a type with static
-// functions: what ranks need whose lanes are streams, whatever the names of the libraries are. A test may have a type
-// of its own on a machine without a device.
+// The calls of a stream runtime, and of communicators that enqueue work in streams, as a type with static functions.
+// Ranks whose lanes are streams need these calls, whatever library provides them. A test may use a type of its own on a
+// machine without a device.
 #ifndef STRETTO_BACKEND_STREAM_CALLS_HPP
 #define STRETTO_BACKEND_STREAM_CALLS_HPP
 
@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-/// How a call has ended. Calls on communicators may be in progress, until the state of the communicator says otherwise.
+/// The result of a call. Calls on communicators may stay in progress until the state of the communicator changes.
 struct call_result {
     enum class state : std::uint8_t {
         done,
@@ -20,27 +20,27 @@ struct call_result {
         failed
     };
     state is = state::done;
-    const char* text = "";  ///< of a failure: what the library says; like `call`, it lives as long as the program
-    const char* call = "";  ///< unless it is done: what the library calls the call, for failures that name it
+    const char* text = "";  ///< for a failure: the library's message; like `call`, it lives as long as the program
+    const char* call = "";  ///< unless done: the library's name for the call, for failures that name it
 
     [[nodiscard]] constexpr bool done() const noexcept { return is == state::done; }
     [[nodiscard]] constexpr bool failed() const noexcept { return is == state::failed; }
-    /// The same, as what has become of another call.
+    /// The same result, attributed to another call.
     [[nodiscard]] constexpr call_result of(const char* other) const noexcept { return {is, text, other}; }
 };
 
-/// Where memory comes from.
+/// The kind of memory to allocate.
 enum class device_memory : std::uint8_t {
-    device,      ///< of the device alone
-    registered,  ///< of the device, and registered with every communicator: it may move fewer copies of it
-    managed,     ///< of the device and the host: kernels may be functions of the host
-    pinned       ///< of the host, where the device can reach it
+    device,      ///< memory of the device alone
+    registered,  ///< memory of the device, registered with every communicator, which may save copies
+    managed,     ///< memory of the device and the host: kernels may be functions of the host
+    pinned       ///< memory of the host that the device can access
 };
 
-/// The calls, named for what they do. Amounts are bytes. What is made is written to the first argument and belongs to
-/// the caller, who ends it. `may_put` says whether what has been put into a stream since the last call could be;
-/// `call` puts a function of the host into a stream; between begin_capture and end_capture, a stream notes what is put
-/// into it, and streams that wait for its events do.
+/// The calls, named for what they do. Amounts are in bytes. A created object is written to the first argument and
+/// belongs to the caller, who must end it. `may_put` reports whether the work put into a stream since the last call was
+/// accepted; `call` puts a function of the host into a stream. Between begin_capture and end_capture, a stream records
+/// the work that is put into it, and so do streams that wait for its events.
 template <class A>
 concept stream_calls =
     requires(typename A::stream_type& stream, typename A::event_type& event, typename A::graph_type& graph,
@@ -64,8 +64,9 @@ concept stream_calls =
         { A::end_graph(graph) } -> std::same_as<call_result>;
     };
 
-/// Those on communicators that block nobody: who has called one asks for its `state`. `enter` registers memory with a
-/// communicator, and `leave` takes it back. Between begin_group and end_group, `abort` only notes what is to be done.
+/// The calls on communicators, which do not block: after a call, query its `state`. `enter` registers memory with a
+/// communicator, and `leave` unregisters it. Between begin_group and end_group, `abort` only records what is to be
+/// done.
 template <class A>
 concept polled_communicator_calls =
     requires(typename A::comm_type& comm, typename A::handle_type& handle, void* memory, std::size_t n) {

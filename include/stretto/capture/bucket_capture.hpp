@@ -31,10 +31,10 @@
 
 namespace stretto {
 
-/// Narrows a choice to what a capture allows: collectives that are called by the same operator, that are whole, and
-/// that send what is whole. The parts of one that was cut were made apart on purpose, and a bucket or a collective of a
-/// sum is one already. A cast is what the format lets a pack absorb, and none that was cut. The step and the choice
-/// must outlive it. O(log operators) a start.
+/// Narrows a choice to what a capture allows: collectives that are called by the same operator, are whole, and send a
+/// whole value. The parts of a chunked collective were separated on purpose, and a bucket or a collective of a sum is
+/// already a merged one. A pack may absorb a cast that the format allows, unless it was chunked. The step and the
+/// choice must outlive this object. O(log operators) per start.
 template <class Choose>
 class capture_bucket_choice {
 public:
@@ -60,8 +60,8 @@ public:
     }
 
 private:
-    /// Whether it puts the parts of a value together: the format knows such a value by what it is a sum or a
-    /// concatenation of, and a pack only by its name.
+    /// Whether it recombines the parts of a value: the format identifies such a value by the operands of its sum or
+    /// concatenation, whereas a pack refers to its operands only by name.
     [[nodiscard]] bool is_joined(std::uint32_t v) const {
         if (step_->field(v, "chunk")) return false;
         for (std::uint32_t x : step_->inputs(v))
@@ -80,7 +80,7 @@ private:
     std::map<std::string_view, std::uint32_t> operators_;
 };
 
-/// The tags of a captured step, from the roles that are inferred of its inputs.
+/// The tags of a captured step, from the inferred roles of its inputs.
 [[nodiscard]] inline traffic_tags<capture_view> traffic_of(const capture& step) {
     const capture_view view{&step};
     const capture_op_model ops{&step};
@@ -89,7 +89,7 @@ private:
 
 namespace detail {
 
-/// The plan, or what the verifier finds, which would be a defect of the planner: the node is named.
+/// The plan, or the verifier's finding, which would be a defect of the planner and names the node.
 [[nodiscard]] inline expected<capture_bucket_plan, diagnostic> verified(const capture& step,
                                                                         const capture_call_model& ops,
                                                                         capture_bucket_plan plan) {
@@ -108,8 +108,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Plans and verifies. It fails on a limit that is zero, and on what a verifier finds, which would be a defect of the
-/// planner: the node is named. O(text of starts) besides the two calls.
+/// Plans and verifies. It fails if a limit is zero, or if the verifier finds something, which would be a defect of the
+/// planner; the error names the node. O(text of starts) besides the two calls.
 template <class Choose>
 [[nodiscard]] expected<capture_bucket_plan, diagnostic> plan_capture_buckets(const capture& step,
                                                                              const capture_tensors& tensors,
@@ -124,9 +124,9 @@ template <class Choose>
     return detail::verified(step, ops, *std::move(plan));
 }
 
-/// Searches and verifies: the buckets with which a captured step is fastest, of those tried, and what it takes with
-/// them; nothing if nothing fits. It fails on a limit that is zero, on a step that is no task graph, and on what a
-/// verifier finds. O(text of starts) besides search_buckets and verify_buckets.
+/// Searches and verifies: of the buckets that were tried, returns those with which a captured step is fastest, and its
+/// schedule; nothing if nothing fits. It fails if a limit is zero, if the step cannot be made a task graph, or if the
+/// verifier finds something. O(text of starts) besides search_buckets and verify_buckets.
 template <class Choose>
 [[nodiscard]] expected<std::optional<scheduled_bucket_plan<std::uint32_t, std::uint32_t>>, diagnostic>
 search_capture_buckets(const capture& step, const capture_tensors& tensors, const Choose& choose,
@@ -149,8 +149,8 @@ search_capture_buckets(const capture& step, const capture_tensors& tensors, cons
     return best;
 }
 
-/// The step with a plan carried out; the step itself if the plan is empty. The plan must be one of plan_capture_buckets
-/// for this step. O(text).
+/// The step with the plan carried out; the step itself if the plan is empty. Precondition: plan_capture_buckets made
+/// the plan for this step. O(text).
 [[nodiscard]] inline expected<capture, diagnostic> bucketed(const capture& step, const capture_tensors& tensors,
                                                             const capture_bucket_plan& plan) {
     if (plan.empty()) return step;

@@ -1,9 +1,9 @@
-// A captured training step (stretto-graph, version 1) in memory: what every node is, reads, costs and allocates, and
-// the rest of its JSON as text. It is immutable and always well formed: only read_capture(), parse_capture() and
-// capture_builder make one, and they check everything that the accessors below promise.
+// A captured training step (stretto-graph, version 1) in memory: the kind, operands, costs and allocations of every
+// node, and the rest of its JSON as text. It is immutable and always well formed: only read_capture(), parse_capture()
+// and capture_builder create one, and they check everything that the accessors below promise.
 //
 // One buffer owns all text; names and fields are slices of it. There is one record per node, and one flat pool of node
-// numbers for each of inputs, aliases, writes and readers. A node is named by its position in program order.
+// numbers for each of inputs, aliases, writes and readers. A node is identified by its position in program order.
 #ifndef STRETTO_CAPTURE_CAPTURE_HPP
 #define STRETTO_CAPTURE_CAPTURE_HPP
 
@@ -34,13 +34,13 @@ struct json_field {
     friend bool operator==(const json_field&, const json_field&) = default;
 };
 
-/// What a file says about a process group; capture::group_at() returns it as a `process_group`.
+/// A process group as described in a file; capture::group_at() returns it as a `process_group`.
 struct capture_group {
     std::string name;
     std::int64_t size = 1;             ///< the number of ranks
     std::string fields = {};           ///< further members of its JSON object, such as `"desc":"mesh_ep"`; may be empty
     std::vector<rank_id> ranks = {};   ///< in their order in the group; empty if the file does not list them
-    group_id duplicate_of = no_group;  ///< the group, before this one, of which it is a further communicator
+    group_id duplicate_of = no_group;  ///< the earlier group of which it is another communicator, or no_group
     friend bool operator==(const capture_group&, const capture_group&) = default;
 };
 
@@ -53,7 +53,7 @@ struct collective_cost_table {
     friend bool operator==(const collective_cost_table&, const collective_cost_table&) = default;
 };
 
-/// The machine for which durations were made.
+/// The machine for which the durations were computed.
 struct capture_costs {
     double memory_bytes_per_second = 1e12;  ///< positive and finite
     nanoseconds launch;                     ///< the launch of one kernel
@@ -82,7 +82,7 @@ struct field_slices {
     text_slice text;
 };
 
-/// What is stored for a node besides its references to others.
+/// The data stored for a node, besides its references to others.
 struct capture_record {
     text_slice name;
     text_slice op;
@@ -115,8 +115,8 @@ inline std::uint64_t hash_of(std::string_view name) noexcept {
 
 }  // namespace detail
 
-/// A captured step. Everything is in program order, and a node only names nodes before it. It takes the text of the
-/// file, about 100 bytes per node, and 4 to 8 bytes per reference. Accessors take O(1) unless they say otherwise. Spans
+/// A captured step. Everything is in program order, and a node refers only to earlier nodes. It takes the text of the
+/// file, about 100 bytes per node, and 4 to 8 bytes per reference. Accessors take O(1) unless stated otherwise. Spans
 /// and string views are valid until the capture is destroyed or assigned to.
 class capture {
 public:
@@ -125,16 +125,16 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return records_.size(); }
     [[nodiscard]] std::string_view name() const noexcept { return name_; }
     [[nodiscard]] std::span<const capture_group> groups() const noexcept { return groups_; }
-    /// A capture is a group_model: the number of groups, and the group of that id, with its ranks if the file lists
-    /// them.
+    /// A capture is a group_model: this is the number of groups, and group_at(id) is the group with that id, with its
+    /// ranks if the file lists them.
     [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
     [[nodiscard]] process_group group_at(group_id id) const noexcept {
         STRETTO_ASSERT(id < groups_.size(), "there is no group of that number in this capture");
         const capture_group& g = groups_[id];
         return {.size = g.size, .id = id, .ranks = g.ranks, .duplicate_of = g.duplicate_of};
     }
-    /// The costs of a collective on a group, or null if the file has none. A duplicate takes what it does not have
-    /// under its own name from the group that it duplicates. O(number of tables).
+    /// The costs of a collective on a group, or null if the file has none. If a duplicate has none under its own name,
+    /// it uses those of the group that it duplicates. O(number of tables).
     [[nodiscard]] const collective_cost_table* cost_table(group_id id, collective_kind collective) const noexcept {
         for (; id != no_group; id = groups_[id].duplicate_of)
             for (const collective_cost_table& t : costs_.collectives)
@@ -154,30 +154,30 @@ public:
     [[nodiscard]] nanoseconds duration(node_id v) const noexcept { return record(v).duration; }
     /// The storage that the node allocates. It is never negative, and all of it together fits in 64 bits.
     [[nodiscard]] bytes allocation(node_id v) const noexcept { return record(v).allocation; }
-    /// Which collective a start launches (never `other`), on which group (below groups().size()), and how many bytes of
-    /// this rank's input it takes. Any other node has `other`, 0 and 0.
+    /// The collective that a start launches (never `other`), its group (below groups().size()), and the bytes of this
+    /// rank's input. For any other node they are `other`, 0 and 0.
     [[nodiscard]] collective_kind collective(node_id v) const noexcept { return record(v).collective; }
     [[nodiscard]] group_id group(node_id v) const noexcept { return record(v).group; }
     [[nodiscard]] bytes payload(node_id v) const noexcept { return record(v).payload; }
 
-    /// The different nodes that v reads, in the order to which "%k" in its arguments refers.
+    /// The distinct nodes that v reads, in the order to which "%k" in its arguments refers.
     [[nodiscard]] std::span<const node_id> inputs(node_id v) const noexcept { return inputs_[v]; }
-    /// The different nodes whose storage v shares.
+    /// The distinct nodes whose storage v shares.
     [[nodiscard]] std::span<const node_id> aliases(node_id v) const noexcept { return aliases_[v]; }
-    /// The different nodes whose storage v writes.
+    /// The distinct nodes whose storage v writes.
     [[nodiscard]] std::span<const node_id> writes(node_id v) const noexcept { return writes_[v]; }
-    /// The different nodes that read v, ascending.
+    /// The distinct nodes that read v, ascending.
     [[nodiscard]] std::span<const node_id> readers(node_id v) const noexcept { return readers_[v]; }
 
-    /// The start that a wait waits for: the first node that it reads, if that is a start. Nothing for any other wait,
-    /// and for a node that is no wait.
+    /// The start for which a wait waits: the first node that it reads, if that is a start. Nothing for any other wait,
+    /// and for a node that is not a wait.
     [[nodiscard]] std::optional<node_id> launch_of(node_id w) const noexcept {
         const std::span<const node_id> read = inputs(w);
         if (kind(w) != op_kind::wait || read.empty() || kind(read[0]) != op_kind::start) return std::nullopt;
         return read[0];
     }
 
-    /// The results of v as JSON text: a list of {"shape":[...],"dtype":"..."}, which capture_fields.hpp takes apart.
+    /// The results of v as JSON text: a list of {"shape":[...],"dtype":"..."}, which capture_fields.hpp parses.
     [[nodiscard]] std::string_view outputs(node_id v) const noexcept { return text(record(v).outputs); }
     /// The members of the node's JSON object that are not interpreted (args, kwargs, fqn, ...), in the order of the
     /// file.
@@ -203,8 +203,8 @@ public:
         return std::nullopt;
     }
 
-    /// Two captures are equal if they have equal nodes in equal order with equal fields. The order and the spelling of
-    /// uninterpreted fields count.
+    /// Two captures are equal if they have equal nodes in equal order with equal fields, including the order and the
+    /// spelling of uninterpreted fields.
     friend bool operator==(const capture& a, const capture& b) {
         if (a.size() != b.size() || a.name_ != b.name_ || a.groups_ != b.groups_ || a.costs_ != b.costs_ ||
             a.symbols_ != b.symbols_ || a.fields_ != b.fields_)

@@ -1,5 +1,5 @@
-// The buckets of a captured step: those that stretto-graph has conventions for, and those that PyTorch writes. Needs
-// simdjson.
+// Recognises the buckets of a captured step: those by the conventions of stretto-graph, and those that PyTorch writes.
+// Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUCKET_FORMS_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUCKET_FORMS_HPP
 
@@ -25,11 +25,11 @@ namespace stretto {
 
 using capture_bucket_form = bucket_form<std::uint32_t, std::uint32_t>;
 
-/// A bucket_form_model of `capture_view`. By the conventions of stretto-graph a bucket is a start with `members`, and
-/// an output for each of them; it stands behind a pack, or is coalesced. Which view of what arrives is the result of
-/// which member is said by `waits`, the names in the order of the members; where that is missing, types tell them apart
-/// or the form is not read. Any other start is read as aten_bucket_forms does. The step and its tensors must outlive
-/// the model.
+/// A bucket_form_model of `capture_view`. By the conventions of stretto-graph a bucket is a start with `members`, with
+/// an output for each of them, which follows a pack or is coalesced. The field `waits`, which lists names in the order
+/// of the members, says which view of the received data is the result of which member; if it is missing, types must
+/// tell them apart, or the form is not recognised. Any other start is read as by aten_bucket_forms. The step and its
+/// tensors must outlive the model.
 class capture_bucket_forms {
 public:
     /// O(V).
@@ -58,7 +58,7 @@ private:
         return b.size() == 1 && std::ranges::equal(a[c].shape, b[0].shape) &&
                tensors_->element_name(v, c) == tensors_->element_name(w, 0);
     }
-    /// The only reader of v that is of such a kind.
+    /// The only reader of v of that kind; nothing if there is none or more than one.
     [[nodiscard]] std::optional<std::uint32_t> only(std::uint32_t v, op_kind kind) const {
         std::optional<std::uint32_t> found;
         for (std::uint32_t w : step_->readers(v)) {
@@ -97,13 +97,13 @@ private:
                 sent.push_back(inputs[k]);
             }
         }
-        if (sent.size() != n) return std::nullopt;  // several send one value, and it does not say which
+        if (sent.size() != n) return std::nullopt;  // several members send one value, and the file does not say which
         const collective_kind kind = step_->collective(v);
         const std::int64_t ranks = step_->groups()[step_->group(v)].size;
         for (std::size_t k = 0; k < n; ++k) {
             const std::int64_t received = size_of_component(v, k);
             if (tensors_->components(sent[k]).size() != 1 || received <= 0) return std::nullopt;
-            // Its own columns, from what arrives and from what is sent.
+            // The member's own columns, in the received data and in the sent data.
             const std::int64_t size = kind == collective_kind::all_gather ? received / ranks : received;
             const double elements = static_cast<double>(size_of_component(sent[k], 0)) /
                                     static_cast<double>(detail::width_of(tensors_->element_name(sent[k], 0)));
@@ -117,7 +117,7 @@ private:
         for (std::uint32_t w : step_->readers(holder)) {
             if (step_->kind(w) != op_kind::view) continue;
             const std::size_t k = names ? place_of(*names, step_->name(w)) : place_by_type(v, w);
-            if (k >= n) continue;  // somebody else who looks
+            if (k >= n) continue;  // another reader
             f.results.push_back(f.parts[k]);
             f.results.back().value = w;
             f.unpacks.push_back(w);

@@ -3,9 +3,10 @@
 //
 // A bucket is a pack, one start that lists its `members` and their `waits`, one wait and an unpack; the old waits keep
 // their names and become views of the unpack, so readers do not change. The start costs what the table says for the sum
-// of payloads, the copies a launch and what they move over the memory bandwidth. What is coalesced has no copies and
-// says so. Where members send the same value, `parts` says which input of the pack, or of the start, is whose. What the
-// members were, and the casts that the pack has absorbed, is written down in `merged`, for whoever takes it apart.
+// of payloads; each copy costs a launch and the time to move its bytes at the memory bandwidth. A coalesced bucket has
+// no copies, and is marked as such. If members send the same value, `parts` says which input of the pack, or of the
+// start, belongs to which member. The original members, and the casts that the pack has absorbed, are recorded in
+// `merged`, so that the bucket can be split again.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUCKETER_HPP
 
@@ -34,7 +35,7 @@ namespace stretto {
 using capture_bucket = bucket<std::uint32_t, std::uint32_t>;
 using capture_bucket_plan = bucket_plan<std::uint32_t, std::uint32_t>;
 
-/// The costs of a capture: its tables and its memory bandwidth. A collective without a table is taken to cost in
+/// The costs of a capture: its tables and its memory bandwidth. A collective without a table is assumed to cost in
 /// proportion to its payload. O(points of the table).
 struct capture_bucket_costs {
     const capture* step;
@@ -50,7 +51,7 @@ struct capture_bucket_costs {
     [[nodiscard]] nanoseconds of_moving(bytes moved) const {
         return rounded(detail::price_of_moving(step->costs(), moved));
     }
-    /// What a pack reads of a value; 0 if nobody knows.
+    /// The bytes that a pack reads of a value; 0 if unknown.
     [[nodiscard]] bytes size_of(std::uint32_t v) const {
         return tensors == nullptr ? step->allocation(v) : detail::size_of_results(*tensors, v);
     }
@@ -59,8 +60,8 @@ private:
     static nanoseconds rounded(double ns) { return detail::time_of_price(ns + 0.5); }
 };
 
-/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the bucketer; the
-/// plan must be one for this step.
+/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the bucketer.
+/// Precondition: the plan was made for this step.
 class capture_bucketer {
 public:
     using node_id = std::uint32_t;
@@ -70,7 +71,7 @@ public:
     capture_bucketer(const capture_bucketer&) = delete;
     capture_bucketer& operator=(const capture_bucketer&) = delete;
 
-    /// The order is that of the plan.
+    /// Does nothing, because build() uses the order of the plan.
     void move_before(node_id, node_id) {}
     void insert_before(node_id v) { made_.insert_before(v); }
 
@@ -121,7 +122,7 @@ public:
         }
         merged_ = made_.keep(detail::text_of_merged(*step_, members, packed_));
         if (const std::vector<node_id> sent = once(packed_); sent.size() != packed_.size()) {
-            std::string parts = "[";  // which input is which member's, where several send the same
+            std::string parts = "[";  // the input of each member, if several send the same value
             for (node_id x : packed_) {
                 if (parts.size() > 1) parts += ',';
                 parts += std::to_string(std::find(sent.begin(), sent.end(), x) - sent.begin());
@@ -135,7 +136,7 @@ public:
 
     node_id wait(std::span<const node_id> waits, node_id launched) {
         capture_node& start = made_.made(launched);
-        // Nothing else tells apart later which node gives whose result.
+        // The only record of which node is the result of which member.
         start.fields.push_back({"waits", made_.names_of(waits)});
         start.fields.push_back({"merged", merged_});
         capture_node& n =
@@ -161,7 +162,7 @@ public:
         return views(waits, arrived, start_);
     }
 
-    /// Readers keep reading the results by their names.
+    /// Does nothing, because readers keep reading the results by their names.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
         if (!view_of_.contains(v)) made_.erase(v);
@@ -207,9 +208,9 @@ private:
     const capture_tensors* tensors_;
     const capture_bucket_plan* plan_;
     detail::rewritten_step made_;
-    node_id start_ = 0;                  // of the bucket at hand
-    std::vector<node_id> packed_;        // what its members send, or what its pack converts first
-    std::string_view merged_;            // what its members and their casts were, as text
+    node_id start_ = 0;                  // the start of the current bucket
+    std::vector<node_id> packed_;        // the values that its members send, or that its pack converts first
+    std::string_view merged_;            // its original members and their casts, as text
     std::map<node_id, holder> view_of_;  // by old wait
 };
 

@@ -1,5 +1,5 @@
-// Makes captures, node by node. This is the only place where a capture is checked: the reader, the writer of plans, and
-// transforms that add buckets or chunks all end in build(), so no capture exists that a reader would refuse.
+// Builds captures, node by node. This is the only place where a capture is checked: the reader, the writer of plans,
+// and transforms that add buckets or chunks all end in build(), so no capture exists that a reader would refuse.
 #ifndef STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
 #define STRETTO_CAPTURE_CAPTURE_BUILDER_HPP
 
@@ -21,12 +21,12 @@
 
 namespace stretto {
 
-/// What append() needs to know about a node. The text is referred to and not owned.
+/// The description of a node for append(). It refers to its texts and does not own them.
 struct capture_node {
     std::string_view name;  ///< unique in its capture
-    std::string_view op;    ///< the operator, as the framework calls it
+    std::string_view op;    ///< the framework's name for the operator
     op_kind kind = op_kind::compute;
-    std::vector<std::uint32_t> inputs;   ///< positions of the different nodes that it reads, all before its own
+    std::vector<std::uint32_t> inputs;   ///< positions of the distinct nodes that it reads, all before its own
     std::vector<std::uint32_t> aliases;  ///< nodes whose storage it shares
     std::vector<std::uint32_t> writes;   ///< nodes whose storage it writes
     bytes allocation;
@@ -38,7 +38,7 @@ struct capture_node {
     std::vector<json_field> fields;   ///< everything else, under keys that are not among the above; each text is JSON
 };
 
-/// Node v of a capture, to be changed and appended elsewhere. The text that it refers to lives as long as the capture.
+/// Node v of a capture, to be changed and appended elsewhere. The texts to which it refers live as long as the capture.
 inline capture_node node_of(const capture& c, std::uint32_t v) {
     capture_node n;
     n.name = c.name(v);
@@ -57,7 +57,7 @@ inline capture_node node_of(const capture& c, std::uint32_t v) {
     return n;
 }
 
-/// Collects nodes in program order. The result is deterministic. Time and space are linear in what is appended, plus
+/// Collects nodes in program order. The result is deterministic. Time and space are linear in the appended data, plus
 /// O(V log V) time once in build() for the names.
 class capture_builder {
 public:
@@ -75,7 +75,7 @@ public:
         return b;
     }
 
-    /// A builder that takes over a text. What is appended later and lies inside that text is not copied.
+    /// A builder that takes over a text. Texts appended later that lie inside it are not copied.
     static capture_builder over(std::string text) {
         capture_builder b{std::string()};
         b.made_.text_ = std::move(text);
@@ -92,7 +92,7 @@ public:
         return static_cast<group_id>(made_.groups_.size() - 1);
     }
 
-    /// Makes room for that many nodes, inputs and uninterpreted fields in all. It is never needed, but saves time.
+    /// Reserves memory for that many nodes, inputs and uninterpreted fields in total. It is optional, but saves time.
     void reserve(std::size_t nodes, std::size_t inputs, std::size_t fields) {
         made_.records_.reserve(nodes);
         made_.inputs_.reserve(nodes, inputs);
@@ -103,7 +103,7 @@ public:
 
     [[nodiscard]] std::size_t size() const noexcept { return made_.records_.size(); }
 
-    /// Adds the next node in program order and returns its position. build() says whether it is legal.
+    /// Adds the next node in program order and returns its position. build() checks whether it is legal.
     node_id append(const capture_node& n) {
         detail::capture_record r;
         r.name = slice(n.name);
@@ -125,8 +125,7 @@ public:
         return static_cast<node_id>(size() - 1);
     }
 
-    /// The capture, or, as the error, the first thing that is wrong with it: nodes in program order first, then names,
-    /// groups and costs.
+    /// The capture, or, as the error, its first fault: nodes in program order first, then names, groups and costs.
     [[nodiscard]] expected<capture, diagnostic> build() && {
         if (overflowed_)
             return unexpected(detail::fault_of_step("", "more than 4 GiB of text", "split the step in several"));
@@ -147,7 +146,7 @@ private:
         lists.close_row();
     }
 
-    /// Where a text stands in the text of the capture, to which it is added if it is not there.
+    /// The place of a text in the text of the capture, to which it is added if it is not part of it.
     detail::text_slice slice(std::string_view s) {
         const std::string& text = made_.text_;
         const std::less<const char*> before;  // unlike <, this is defined for pointers into different objects
@@ -162,7 +161,7 @@ private:
         return {static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(s.size())};
     }
 
-    /// Fills the table behind find(). Fails with the first node, in program order, whose name is taken.
+    /// Fills the table that find() uses. Fails with the first node, in program order, whose name is already taken.
     std::optional<diagnostic> index_names() {
         const capture& c = made_;
         std::vector<detail::hashed_name>& order = made_.by_name_;
@@ -171,7 +170,7 @@ private:
             const auto v = static_cast<node_id>(i);
             order[i] = {detail::hash_of(c.name(v)), v};
         }
-        // Names decide between equal hashes, so no choice of names makes this slower than O(V log V).
+        // Names order entries with equal hashes, so no choice of names makes this slower than O(V log V).
         std::sort(order.begin(), order.end(), [&c](detail::hashed_name a, detail::hashed_name b) {
             if (a.hash != b.hash) return a.hash < b.hash;
             const int order_of_names = c.name(a.node).compare(c.name(b.node));
@@ -190,7 +189,7 @@ private:
     }
 
     capture made_;
-    std::string added_;  // text from elsewhere; it follows the text of the capture when that is complete
+    std::string added_;  // text from elsewhere, appended to the text of the capture when that is complete
     bool overflowed_ = false;
 };
 

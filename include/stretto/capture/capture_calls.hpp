@@ -1,5 +1,5 @@
-// The collectives of a capture as calls: what its op model needs in order to tell a bucketer, a check of issue orders,
-// or a backend what every start requests. Needs simdjson.
+// The collectives of a capture as calls: with them its op model can tell a bucketer, a check of issue orders, or a
+// backend what every start requests. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_CALLS_HPP
 #define STRETTO_CAPTURE_CAPTURE_CALLS_HPP
 

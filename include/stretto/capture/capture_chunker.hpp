@@ -1,11 +1,11 @@
 // Writes the chunked form of a captured step: the rewriter with which apply_chunks makes a new capture, by the
 // conventions of stretto-graph for chunked plans. Needs simdjson.
 //
-// A clone keeps operator, module path and whatever else its original says; names, arguments, shapes, bytes and costs
-// are those of the part. Work is shared out by rows, at least a launch for every clone and never less than writing its
-// results takes; a collective costs what the table of the step says for its payload.
+// A clone keeps the operator, the module path and all uninterpreted fields of its original; names, arguments, shapes,
+// bytes and costs are those of the part. Work is distributed by rows, but every clone costs at least a launch and the
+// time to write its results; a collective costs what the table of the step says for its payload.
 //
-// Longer than 300 lines: one verb after the other, and what they write nodes with.
+// Longer than 300 lines: one verb after the other, and the helpers with which they write nodes.
 #ifndef STRETTO_CAPTURE_CAPTURE_CHUNKER_HPP
 #define STRETTO_CAPTURE_CAPTURE_CHUNKER_HPP
 
@@ -44,12 +44,12 @@
 
 namespace stretto {
 
-/// Values are nodes: those of the step have its numbers, new ones follow.
+/// Values are nodes: those of the step have its numbers, and new ones follow.
 class capture_chunker {
 public:
     using node_id = std::uint32_t;
 
-    /// `chunks`: the model that the plan was made with; it knows the operators.
+    /// `chunks` is the model with which the plan was made; it knows the operators.
     capture_chunker(const capture& step, const capture_tensors& tensors, const capture_chunk_model& chunks)
         : step_(&step),
           tensors_(&tensors),
@@ -61,10 +61,10 @@ public:
     capture_chunker(const capture_chunker&) = delete;
     capture_chunker& operator=(const capture_chunker&) = delete;
 
-    /// Parts keep extents that follow a symbol of the step, the tokens of all regions of the plan: in shapes as
-    /// expressions, in arguments as numbers that new nodes compute from an input. What that asks of the symbol are
-    /// guards. To be called before anything is made. Fails if no input has such an extent, or if the rows of a region
-    /// do not add up to the symbol's value.
+    /// Makes the extents of parts follow a symbol of the step, which counts the tokens of all regions of the plan:
+    /// shapes contain expressions, and arguments contain numbers that new nodes compute from an input. Assumptions
+    /// about the symbol become guards. Call this before any verb. Fails if no input has such an extent, or if the rows
+    /// of a region do not add up to the symbol's value.
     [[nodiscard]] std::optional<diagnostic> keep_symbol(std::string_view symbol,
                                                         const chunk_plan<node_id, node_id>& plan) {
         auto parts = detail::open_parts::of(*step_, *tensors_, symbol, plan);
@@ -113,7 +113,7 @@ public:
         return whole_again(parts, "aten.cat.default", cost, std::move(args));
     }
 
-    /// In the order of the parts: ((p0 + p1) + p2) + ...
+    /// Adds in the order of the parts: ((p0 + p1) + p2) + ...
     node_id sum(std::span<const node_id> parts) {
         const join_cost cost = costs_.of_sum(layout_.original_value(parts[0]));
         node_id total = parts[0];
@@ -125,8 +125,8 @@ public:
         return total;
     }
 
-    /// Allocates and launches no kernel: a view that shares no storage. It reads the part so that no order makes it
-    /// before there is anything to write.
+    /// A view that shares no storage: it allocates and launches no kernel. It reads the part so that no order allocates
+    /// the memory before there is anything to write.
     node_id empty_like(node_id x, node_id part) {
         const node_id id = layout_.add_like(x);
         capture_node& n =
@@ -142,7 +142,7 @@ public:
         return id;
     }
 
-    /// A view of the slice and a copy into it.
+    /// A view of the slice, and a copy into it.
     node_id slice_write(node_id whole, node_id part, std::size_t dim, std::span<const std::int64_t> sizes,
                         std::size_t k) {
         const node_id like = layout_.original_value(whole);
@@ -164,7 +164,7 @@ public:
     void replace_uses(node_id, node_id from, node_id to) { layout_.replace_uses(from, to); }
     void erase(node_id v) { layout_.erase(v); }
 
-    /// The new step: program order as it was, what was made where insert_before said.
+    /// The new step: the old program order, with the new nodes where insert_before placed them.
     [[nodiscard]] expected<capture, diagnostic> build() {
         capture_builder builder = capture_builder::like(*step_);
         for (const capture_symbol& s : symbols_.made()) builder.add_symbol(s.name, s.value);
@@ -182,7 +182,7 @@ public:
     }
 
 private:
-    /// Makes nodes that compute numbers, in front of all that may read them.
+    /// Makes nodes that compute numbers, before all nodes that may read them.
     [[nodiscard]] detail::open_tokens::maker number_maker() {
         return [this](std::string_view op, std::span<const node_id> inputs, std::string args) {
             const node_id id = layout_.add_ready(inputs[0]);
@@ -238,7 +238,7 @@ private:
         n.kind = kind;
         return n;
     }
-    /// Nodes refer to their texts.
+    /// Keeps a text to which nodes refer.
     [[nodiscard]] std::string_view keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
     std::string outputs_of_part(node_id v, const chunk_part& part) {
@@ -309,7 +309,7 @@ private:
         keep_module(n, like);
         return id;
     }
-    /// The node belongs where `like` does.
+    /// Assigns the node to the module of `like`.
     void keep_module(capture_node& n, node_id like) const {
         for (std::string_view key : {"fqn", "direction"})
             if (const auto text = step_->field(like, key)) n.fields.push_back({key, *text});
@@ -324,9 +324,9 @@ private:
     const capture* step_;
     const capture_tensors* tensors_;
     capture_chunk_model model_;
-    expected<numbered_step<capture_view>, task_graph_error> numbers_;  // captures are well formed
+    expected<numbered_step<capture_view>, task_graph_error> numbers_;  // always has a value: captures are well formed
     clone_layout layout_;
-    std::deque<capture_node> made_;  // make() gives references
+    std::deque<capture_node> made_;  // a deque, because make() returns references
     detail::chunk_symbols symbols_;
     capture_part_costs costs_;
     std::optional<detail::open_parts> open_;

@@ -1,4 +1,4 @@
-// The chunk model of a captured step for searches, which ask many plans of it. Needs simdjson.
+// The chunk model of a captured step, in the form that searches need: they try many plans. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 #define STRETTO_CAPTURE_CAPTURE_CHUNKS_HPP
 
@@ -24,7 +24,7 @@ struct owned_orders {
 /// How the operators of a capture pass chunks on.
 using capture_chunk_model = aten_chunk_model<capture_view, capture_tensor_model>;
 
-/// Which nodes of a capture make the same value.
+/// The value numbers of a capture: equal numbers mean equal contents.
 using capture_value_numbers = value_numbers<capture_view>;
 
 [[nodiscard]] inline capture_value_numbers value_numbers_of(const capture& step, const capture_tensors& tensors) {
@@ -33,20 +33,20 @@ using capture_value_numbers = value_numbers<capture_view>;
     return {view, capture_op_model{&step}, calls};
 }
 
-/// The same with orders of its own, none of which has a name yet.
+/// The same chunk model with its own orders, none of which has a name yet.
 class fresh_capture_chunk_model : private detail::owned_orders, public capture_chunk_model {
 public:
-    /// All must outlive the model.
+    /// All arguments must outlive the model.
     fresh_capture_chunk_model(const capture& step, const capture_tensors& tensors, const capture_value_numbers& numbers)
         : capture_chunk_model(capture_view{&step}, {&step, &tensors}, own, &numbers) {}
     fresh_capture_chunk_model(const fresh_capture_chunk_model&) = delete;
     fresh_capture_chunk_model& operator=(const fresh_capture_chunk_model&) = delete;
 };
 
-/// Gives a fresh model for every trial; it must outlive them.
+/// A callable that returns a fresh model for every trial; it must outlive these models.
 class capture_chunks {
 public:
-    /// Both must outlive the models.
+    /// Both arguments must outlive the models.
     capture_chunks(const capture& step, const capture_tensors& tensors)
         : step_(&step), tensors_(&tensors), numbers_(value_numbers_of(step, tensors)) {}
 

@@ -1,5 +1,4 @@
-// Takes the uninterpreted fields of a capture apart when somebody asks for them: shapes, module paths, provenance.
-// Needs simdjson.
+// Parses the uninterpreted fields of a capture on demand: shapes, module paths, provenance. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_FIELDS_HPP
 #define STRETTO_CAPTURE_CAPTURE_FIELDS_HPP
 
@@ -25,13 +24,13 @@ struct capture_tensor {
 };
 
 /// Reads fields of one capture, which must outlive it. It keeps its buffers between calls, so use one object for many
-/// nodes. A field that is absent, or of another type than asked for, gives nothing. Every call takes time linear in the
-/// text of the field.
+/// nodes. A field that is missing, or of another type than requested, yields nothing. Every call takes time linear in
+/// the text of the field.
 class capture_fields {
 public:
     explicit capture_fields(const capture& step) : step_(&step) {}
 
-    /// A field that is a string: fqn, direction, origin, region, role.
+    /// A string field: fqn, direction, origin, region, role.
     std::optional<std::string> text(std::uint32_t v, std::string_view key) {
         std::optional<std::string> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -42,7 +41,7 @@ public:
         });
         return found;
     }
-    /// A field that is an integer: chunk.
+    /// An integer field: chunk.
     std::optional<std::int64_t> whole_number(std::uint32_t v, std::string_view key) {
         std::optional<std::int64_t> found;
         read(step_->field(v, key), [&](detail::od::value x) {
@@ -60,9 +59,9 @@ public:
         if (!whole) return std::nullopt;
         return found;
     }
-    /// The tensors that v produces; empty for a node that was built with something else than a list of tensors.
+    /// The tensors that v produces; empty for a node whose `outputs` is not a list of tensors.
     std::vector<capture_tensor> outputs(std::uint32_t v) { return tensors_in(step_->outputs(v)); }
-    /// The tensors in such a text, likewise.
+    /// The tensors in a text of that form; empty if it is not a list of tensors.
     std::vector<capture_tensor> tensors_in(std::string_view text) {
         std::vector<capture_tensor> found;
         const bool whole = read(text, [&](detail::od::value list) {
@@ -96,7 +95,7 @@ private:
             });
         });
     }
-    /// Reads strings as they are, and other elements (extents that are numbers) as they are written.
+    /// Reads strings as they are, and other elements (numeric extents) as they are spelt.
     bool read_texts(detail::od::value list, std::vector<std::string>& texts) {
         return json_.array(list, [&](detail::od::value x) {
             std::string_view s;

@@ -20,7 +20,7 @@ namespace stretto {
 struct capture_module_model {
     const capture* step;
 
-    /// The field `fqn`; empty if the node has none, or if it is not a text.
+    /// The field `fqn`; empty if the node has none, or if it is not a string.
     [[nodiscard]] std::string path(std::uint32_t v) const { return text(v, "fqn"); }
     [[nodiscard]] pass_direction direction(std::uint32_t v) const {
         const std::string said = text(v, "direction");
@@ -30,7 +30,7 @@ struct capture_module_model {
     }
 
 private:
-    /// A text without escapes is copied from between its quotes; one with escapes is rare, and is decoded.
+    /// A string without escapes is copied from between its quotes; one with escapes is rare, and is decoded.
     [[nodiscard]] std::string text(std::uint32_t v, std::string_view key) const {
         const std::optional<std::string_view> found = step->field(v, key);
         if (!found) return {};
@@ -42,7 +42,7 @@ private:
 
 static_assert(module_model<capture_module_model, capture_view>);
 
-/// The modules of a captured step, which must outlive them. Where `fqn` or `direction` says nothing, they are inferred.
+/// The modules of a captured step, which must outlive them. Missing values of `fqn` or `direction` are inferred.
 using capture_modules = step_modules<capture_view>;
 
 [[nodiscard]] inline capture_modules modules_of(const capture& step) {

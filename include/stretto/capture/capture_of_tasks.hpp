@@ -1,5 +1,5 @@
-// Any program as a captured step: what a task graph knows of it, under the caller's names, in the form that the tool
-// takes. So a program of any IR can be planned, drawn and compared with its run by stretto-plan.
+// Any program as a captured step: the contents of a task graph, under the caller's names, in the format that the tool
+// reads. So stretto-plan can plan a program of any IR, draw it and compare it with its run.
 #ifndef STRETTO_CAPTURE_CAPTURE_OF_TASKS_HPP
 #define STRETTO_CAPTURE_CAPTURE_OF_TASKS_HPP
 
@@ -22,11 +22,11 @@
 namespace stretto {
 
 /// The step with a node for each task, in program order: kinds, durations, memory, groups and dependences are those of
-/// the tasks, names and operators those of `labels`. Times are the same as those of the tasks for every order. So is
-/// memory if no task has several results; those of one task become one value, which lives as long as the longest of
-/// them. Shapes and arguments are not known, so such a step is ordered, but not cut into chunks. `groups` are those
-/// that starts name by number. Errors are what keeps it from being a capture: names that occur twice, a group that is
-/// missing, a collective that files do not know. O(V log V + E), and the text of the names.
+/// the tasks, names and operators those of `labels`. For every order, its times equal those of the tasks. So does its
+/// memory if no task has several results; several results of one task become one value, which lives as long as the
+/// longest-lived of them. Shapes and arguments are unknown, so such a step can be ordered, but not cut into chunks.
+/// `groups` are those to which starts refer by number. Errors: names that occur twice, a missing group, a collective
+/// that the format does not have. O(V log V + E), plus the text of the names.
 template <task_labels L>
 [[nodiscard]] expected<capture, diagnostic> capture_of_tasks(const task_graph& g, std::string_view name,
                                                              std::span<const capture_group> groups, const L& labels) {
@@ -46,13 +46,13 @@ template <task_labels L>
         n.op = op;
         n.kind = g.kind[t];
         n.duration = g.duration[t];
-        // A wait names its start by its first input.
+        // The first input of a wait is its start.
         if (g.launch[t] != no_task) n.inputs.push_back(g.launch[t]);
         for (const task_id p : g.declared[t]) add_once(n.inputs, p);
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) {
             n.allocation += g.allocation[x];
-            // Through the operand that has the storage, if there is one: what a wait hands on is there, and what its
-            // start made may still be in flight.
+            // Refer to the storage through an operand that has it, if there is one: the result of a wait has arrived,
+            // whereas that of its start may still be in flight.
             for (const value_id s : g.storages[x]) {
                 if (g.storage_owner[s] == t) continue;
                 const auto lives_in_it = [&](value_id y) { return contains(g.storages[y], s); };

@@ -1,5 +1,5 @@
-// What the parts of a captured operation cost: by the durations and bytes of the file, its machine, and its tables of
-// collectives. Needs simdjson.
+// The costs of the parts of a captured operation: from the durations and bytes of the file, its machine, and its tables
+// of collectives. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_PART_COSTS_HPP
 #define STRETTO_CAPTURE_CAPTURE_PART_COSTS_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto {
 
-/// What the tables of a capture say of a collective; nothing if there is none for its kind and group. O(tables). The
+/// The time of a collective by the tables of a capture; nothing if there is none for its kind and group. O(tables). The
 /// capture must outlive it.
 struct capture_prices {
     const capture* step;
@@ -28,10 +28,10 @@ struct capture_prices {
 
 using capture_sizes = tensor_sizes<capture_view, capture_tensor_model>;
 
-/// With these costs a plan is tried, and with the same ones capture_chunker writes it.
+/// The costs with which a plan is tried, and with which capture_chunker writes it.
 using capture_part_costs = share_costs<capture_view, capture_op_model, capture_sizes, capture_prices>;
 
-/// Both must outlive the model.
+/// Both arguments must outlive the model.
 [[nodiscard]] inline capture_part_costs part_costs_of(const capture& step, const capture_tensors& tensors) {
     return {
         {&step}, {&step}, {{&step, &tensors}}, {step.costs().launch, step.costs().memory_bytes_per_second}, {&step}};

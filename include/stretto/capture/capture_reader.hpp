@@ -1,9 +1,9 @@
-// Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib. Whatever
-// is wrong with a file ends in one diagnostic; detail/capture_check.hpp says what is checked beyond the fields.
+// Reads captured training steps: stretto-graph, version 1, as JSON or gzipped JSON. Needs simdjson and zlib. Any fault
+// of a file is reported as one diagnostic; detail/capture_check.hpp lists what is checked beyond the fields.
 //
 // The text is read once, from front to back, into a capture_builder that keeps it: names, shapes and arguments of the
-// finished capture are slices of the text, and only names that were escaped are copied. Members that the library does
-// not know are kept as well, so that a file that passes through it loses nothing.
+// finished capture are slices of the text, and only escaped names are copied. Members that the library does not know
+// are kept as well, so that reading and writing a file loses nothing.
 #ifndef STRETTO_CAPTURE_CAPTURE_READER_HPP
 #define STRETTO_CAPTURE_CAPTURE_READER_HPP
 
@@ -29,11 +29,11 @@
 
 namespace stretto {
 
-/// How large a capture may be before it is refused.
+/// The largest capture that is accepted.
 struct capture_limits {
     file_limits file = {};
     std::uint32_t max_nodes = std::uint32_t{1} << 31;
-    std::size_t max_fields = 64;  ///< for one JSON object that is not interpreted in full
+    std::size_t max_fields = 64;  ///< for one JSON object that is not fully interpreted
 };
 
 namespace detail {
@@ -44,7 +44,7 @@ public:
     capture_parser(std::string padded_text, std::size_t length, const capture_limits& limits)
         : builder_(capture_builder::over(std::move(padded_text))), length_(length), limits_(limits) {}
 
-    /// The capture, or the first thing that is wrong with the text. To be called once.
+    /// The capture, or the first fault of the text. Call it once.
     expected<capture, diagnostic> parse() {
         if (!json_.open(builder_.text(), length_) || !read_step()) return unexpected(std::move(json_.failure));
         builder_.set_costs(std::move(costs_));
@@ -88,13 +88,13 @@ private:
             }
         });
         if (!whole) return false;
-        // All but `symbols`, the last of the keys, must be there.
+        // All keys except `symbols`, the last one, must be present.
         for (unsigned k = 0; k < 6; ++k)
             if (!seen.require(json_, k, keys[k])) return false;
         return true;
     }
 
-    /// Keeps a member that is written back but not understood.
+    /// Keeps a member that is written back but not interpreted.
     bool read_other(std::string_view key, value v, std::string& members, std::vector<std::string_view>& known) {
         if (std::find(known.begin(), known.end(), key) != known.end()) return seen_keys::repeated(json_);
         if (known.size() == limits_.max_fields) return seen_keys::too_many(json_, limits_.max_fields);
@@ -104,8 +104,8 @@ private:
         append_member(members, key, raw);
         return true;
     }
-    /// Readers of members. Each returns false if the member is malformed; the failure is in the walk, with `outer` and
-    /// `field` as its place.
+    /// Readers of members. Each returns false if the member is malformed; the walk then holds the failure, whose place
+    /// is given by `outer` and `field`.
     bool read_groups(value v) {
         static constexpr std::array<std::string_view, 4> keys = {"name", "size", "ranks", "duplicate_of"};
         return json_.array(v, [&](value element) {
@@ -141,11 +141,11 @@ private:
                (!ranks.empty() || json_.fail("is empty", "list the ranks of the group, or leave the member out"));
     }
     /// The position of the group that another one duplicates. `no_group` means that there is none, so a number that is
-    /// too large becomes the largest that is not that.
+    /// too large is replaced by the largest other number.
     bool read_original(value v, group_id& original) {
         std::int64_t id = 0;
         if (!json_.amount(v, id)) return false;
-        original = static_cast<group_id>(std::min<std::int64_t>(id, no_group - 1));  // build() says what is too large
+        original = static_cast<group_id>(std::min<std::int64_t>(id, no_group - 1));  // build() reports it if too large
         return true;
     }
 
@@ -189,7 +189,7 @@ private:
     /// The price tables: an object from groups to objects from collectives to lists of points.
     bool read_tables(value v) {
         return json_.object(v, [&](std::string_view group, value tables) {
-            // The walk keeps a view of its place, so that the text must live until the table is read.
+            // The walk keeps a view of its place, so the text must live until the table has been read.
             const std::string place = "costs.collectives." + std::string(group) + ".";
             json_.outer = place;
             json_.field = {};
@@ -205,7 +205,7 @@ private:
                 costs_.collectives.push_back(std::move(table));
                 return whole;
             });
-            json_.outer = "costs.";  // place ends here
+            json_.outer = "costs.";  // `place` ends here
             return known;
         });
     }
@@ -268,7 +268,7 @@ inline expected<capture, diagnostic> parse_capture(std::string text, std::string
     return c;
 }
 
-/// Reads the step in a file. Its first bytes say whether it is gzipped; "-" is standard input. In all else it is like
+/// Reads the step in a file. Its first bytes decide whether it is gzipped; "-" is standard input. Otherwise it is like
 /// parse_capture.
 inline expected<capture, diagnostic> read_capture(const std::string& path, const capture_limits& limits = {}) {
     expected<std::string, diagnostic> text = read_text(path, limits.file);

@@ -33,9 +33,9 @@ namespace stretto {
 using capture_reduction = reduction<std::uint32_t, std::uint32_t>;
 using capture_reduction_plan = reduction_plan<std::uint32_t, std::uint32_t>;
 
-/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the reducer. The
-/// plan must be one for this step in which no result lies behind more than one view: the node that keeps its name is
-/// that view.
+/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the reducer.
+/// Precondition: the plan was made for this step, and no result in it lies behind more than one view, because the node
+/// that keeps its name is that view.
 class capture_reducer {
 public:
     using node_id = std::uint32_t;
@@ -97,20 +97,21 @@ public:
         return {made_.last()};
     }
 
-    /// Readers keep reading the result by its name.
+    /// Does nothing, because readers keep reading the result by its name.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
         if (!view_of_.contains(v)) made_.erase(v);
     }
 
-    /// The new step: program order as it was, what was made where insert_before said.
+    /// The new step: the old program order, with the new nodes where insert_before placed them.
     [[nodiscard]] expected<capture, diagnostic> build() {
         return made_.build([this](node_id v) {
             const auto view = view_of_.find(v);
             return view != view_of_.end() ? as_view(v, view->second) : node_of(*step_, v);
         });
     }
-    /// Where a node of the step, or a new one, is in the new step. To be called after build(), of what is left.
+    /// The position of a node of the step, or of a new one, in the new step. Call it after build(), for remaining
+    /// nodes.
     [[nodiscard]] node_id position(node_id v) const { return made_.position(v); }
 
 private:
@@ -118,7 +119,7 @@ private:
         node_id wait, start;
     };
 
-    /// A result under its old name: the wait, seen as the program lays it out.
+    /// A result under its old name: the wait, in the layout that the program expects.
     capture_node as_view(node_id v, new_collective of) {
         const auto layout = layout_.find(v);
         const node_id like = layout != layout_.end() ? layout->second : v;
@@ -146,7 +147,7 @@ private:
         return n;
     }
 
-    /// What is known of new nodes; an old one stands for itself.
+    /// The properties of new nodes; an old node represents itself.
     struct by_node {
         std::map<node_id, node_id> own;
         node_id operator[](node_id v) const {

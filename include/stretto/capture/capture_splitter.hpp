@@ -1,11 +1,11 @@
-// Writes a captured step whose buckets are taken apart: the rewriter with which apply_splits makes a new capture. Needs
+// Writes a captured step whose buckets are split: the rewriter with which apply_splits makes a new capture. Needs
 // simdjson.
 //
-// Of a bucket by the conventions of stretto-graph the members come back under their names, the casts that a pack had
-// absorbed too, and the views that were their waits are waits again. Where the bucket says what it has `merged`, starts
-// and casts are what they were. Of a bucket of PyTorch every member is a new start and a new wait, and the node that
-// was the result is a view of it. What nobody has written down costs what the table says for its payload, if it is a
-// collective; if it is a cast, a launch and what it moves over the memory bandwidth.
+// For a bucket that follows the conventions of stretto-graph, the members get back their names, and so do the casts
+// that a pack had absorbed; the views that were their waits are waits again. If the bucket has the field `merged`,
+// starts and casts are restored from it. For a bucket of PyTorch, every member becomes a new start and a new wait, and
+// the node that was the result becomes a view of the wait. Where no original is recorded, a collective costs what the
+// table says for its payload, and a cast costs a launch and the time to move its bytes at the memory bandwidth.
 #ifndef STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 #define STRETTO_CAPTURE_CAPTURE_SPLITTER_HPP
 
@@ -40,8 +40,8 @@ namespace stretto {
 using capture_split = bucket_split<std::uint32_t, std::uint32_t>;
 using capture_split_plan = split_plan<std::uint32_t, std::uint32_t>;
 
-/// Values are nodes: those of the step have its numbers, new ones follow. All arguments must outlive the splitter; the
-/// plan must be one for this step.
+/// Values are nodes: those of the step have its numbers, and new ones follow. All arguments must outlive the splitter.
+/// Precondition: the plan was made for this step.
 class capture_splitter {
 public:
     using node_id = std::uint32_t;
@@ -62,7 +62,7 @@ public:
         const capture_tensor sent = type_of(b.parts[k]);
         const std::string element(tensors_->element_name(start, own ? k : 0));
         const detail::merged_nodes::member& was = own ? merged_.back()[k] : unknown_;
-        const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // whose module it is of
+        const node_id home = step_->field(b.results[k], "fqn") ? b.results[k] : start;  // the node with its module
         if (was.cast && converts(*was.cast, sent, element)) part = remade(*was.cast, part);
         else if (sent.dtype != element) part = cast(part_name(start, k) + "_cast", home, part, sent, element);
 
@@ -78,7 +78,7 @@ public:
         const bytes payload{b.sizes[k].count * (scatters ? ranks : 1)};
         if (was.start && is_member(*was.start, b, k, payload)) {
             remade(*was.start, part);
-            made_.made(made_.last()).group = step_->group(start);  // it may have got another one since it was merged
+            made_.made(made_.last()).group = step_->group(start);  // the group may have changed since the merge
             shape_[made_.last()] = std::move(made);
             return made_.last();
         }
@@ -118,13 +118,13 @@ public:
         return own ? made_.last() : like;
     }
 
-    /// Readers keep reading the results by their names.
+    /// Does nothing, because readers keep reading the results by their names.
     void replace_uses(node_id, node_id, node_id) {}
     void erase(node_id v) {
         if (!view_of_.contains(v)) made_.erase(v);
     }
 
-    /// The new step: program order as it was, what was made where insert_before said.
+    /// The new step: the old program order, with the new nodes where insert_before placed them.
     [[nodiscard]] expected<capture, diagnostic> build() {
         return made_.build([this](node_id v) {
             if (const auto view = view_of_.find(v); view != view_of_.end()) return as_view(v, view->second);
@@ -151,22 +151,22 @@ private:
         absorbed_ = fields_.texts(step_->inputs(b.start)[0], "absorbs").value_or(std::vector<std::string>());
         std::size_t casts = 0;
         for (std::size_t k = 0; k < b.parts.size(); ++k) casts += type_of(b.parts[k]).dtype != outputs_[k].dtype;
-        // Casts that change nothing are not made anew, and then nobody knows which of the names are of the others.
+        // Casts that change nothing are not restored, and then it is unknown which names belong to the others.
         if (casts != absorbed_.size()) absorbed_.clear();
     }
-    /// Whether n, of which a bucket says that it has made what is sent of `from`, is a cast to that type.
+    /// Whether n, the recorded cast of `from` in a bucket, is a cast to that type.
     [[nodiscard]] bool converts(const capture_node& n, const capture_tensor& from, const std::string& element) {
         const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
         return detail::is_cast(n.op) && made.size() == 1 && made[0].shape == from.shape && made[0].dtype == element;
     }
-    /// Whether n is the start of member k, and sends and gives what that does.
+    /// Whether n is the start of member k, with the same operand and result.
     [[nodiscard]] bool is_member(const capture_node& n, const capture_split& b, std::size_t k, bytes payload) {
         const std::vector<capture_tensor> made = fields_.tensors_in(n.outputs);
         return n.name == members_[k] && n.op == step_->op(b.start) && n.collective == step_->collective(b.start) &&
                n.payload == payload && made.size() == 1 && made[0].shape == outputs_[k].shape &&
                made[0].dtype == outputs_[k].dtype;
     }
-    /// A node as it was, which reads `part`.
+    /// A restored node that reads `part`.
     node_id remade(const capture_node& was, node_id part) {
         capture_node& n = made_.make(std::string(was.name), was.op, was.kind);
         const std::string_view name = n.name;
@@ -175,7 +175,7 @@ private:
         n.inputs = {part};
         return made_.last();
     }
-    /// What a pack has converted is converted by itself.
+    /// The conversion of a part, previously done by the pack, as a separate cast.
     node_id cast(std::string name, node_id home, node_id part, const capture_tensor& from, const std::string& element) {
         if (next_cast_ < absorbed_.size()) name = absorbed_[next_cast_++];
         capture_node& n = make(std::move(name), "prims.convert_element_type.default", op_kind::compute, home);
@@ -191,7 +191,7 @@ private:
         return made_.last();
     }
 
-    /// How many rows what arrives from all has, or what is sent to all.
+    /// The number of rows in the received data of a gather, or in the sent data of a reduction.
     [[nodiscard]] std::int64_t ranks_of(const capture_split& b) const {
         return step_->groups()[step_->group(b.start)].size;
     }
@@ -228,7 +228,7 @@ private:
         return text + "]";
     }
 
-    /// What was found in a buffer, and is now all that arrives.
+    /// A view of a whole received value, which replaces the extraction from a buffer.
     [[nodiscard]] capture_node as_view(node_id v, holder of) {
         capture_node n = node_of(*step_, v);
         n.op = "aten.view.default";
@@ -242,7 +242,7 @@ private:
         n.fields.push_back({"args", made_.keep("[\"%0\"," + list_of(type_of(v).shape) + "]")});
         return n;
     }
-    /// A node may say that it lives in a buffer which is gone: then it lives where what it reads lives.
+    /// If a node aliases a buffer that is gone, it aliases the storage of its operands instead.
     void rehouse(node_id v, capture_node& n) {
         std::set<node_id> homes;
         for (node_id x : n.inputs)
@@ -264,7 +264,7 @@ private:
     [[nodiscard]] std::string part_name(node_id v, std::size_t k) const {
         return std::string(step_->name(v)) + "_part" + std::to_string(k);
     }
-    /// A node that belongs to the module of `like`. A member's old wait gives its name to the new one.
+    /// A node that belongs to the module of `like`. The old wait of a member passes its name to the new one.
     capture_node& make(std::string wanted, std::string_view op, op_kind kind, node_id like,
                        naming how = naming::fresh) {
         capture_node& n = made_.make(std::move(wanted), op, kind, how);
@@ -277,14 +277,14 @@ private:
     capture_fields fields_;
     detail::rewritten_step made_;
     std::map<node_id, const capture_split*> bucket_of_;  // by start and by wait
-    std::vector<std::string> members_, absorbed_;        // of the bucket at hand
+    std::vector<std::string> members_, absorbed_;        // of the current bucket
     std::vector<capture_tensor> outputs_;
     std::size_t next_cast_ = 0;
     std::deque<detail::merged_nodes> merged_;  // by bucket of the format; new nodes refer to their texts
     const detail::merged_nodes::member unknown_ = {};
     std::map<node_id, holder> view_of_;              // by result that keeps its name as a view
-    std::map<node_id, capture_tensor> shape_;        // by new start: what arrives
-    std::map<node_id, std::set<node_id>> lives_in_;  // by result, and what shares its memory: the new starts
+    std::map<node_id, capture_tensor> shape_;        // by new start: the received tensor
+    std::map<node_id, std::set<node_id>> lives_in_;  // by result, and values that share its memory: the new starts
 };
 
 }  // namespace stretto

@@ -1,5 +1,4 @@
-// The tensor program in a capture: operators, arguments and shapes, taken apart once for the whole step. Needs
-// simdjson.
+// The tensor program in a capture: operators, arguments and shapes, parsed once for the whole step. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 #define STRETTO_CAPTURE_CAPTURE_TENSORS_HPP
 
@@ -22,12 +21,12 @@
 
 namespace stretto {
 
-/// Owns what a tensor_model of one capture refers to. O(length of the text) time and space.
+/// Owns the data to which a tensor_model of one capture refers. O(length of the text) time and space.
 class capture_tensors {
 public:
-    /// Fails on arguments or outputs that are not what the format says: a shape with a negative extent or with more
-    /// symbolic extents than extents, "%7" of a node that reads six; and on nodes with more than 2^57 elements, so that
-    /// no size in bytes overflows.
+    /// Fails if arguments or outputs do not follow the format, such as a shape with a negative extent or with more
+    /// symbolic extents than extents, or "%7" in a node that reads six; and if a node has more than 2^57 elements, so
+    /// that no size in bytes overflows.
     [[nodiscard]] static expected<capture_tensors, diagnostic> read(const capture& step) {
         capture_tensors all(step.size());
         reader r{all, step, {}, {}};
@@ -35,8 +34,8 @@ public:
             if (!r.read(v)) return unexpected(std::move(r.json.failure));
         return all;
     }
-    /// Reads shapes and element types alone, of every node by itself: for whoever judges a file in which some may be
-    /// wrong. What is not what the format says is not there, and `is_read` says so.
+    /// Reads only shapes and element types, of every node separately, for the check of a file in which some may be
+    /// wrong. A malformed node has no outputs, and `is_read` returns false for it.
     [[nodiscard]] static capture_tensors read_outputs(const capture& step) {
         capture_tensors all(step.size());
         reader r{all, step, {}, {}};
@@ -51,7 +50,7 @@ public:
     }
     [[nodiscard]] std::span<const tensor_type> components(std::uint32_t v) const { return nodes_[v].outputs; }
 
-    /// Whether component c of what v produces has an extent that is an expression.
+    /// Whether component c of the results of v has an extent that is an expression.
     [[nodiscard]] bool is_symbolic(std::uint32_t v, std::size_t c) const {
         return c < nodes_[v].symbolic.size() && !nodes_[v].symbolic[c].empty();
     }
@@ -59,7 +58,7 @@ public:
     [[nodiscard]] std::string_view symbolic_extent(std::uint32_t v, std::size_t c, std::size_t dim) const {
         return is_symbolic(v, c) ? nodes_[v].symbolic[c][dim] : std::string_view();
     }
-    /// What the file calls the type of the elements, known or not.
+    /// The file's name for the element type, whether or not it is known.
     [[nodiscard]] std::string_view element_name(std::uint32_t v, std::size_t c) const {
         const node& n = nodes_[v];
         return c < n.unknown.size() && !n.unknown[c].empty() ? n.unknown[c] : name_of(n.outputs[c].element);
@@ -75,7 +74,7 @@ private:
         std::span<const named_tensor_argument> named;
         std::span<const tensor_type> outputs;
         std::span<const expressions> symbolic;      // by component; none if all extents are numbers
-        std::span<const std::string_view> unknown;  // by component: its element type; none if all are known
+        std::span<const std::string_view> unknown;  // by component: the name of its element type; none if all are known
         bool is_read = true;
     };
 
@@ -85,11 +84,11 @@ private:
         detail::json_walk json;
         std::string buffer;
         static constexpr double most_elements = 144'115'188'075'855'872;  // 2^57, of up to 16 bytes each
-        std::size_t operands = 0;                                         // of the node at hand
+        std::size_t operands = 0;                                         // of the current node
         std::vector<tensor_type> outputs = {};
         std::vector<expressions> symbolic = {};
         std::vector<std::string_view> unknown = {};
-        std::vector<std::int64_t> shape = {};  // of the tensor at hand
+        std::vector<std::int64_t> shape = {};  // of the current tensor
         std::vector<std::string_view> extents = {};
 
         bool read_outputs(std::uint32_t v) {
@@ -204,7 +203,7 @@ private:
             unknown.back() = copy(name);
         }
 
-        /// Keeps products of extents, in any order and of whatever size an element has, far from what 64 bits hold.
+        /// Keeps products of extents, in any order and for any element size, far below the range of 64 bits.
         bool add_elements(const tensor_type& type, double& elements) {
             double own = 1;
             for (std::int64_t extent : type.shape) own *= static_cast<double>(extent > 0 ? extent : 1);
@@ -276,7 +275,7 @@ private:
     detail::stable_arrays<expressions> symbolic_;
 };
 
-/// Operators, arguments and shapes of a capture, for `capture_view`. Both must outlive the model.
+/// Operators, arguments and shapes of a capture, for `capture_view`. Both pointees must outlive the model.
 struct capture_tensor_model {
     const capture* step;
     const capture_tensors* tensors;

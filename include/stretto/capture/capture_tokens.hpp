@@ -1,4 +1,4 @@
-// The tokens of a captured step: the adapter for functions of transform/ that search any graph. Needs simdjson.
+// The tokens of a captured step: an adapter for functions of transform/ that work on any graph. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CAPTURE_TOKENS_HPP
 #define STRETTO_CAPTURE_CAPTURE_TOKENS_HPP
 

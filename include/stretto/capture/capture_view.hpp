@@ -1,4 +1,4 @@
-// A capture seen as a graph, and what its nodes are: the adapter for stretto-graph files.
+// A capture as a graph, with the op model of its nodes: the adapter for stretto-graph files.
 #ifndef STRETTO_CAPTURE_CAPTURE_VIEW_HPP
 #define STRETTO_CAPTURE_CAPTURE_VIEW_HPP
 
@@ -16,8 +16,8 @@
 namespace stretto {
 
 /// The nodes of a capture as vertices, numbered by position. Value x is everything that node x produces, so values have
-/// the numbers of their producers. Edges are `inputs` and nothing else; capture_op_model says what `alias` and
-/// `mutates` order. Everything takes O(1), and program order is topological. The capture must outlive the view.
+/// the numbers of their producers. The edges are exactly the `inputs`; capture_op_model adds the order that `alias` and
+/// `mutates` imply. All members take O(1), and program order is topological. The capture must outlive the view.
 struct capture_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -49,7 +49,7 @@ struct capture_op_model {
     [[nodiscard]] bytes bytes_of(std::uint32_t x) const noexcept { return step->allocation(x); }
     [[nodiscard]] std::span<const std::uint32_t> aliases(std::uint32_t x) const noexcept { return step->aliases(x); }
     [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const noexcept { return step->writes(v); }
-    /// Where one number of a tensor becomes a number of the program.
+    /// Such a node turns one element of a tensor into a number of the program, which the host must read.
     [[nodiscard]] bool synchronises(std::uint32_t v) const noexcept {
         return step->op(v) == "aten._local_scalar_dense.default";
     }

@@ -1,5 +1,5 @@
-// Writes captures back as stretto-graph, version 1, with one node on a line and members in one fixed order, so that two
-// files of the same step are equal and two plans can be compared with diff. Needs zlib for files that end in ".gz".
+// Writes captures as stretto-graph, version 1, with one node per line and members in a fixed order, so that files of
+// equal steps are equal and two plans can be compared with diff. Needs zlib for files that end in ".gz".
 #ifndef STRETTO_CAPTURE_CAPTURE_WRITER_HPP
 #define STRETTO_CAPTURE_CAPTURE_WRITER_HPP
 
@@ -27,7 +27,7 @@ namespace detail {
 class capture_printer {
 public:
     std::string print(const capture& c) {
-        // This is a guess and not a bound: some text is escaped anew, and some numbers are longer than in the file.
+        // An estimate and not a bound: some text is escaped again, and some numbers are longer than in the file.
         out_.reserve(c.size() * 96 + 4096);
         out_ += "{\"format\":\"stretto-graph\",\"version\":1,\"name\":";
         append_quoted(out_, c.name());
@@ -53,7 +53,7 @@ private:
         char digits[40];  // the shortest text that reads back as x
         out_.append(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
     }
-    /// Members that the reader has kept as text, behind those that it knows. They are a list "key":value,... already.
+    /// Members that the reader has kept as text, after those that it knows. They already form a list "key":value,...
     void print_further(std::string_view members) {
         if (members.empty()) return;
         out_ += ',';
@@ -76,7 +76,7 @@ private:
 
     void print_costs(const capture_costs& costs) {
         out_ += "{\"memory_bytes_per_second\":";
-        // A bandwidth is written as an integer where it is one that doubles hold exactly: 3350000000000, not 3.35e+12.
+        // A bandwidth that doubles hold exactly is written as an integer: 3350000000000, not 3.35e+12.
         const double x = costs.memory_bytes_per_second;
         if (x < 9e15 && x == static_cast<double>(static_cast<std::int64_t>(x)))
             append_number(out_, static_cast<std::int64_t>(x));
@@ -84,7 +84,7 @@ private:
         out_ += ",\"launch_ns\":";
         append_number(out_, costs.launch.count);
         out_ += ",\"collectives\":{";
-        const collective_cost_table* last = nullptr;  // tables of one group stand together
+        const collective_cost_table* last = nullptr;  // tables of one group are written together
         for (const collective_cost_table& t : costs.collectives) {
             if (last == nullptr || last->group != t.group) {
                 out_ += last == nullptr ? "" : "},";
@@ -113,7 +113,7 @@ private:
         out_ += '}';
     }
 
-    /// Symbols keep their order, which is that of the file.
+    /// Symbols keep their order in the file.
     void print_symbols(std::span<const capture_symbol> symbols) {
         out_ += ",\n\"symbols\":";
         char open = '{';
@@ -132,7 +132,7 @@ private:
 
 }  // namespace detail
 
-/// The capture as JSON text. Reading it yields an equal capture, and writing that yields the same text. O(text).
+/// The capture as JSON text. Reading it gives an equal capture, and writing that gives the same text. O(text).
 inline std::string to_json(const capture& c) { return detail::capture_printer().print(c); }
 
 /// Writes a capture and returns the size of the file in bytes. It is gzipped if the path ends in ".gz" (the same
@@ -141,9 +141,9 @@ inline expected<std::uint64_t, diagnostic> write_capture(const capture& c, const
     return write_text(path, to_json(c));
 }
 
-/// The same nodes in another order: node order[i] becomes node i, and what is named by position is renumbered. The
-/// order of inputs stays, so "%k" in arguments keeps its meaning. The call fails if the order names a node twice or not
-/// at all, or puts one before a node that it reads, aliases or writes. It takes O(V log V + E + text) time.
+/// The same nodes in another order: node order[i] becomes node i, and references by position are renumbered. The order
+/// of inputs stays, so "%k" in arguments keeps its meaning. The call fails if the order names a node twice or not at
+/// all, or puts one before a node that it reads, aliases or writes. It takes O(V log V + E + text) time.
 inline expected<capture, diagnostic> reordered(const capture& c, std::span<const std::uint32_t> order) {
     std::vector<std::uint32_t> position(c.size(), UINT32_MAX);
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -168,7 +168,7 @@ inline expected<capture, diagnostic> reordered(const capture& c, std::span<const
     return std::move(plan).build();
 }
 
-/// Writes the same nodes in another order, as a plan that anyone can check against the step by name.
+/// Writes the same nodes in another order, as a plan that can be checked against the step by name.
 inline expected<std::uint64_t, diagnostic> write_plan(const capture& c, std::span<const std::uint32_t> order,
                                                       const std::string& path) {
     expected<capture, diagnostic> plan = reordered(c, order);

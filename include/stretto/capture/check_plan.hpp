@@ -1,11 +1,11 @@
-// Is a plan a legal rewriting of the step that it was made from, and what is it worth? Two captures are compared by
-// name, following the conventions of stretto-graph, version 1, for orders, buckets, collectives of sums and chunks. No
-// scheduler is involved, so the check can judge one.
+// Checks that a plan is a legal rewriting of the step from which it was made, and computes its figures. Two captures
+// are compared by name, following the conventions of stretto-graph, version 1, for orders, buckets, collectives of sums
+// and chunks. No scheduler is involved, so the check can judge one.
 //
-// It checks that every operation of the step is there unchanged, or was merged, absorbed or chunked by the rules; that
-// what was added is explained and paid for, in time and in memory; that uses of one storage keep their order; that
+// It checks that every operation of the step is present unchanged, or was merged, absorbed or chunked by the rules;
+// that additions are explained and paid for, in time and in memory; that uses of one storage keep their order; that
 // nothing touches data in flight; and that peak memory is within a limit. It cannot check that the operators which
-// split and recombine chunks compute the right thing, or that extents in the arguments of clones are right. An
+// split and recombine chunks compute the right values, or that extents in the arguments of clones are right; an
 // interpreter can.
 #ifndef STRETTO_CAPTURE_CHECK_PLAN_HPP
 #define STRETTO_CAPTURE_CHECK_PLAN_HPP
@@ -64,11 +64,11 @@ inline plan_figures figures_of(const capture& c, contention under, plan_findings
 }  // namespace detail
 
 /// Finds every rule that `plan` breaks as a rewriting of `step`, and the exact figures of both. A plan without
-/// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format. Figures
-/// are those under contention, if there is any. Violations are listed in this order: presence of operations, nodes of
+/// violations is legal. `limit` is compared with the peak memory of the plan by the memory rule of the format. The
+/// figures include contention, if any is given. Violations are listed in this order: presence of operations, nodes of
 /// the plan in program order, chunks, unpacks, sums, storages, data in flight, the limit. The result is deterministic.
-/// It takes O(V log V + E + text of new nodes) time, to which chains of recombinations and storages with very many
-/// aliases add, and O(V + E) space.
+/// It takes O(V log V + E + text of new nodes) time, more for chains of recombinations and storages with very many
+/// aliases, and O(V + E) space.
 [[nodiscard]] inline plan_report check_plan(const capture& step, const capture& plan, bytes limit = unlimited_bytes,
                                             contention under = {}) {
     detail::plan_findings found;

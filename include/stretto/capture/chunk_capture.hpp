@@ -33,34 +33,35 @@ struct kept_operation {
     diagnostic in_words;
 };
 
-/// An operation that stays whole by itself, and what stays whole because of it.
+/// An operation that stays whole for a reason of its own, and the operations that stay whole because of it.
 struct kept_cause {
     chunk_cause<std::uint32_t> cause;
     diagnostic in_words;
 };
 
-/// A step in chunks, and what was done to it.
+/// A step in chunks, and a record of what was done to it.
 struct chunked_capture {
     capture_chunk_plan plan;
     capture step;
     std::vector<kept_operation> kept_whole;  ///< in program order
-    std::vector<kept_cause> causes;          ///< the first operation of each chain of those, in program order
+    std::vector<kept_cause> causes;          ///< the first operation of each chain of these, in program order
 };
 
-/// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before,
-/// apply_chunks. `tokens`: the dimensions that a region cuts what it reads along, such as those of a token_symbol.
-/// Fails with the node, the cause and a hint if a region, its sizes or a token dimension make no sense, has no node
-/// that a token reaches, or cannot be chunked; nothing is made then. Deterministic. Time: that of the calls, and
-/// O(length of the text) of what comes out.
+/// Plans, verifies and carries out: plan_chunks, verify_chunks with a model that has not seen the step before, then
+/// apply_chunks. `tokens` are the dimensions along which a region cuts what it reads, such as those of a token_symbol.
+/// It fails, without changing anything, with the node, the cause and a hint, if a region, its sizes or a token
+/// dimension are invalid, or if a region has no node that depends on a token or cannot be chunked. Deterministic. Time:
+/// that of the calls, plus O(length of the resulting text).
 ///
-/// `symbol`: the extents of parts follow that symbol of the step, whose value the rows of every region add up to, such
-/// as the token_symbol that `tokens` are from; without one they are numbers. Equal chunks (equal_chunks) stay equal for
-/// other values, of s tokens (s + k - 1 - c)//k rows in chunk c of k; of other sizes all are fixed but the last, which
-/// has the rest. Arguments name numbers that are computed from an input. What all that takes for granted is written
-/// down as guards: no chunk is empty, an exchange in equal shares can be, and the symbol has its recorded value if an
-/// extent that has to be cut does not follow it. So concretise_capture with the values of all symbols gives the same as
-/// of the step with numbers, and with others a step in chunks for those, or fails on a guard. That states of values do
-/// not hang on the number of tokens is the program's word, as aten_chunk_model says; a plan is verified for one number.
+/// If `symbol` is given, the extents of parts follow that symbol of the step, such as the token_symbol from which
+/// `tokens` come; the rows of every region must add up to its value. Otherwise they are numbers. Equal chunks
+/// (equal_chunks) stay equal for other values: of s tokens, chunk c of k has (s + k - 1 - c)//k rows. Of other sizes
+/// all are fixed except the last, which has the rest. Arguments refer to numbers that are computed from an input. The
+/// assumptions are written down as guards: no chunk is empty, an exchange in equal shares remains possible, and the
+/// symbol has its recorded value if an extent that has to be cut does not follow it. So concretise_capture with the
+/// values of all symbols gives the same result as for the step with numbers, and with other values a step in chunks for
+/// those, or fails on a guard. It is assumed that the states of values do not depend on the number of tokens, as
+/// aten_chunk_model says; a plan is verified for one number.
 [[nodiscard]] inline expected<chunked_capture, diagnostic> chunk_capture(
     const capture& step, const capture_tensors& tensors, std::span<const capture_chunk_region> regions,
     std::span<const capture_token_dimension> tokens, chunk_options options = {}, std::string_view symbol = {}) {

@@ -1,5 +1,5 @@
-// Gives the symbolic extents of a captured step their values. Until then, symbols survive every transform; afterwards,
-// the step is one for these values alone. Needs simdjson.
+// Replaces the symbolic extents of a captured step by values. Symbols survive every transform; after this call, the
+// step holds for these values alone. Needs simdjson.
 #ifndef STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 #define STRETTO_CAPTURE_CONCRETISE_CAPTURE_HPP
 
@@ -120,8 +120,8 @@ private:
         return {};
     }
 
-    /// The value of an extent. If it is spelt in a way that this library does not know, it is the recorded extent as
-    /// long as its symbols have their recorded values, and nothing otherwise.
+    /// The value of an extent. If its spelling is unknown to this library, this is the recorded extent as long as its
+    /// symbols have their recorded values, and nothing otherwise.
     [[nodiscard]] std::optional<std::int64_t> value_of(std::string_view extent, std::int64_t as_recorded) const {
         if (const auto value = extent_expression::value(extent, all_)) return value;
         bool changed = false;
@@ -132,7 +132,7 @@ private:
         return changed ? std::nullopt : std::optional(as_recorded);
     }
 
-    /// The numbers whose readers all read constants now, and the guards that hold.
+    /// The numbers whose readers now all read constants, and the guards that hold.
     std::vector<char> unneeded() const {
         std::vector<char> gone(step_.size(), false);
         for (node_id v = static_cast<node_id>(step_.size()); v-- > 0;) {
@@ -170,8 +170,8 @@ private:
             n.payload.count = grown(n.payload.count, nodes_[n.inputs[0]]);
         n.duration = duration(v, n.payload);
 
-        // The output names the results, and reads them whether or not they are known. Others read only what is not
-        // known.
+        // The output names the results, and reads them whether or not they are known. Other nodes read only unknown
+        // values.
         std::vector<std::string> spelt(n.inputs.size());
         std::vector<node_id> inputs;
         bool renamed = false;
@@ -214,8 +214,8 @@ private:
         return n;
     }
 
-    /// How long a node takes. A collective with another payload takes what the table says for that payload. A kernel
-    /// takes its launch, plus the rest scaled as those of its operands and results have grown that changed their size.
+    /// The duration of a node. A collective with another payload takes what the table says for that payload. A kernel
+    /// takes its launch, plus the rest scaled by the growth of those operands and results that changed their size.
     [[nodiscard]] nanoseconds duration(node_id v, bytes payload) const {
         const nanoseconds recorded = step_.duration(v);
         if (step_.kind(v) == op_kind::start && payload != step_.payload(v)) {
@@ -230,13 +230,13 @@ private:
             after += n.after;
         };
         add(nodes_[v]);
-        if (!step_.op(v).starts_with("aten.new_"))  // which reads nothing but a type
+        if (!step_.op(v).starts_with("aten.new_"))  // these read nothing but a type
             for (node_id x : step_.inputs(v)) add(nodes_[x]);
         const std::int64_t work = recorded.count - launch;
         return {launch + (before == after || before == 0 ? work : scaled(work, before, after) + 1)};  // rounded up
     }
 
-    /// Scales an amount of bytes when some tensors of the node have changed. The amount is taken to consist of these
+    /// Scales an amount of bytes when some tensors of the node have changed. The amount is assumed to consist of these
     /// tensors alone if it is no larger than they were, of all tensors if it is larger than all, and otherwise of these
     /// and some of the others.
     static std::int64_t grown(std::int64_t amount, const node& n) {
@@ -266,16 +266,17 @@ private:
 }  // namespace detail
 
 /// The step with `values` in place of their symbols: in the shapes of results, as numbers where nodes read sizes or
-/// what is computed from them, and in what nodes bind. An extent that mentions other symbols keeps those. Where a value
-/// is not the recorded one, shapes, bytes, payloads and durations follow: durations of collectives by the cost table of
-/// the step, those of kernels in proportion to the sizes of their tensors that change. Sizes, arithmetic and
-/// comparisons that nothing reads any more are removed, and so are guards that hold; a guard that is undecided stays.
-/// If a program measures a value at run time (a node binds it), the value given here is believed.
+/// values computed from them, and in what nodes bind. An extent that mentions other symbols keeps those. If a value
+/// differs from the recorded one, shapes, bytes, payloads and durations follow: durations of collectives by the cost
+/// table of the step, those of kernels in proportion to the sizes of their tensors that change. Sizes, arithmetic and
+/// comparisons that are no longer read are removed, and so are guards that hold; an undecided guard stays. If a program
+/// measures a value at run time (a node binds it), the value given here is used without a check.
 ///
 /// `concretise_capture(step, tensors, step.symbols())` leaves no symbol at all. Dictionaries among the arguments are
 /// rewritten too; the format has no nested graphs.
 ///
 /// Fails, and names the node, if the values make a guard false or an extent negative or impossible to compute; fails if
+/// a symbol is not one of the step, or its value is negative. O(length of the text).
 /// a symbol is not one of the step, or its value is negative. O(length of the text).
 [[nodiscard]] inline expected<capture, diagnostic> concretise_capture(const capture& step,
                                                                       const capture_tensors& tensors,

@@ -1,4 +1,4 @@
-// What is wrong with a file, said the way a compiler says it: place, cause, hint, on one line.
+// A fault of a file, reported as a compiler does: place, cause and hint on one line.
 //
 //     step.json.gz: node 17 (all_gather_3): inputs: reads node 99, which comes later; every node may only read ...
 #ifndef STRETTO_CAPTURE_DIAGNOSTIC_HPP
@@ -15,8 +15,8 @@
 
 namespace stretto {
 
-/// Text from a file as it may appear in a message: control characters and non-ASCII bytes become '?', and what is
-/// longer than `limit` characters is cut and marked with "...".
+/// Text from a file as it may appear in a message: control characters and non-ASCII bytes become '?', and text beyond
+/// `limit` characters is cut and marked with "...".
 inline std::string printable(std::string_view text, std::size_t limit = 80) {
     std::string shown(text.substr(0, limit));
     for (char& c : shown)
@@ -25,12 +25,12 @@ inline std::string printable(std::string_view text, std::size_t limit = 80) {
     return shown;
 }
 
-/// The one reason why a file was refused. Empty parts are left out of the message.
+/// The one reason why a file was refused. Empty parts are omitted from the message.
 struct diagnostic {
     std::string file;                   ///< as the caller named it; "-" is standard input
-    std::optional<std::uint64_t> byte;  ///< offset into the decompressed text, where a syntax error has one
+    std::optional<std::uint64_t> byte;  ///< offset into the decompressed text, if a syntax error has one
     std::optional<std::uint32_t> node;  ///< position of the node in the list of nodes
-    std::string node_name;              ///< of that node, where it was already known
+    std::string node_name;              ///< of that node, if it is already known
     std::string field;                  ///< such as "inputs" or "costs.collectives"
     std::string cause;
     std::string hint;

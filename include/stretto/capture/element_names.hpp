@@ -12,7 +12,7 @@ namespace stretto {
 
 namespace detail {
 
-/// As files spell them, in the order of the enumerators.
+/// Their spelling in files, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 12> element_names = {"f16", "bf16", "f32", "f64",  "i8",  "u8",
                                                                    "i16", "i32",  "i64", "bool", "c64", "c128"};
 

@@ -1,5 +1,5 @@
-// What to call the process groups of a captured step when speaking to people. Captures name groups by numbers, as
-// frameworks do, and may describe them: {"name": "69", "size": 64, "desc": "mesh_ep"}. Needs simdjson.
+// Readable names for the process groups of a captured step. Captures name groups by numbers, as frameworks do, and may
+// describe them: {"name": "69", "size": 64, "desc": "mesh_ep"}. Needs simdjson.
 #ifndef STRETTO_CAPTURE_GROUP_NAMES_HPP
 #define STRETTO_CAPTURE_GROUP_NAMES_HPP
 
@@ -15,9 +15,9 @@
 
 namespace stretto {
 
-/// A name for each group, by its id: its description if it has one, otherwise its name, with "group" in front if that
-/// is a number. Groups that would be called the same have their names behind: "mesh (1)" and "mesh (2)". No two names
-/// of a capture are equal unless a description imitates such an addition.
+/// A name for each group, by its id: its description if it has one, otherwise its name, prefixed with "group" if that
+/// is a number. Groups with equal descriptions have their names appended: "mesh (1)" and "mesh (2)". No two names of a
+/// capture are equal unless a description imitates such a suffix.
 [[nodiscard]] inline std::vector<std::string> names_of_groups(const capture& step) {
     std::vector<std::string> names;
     for (const capture_group& g : step.groups()) {

@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// How much a file may ask of this machine before it is refused.
+/// The limits beyond which a file is refused.
 struct file_limits {
     std::uint64_t max_bytes = std::uint64_t{1} << 30;  ///< size of the text, decompressed
     /// The ratio of decompressed to compressed size, beyond the first 64 MiB. Captures reach 15, a bomb 1,000.
@@ -62,14 +62,14 @@ struct inflater {
 
 }  // namespace detail
 
-/// Whether the bytes begin as a gzip file does.
+/// Whether the bytes begin like a gzip file.
 inline bool is_gzip(std::string_view bytes_read) noexcept {
     return bytes_read.size() >= 2 && bytes_read[0] == '\x1f' && bytes_read[1] == '\x8b';
 }
 
-/// Decompresses a gzip file of one or several members. It fails if the file is damaged, cut short, followed by
-/// something else, or larger than the limits. At most twice the size of the result is allocated, and never more than
-/// the limits allow.
+/// Decompresses a gzip file of one or several members. It fails if the file is damaged, truncated, followed by other
+/// data, or larger than the limits. At most twice the size of the result is allocated, and never more than the limits
+/// allow.
 inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std::string_view file,
                                                 const file_limits& limits = {}) {
     constexpr std::uint64_t always_allowed = std::uint64_t{64} << 20;
@@ -93,7 +93,7 @@ inline expected<std::string, diagnostic> gunzip(std::string_view compressed, std
         if (made == text.size()) {
             if (made > limit)
                 return detail::too_large(file, limit, "raise max_bytes or max_expansion if it is no mistake");
-            // One byte more than is allowed tells a file of exactly the limit from a larger one.
+            // One byte more than is allowed, to distinguish a file of exactly the limit from a larger one.
             const std::uint64_t wanted = std::max<std::uint64_t>({made * 2, compressed.size() * 4, 1 << 16});
             text.resize(static_cast<std::size_t>(std::min(wanted, limit + 1)));
         }
@@ -144,7 +144,7 @@ inline expected<std::string, diagnostic> gzip(std::string_view text, std::string
     return compressed;
 }
 
-/// The text of a file ("-" is standard input), decompressed if it begins as a gzip file does.
+/// The text of a file ("-" is standard input), decompressed if it begins like a gzip file.
 inline expected<std::string, diagnostic> read_text(const std::string& path, const file_limits& limits = {}) {
     errno = 0;
     const detail::file_handle f(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));

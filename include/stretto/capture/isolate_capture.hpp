@@ -18,7 +18,7 @@ namespace stretto {
 
 namespace detail {
 
-/// Collects what an isolation plan does to a capture.
+/// Collects the changes that an isolation plan makes to a capture.
 struct group_changes {
     std::vector<capture_group> groups;  // all, the new ones last
     std::vector<group_id> of_node;
@@ -46,9 +46,9 @@ private:
 
 }  // namespace detail
 
-/// The step with the groups and the moves of a plan. A new group is called like its original with ".2" behind it, or
-/// the next number that is free; it lists the same ranks, says what it duplicates, and is priced like it. Arguments
-/// stay as they were written. Precondition: `plan` was made for `step`. O(size log size).
+/// The step with the groups and the moves of a plan. A new group has the name of its original with the suffix ".2", or
+/// the next free number; it lists the same ranks, refers to its original in `duplicate_of`, and has the same costs.
+/// Arguments are not changed. Precondition: `plan` was made for `step`. O(size log size).
 [[nodiscard]] inline capture isolated(const capture& step, const isolation_plan<std::uint32_t>& plan) {
     detail::group_changes changes(step);
     apply(plan, changes);

@@ -1,5 +1,5 @@
-// What check_plan() finds: which rules of the format a plan breaks, where and why, and what the step costs before and
-// after.
+// The findings of check_plan(): which rules of the format a plan breaks, where and why, and the figures of the step
+// before and after.
 #ifndef STRETTO_CAPTURE_PLAN_REPORT_HPP
 #define STRETTO_CAPTURE_PLAN_REPORT_HPP
 
@@ -14,10 +14,10 @@
 
 namespace stretto {
 
-/// The rules for a plan that is written back. "Step" is what the plan was made from.
+/// The rules for a plan that is written as a capture. "Step" is the capture from which the plan was made.
 enum class plan_rule : std::uint8_t {
-    operation_lost,          ///< an operation of the step is neither there nor replaced by the rules
-    operation_still_there,   ///< it was replaced (launched in a bucket, absorbed or chunked), and is there as well
+    operation_lost,          ///< an operation of the step is neither present nor replaced by the rules
+    operation_still_there,   ///< it was replaced (launched in a bucket, absorbed or chunked), and is still present
     operation_changed,       ///< kind, operator, arguments, results or collective differ
     cost_changed,            ///< duration, allocation or payload differ
     group_changed,           ///< a collective has moved to a group of other ranks
@@ -25,16 +25,16 @@ enum class plan_rule : std::uint8_t {
     writes_changed,          ///< it writes something else in place
     storage_lost,            ///< its results no longer live in the storage that they shared in the step
     node_unexplained,        ///< a new node belongs to no bucket and no chunking
-    members_invalid,         ///< a new collective has no members, or members that are no starts of the step
+    members_invalid,         ///< a new collective has no members, or members that are not starts of the step
     members_differ,          ///< the members of a bucket cannot be one collective
     launched_twice,          ///< a start is in two buckets, or twice in one
     payload_wrong,           ///< for a bucket: not the sum of its members; for chunks: less than the whole
     collective_underpaid,    ///< a new collective takes less time than its cost table says
-    not_linear,              ///< the members of a collective of a sum are none for which that is the sum of collectives
-    sum_differs,             ///< a collective of a sum does not stand for the sum of its members, each once
+    not_linear,              ///< for these members, the collective of the sum is not the sum of the collectives
+    sum_differs,             ///< a collective of a sum does not represent the sum of its members, each once
     sum_read_elsewhere,      ///< the result of one of its members is read by something other than the sum
     inputs_of_members,       ///< a bucket does not read exactly what its members read
-    absorbed_wrongly,        ///< what a pack absorbs is no cast, or others read it too
+    absorbed_wrongly,        ///< an operation that a pack absorbs is not a cast, or others read it too
     pack_missing,            ///< parts are not adjacent in memory, and the bucket has no pack and is not coalesced
     pack_underpaid,          ///< a pack takes less time than its copy does
     unpack_missing,          ///< results of a bucket are used without the unpack that they need
@@ -54,8 +54,8 @@ enum class plan_rule : std::uint8_t {
 /// One broken rule. Names are those in the files.
 struct plan_violation {
     plan_rule rule;
-    std::string node;   ///< the node at fault: a node of the plan if it is there, of the step if it is missing
-    std::string other;  ///< the second party; empty if there is none
+    std::string node;   ///< the node at fault: a node of the plan if it exists there, otherwise of the step
+    std::string other;  ///< the second node concerned; empty if there is none
     std::string cause;
     std::string hint;
 
@@ -69,7 +69,7 @@ struct plan_violation {
     friend bool operator==(const plan_violation&, const plan_violation&) = default;
 };
 
-/// What a step costs by the exact clock and the memory rule, executed in program order.
+/// The figures of a step by the exact clock and the memory rule, executed in program order.
 struct plan_figures {
     nanoseconds makespan;
     nanoseconds exposed;
@@ -91,7 +91,7 @@ struct plan_report {
 
 namespace detail {
 
-/// Collects what the checks find.
+/// Collects the findings of the checks.
 class plan_findings {
 public:
     void add(plan_rule rule, std::string_view node, std::string_view other, std::string cause, std::string hint) {

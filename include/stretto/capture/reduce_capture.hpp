@@ -23,20 +23,20 @@
 
 namespace stretto {
 
-/// What is known of the sums in a capture.
+/// The linear model of a capture.
 using capture_linear_model = aten_linear_model<capture_view, capture_tensor_model>;
 
-/// A step in which collectives of summands are one of the sum, and what was done to it.
+/// A step in which collectives of summands were replaced by one of the sum, and a record of what was done.
 struct reduced_capture {
     capture_reduction_plan plan;
     capture step;
-    /// Nodes of the new step that the sums are made of, ascending. A plan that goes on from here must leave them whole:
-    /// in it, the collective reads the sum of what its members read, by name.
+    /// Nodes of the new step from which the sums are made, ascending. A plan that continues from here must leave them
+    /// whole: in that plan, the collective reads the sum of the operands of its members, by name.
     std::vector<std::uint32_t> summands;
 };
 
-/// Plans and verifies, and fails on what a verifier finds, which would be a defect of the planner: the node is named.
-/// A plan may be empty. O(text of starts) besides the two calls.
+/// Plans and verifies. It fails if the verifier finds something, which would be a defect of the planner; the error
+/// names the node. A plan may be empty. O(text of starts) besides the two calls.
 [[nodiscard]] inline expected<capture_reduction_plan, diagnostic> plan_capture_reductions(
     const capture& step, const capture_tensors& tensors) {
     const capture_view view{&step};
@@ -52,7 +52,7 @@ struct reduced_capture {
         "this is a defect of stretto: please report the step"));
 }
 
-/// The step with a plan carried out. The plan must be one of plan_capture_reductions for this step. O(text).
+/// The step with the plan carried out. Precondition: plan_capture_reductions made the plan for this step. O(text).
 [[nodiscard]] inline expected<reduced_capture, diagnostic> reduce_capture(const capture& step,
                                                                           const capture_tensors& tensors,
                                                                           capture_reduction_plan plan) {

@@ -1,6 +1,6 @@
-// Reads what a run has measured, from the trace that it has written (chrome_trace::add_run): JSON or gzipped JSON, as
-// every viewer of Chrome traces takes it. Slices that say of which rank and step they are belong to the run; all else
-// in the file, such as predictions or counters, is passed over. Needs simdjson and zlib.
+// Reads the measurements of a run from the trace that it has written (chrome_trace::add_run): JSON or gzipped JSON, as
+// any viewer of Chrome traces reads it. Slices that state their rank and step belong to the run; everything else in the
+// file, such as predictions or counters, is ignored. Needs simdjson and zlib.
 #ifndef STRETTO_CAPTURE_RUN_READER_HPP
 #define STRETTO_CAPTURE_RUN_READER_HPP
 
@@ -32,10 +32,10 @@ struct named_run {
     std::vector<measured_span> spans;  ///< `task` is a position in `names`; at least one
 };
 
-/// The part of a run that is of a step.
+/// The part of a run that belongs to a step.
 struct run_of_step {
     std::vector<measured_span> spans;  ///< `task` is a node of the step
-    std::size_t unknown = 0;           ///< how many names the step does not have, or has with other work
+    std::size_t unknown = 0;           ///< the number of names that the step lacks, or has for other work
     std::optional<std::string> first_unknown = {};
 };
 
@@ -44,7 +44,7 @@ namespace detail {
 /// Reads one text into a named_run.
 class run_parser {
 public:
-    /// The run, or the first thing that is wrong with the text. To be called once.
+    /// The run, or the first fault of the text. Call it once.
     expected<named_run, diagnostic> parse(std::string_view padded_text, std::size_t length) {
         const bool whole = json_.open(padded_text, length) && json_.root([&](std::string_view key, od::value v) {
             json_.outer = {};
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    static constexpr double longest = 4e15;  // microseconds; so that differences of nanoseconds fit 64 bits
+    static constexpr double longest = 4e15;  // microseconds; so that differences in nanoseconds fit into 64 bits
 
     bool read_event(od::value event) {
         static constexpr std::array<std::string_view, 5> keys = {"ph", "name", "ts", "dur", "args"};
@@ -136,7 +136,7 @@ inline expected<named_run, diagnostic> parse_run(std::string text, std::string_v
     return unexpected(std::move(fault));
 }
 
-/// Reads the run in a file. Its first bytes say whether it is gzipped; "-" is standard input.
+/// Reads the run in a file. Its first bytes decide whether it is gzipped; "-" is standard input.
 inline expected<named_run, diagnostic> read_run(const std::string& path, const file_limits& limits = {}) {
     expected<std::string, diagnostic> text = read_text(path, limits);
     if (!text) return unexpected(text.error());
@@ -144,7 +144,7 @@ inline expected<named_run, diagnostic> read_run(const std::string& path, const f
 }
 
 /// Finds the operations of a run in a step, by their names. Inputs, views and outputs have no time of their own, so a
-/// name that belongs to one of these is unknown, too. O(N log V + S).
+/// name that belongs to one of these counts as unknown. O(N log V + S).
 inline run_of_step match_run(const named_run& run, const capture& step) {
     run_of_step made;
     std::vector<task_id> node(run.names.size(), no_task);

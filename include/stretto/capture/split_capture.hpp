@@ -1,5 +1,4 @@
-// A captured step whose buckets are taken apart, in one call: planned, verified, and written as a capture. Needs
-// simdjson.
+// A captured step whose buckets are split, in one call: planned, verified, and written as a capture. Needs simdjson.
 #ifndef STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
 #define STRETTO_CAPTURE_SPLIT_CAPTURE_HPP
 
@@ -23,8 +22,8 @@
 
 namespace stretto {
 
-/// Plans and verifies, and fails on what a verifier finds, which would be a defect of the planner: the node is named. A
-/// plan may be empty. O(V + E + aliases + text of buckets) besides the proof.
+/// Plans and verifies. It fails if the verifier finds something, which would be a defect of the planner; the error
+/// names the node. A plan may be empty. O(V + E + aliases + text of buckets) besides the verification.
 [[nodiscard]] inline expected<capture_split_plan, diagnostic> plan_capture_splits(const capture& step,
                                                                                   const capture_tensors& tensors) {
     const capture_view view{&step};
@@ -39,8 +38,8 @@ namespace stretto {
         "this is a defect of stretto: please report the step"));
 }
 
-/// The step with a plan carried out; the step itself if the plan is empty. The plan must be one of plan_capture_splits
-/// for this step. O(text).
+/// The step with the plan carried out; the step itself if the plan is empty. Precondition: plan_capture_splits made the
+/// plan for this step. O(text).
 [[nodiscard]] inline expected<capture, diagnostic> split_capture(const capture& step, const capture_tensors& tensors,
                                                                  const capture_split_plan& plan) {
     if (plan.empty()) return step;
@@ -49,16 +48,17 @@ namespace stretto {
     return splitter.build();
 }
 
-/// A step without buckets, as far as they come apart.
+/// A step in which all buckets that can be split have been split.
 struct apart_capture {
     capture step;
-    std::size_t buckets = 0;                            ///< that were taken apart
+    std::size_t buckets = 0;                            ///< buckets that were split
     std::size_t members = 0;                            ///< collectives in their place, in all rounds
-    std::vector<refused_split<std::uint32_t>> refused;  ///< what is left, in terms of `step`
+    std::vector<refused_split<std::uint32_t>> refused;  ///< buckets that remain, as nodes of `step`
 };
 
-/// Takes apart what can be, and again what that leaves, because a bucket may be a member of another one: PyTorch merges
-/// twice. As many rounds as buckets are nested, each of which costs what planning, proving and writing do.
+/// Splits all buckets that can be split, and repeats this for the result, because a bucket may be a member of another
+/// one: PyTorch merges twice. There are as many rounds as buckets are nested, each at the cost of planning, verifying
+/// and writing.
 [[nodiscard]] inline expected<apart_capture, diagnostic> take_apart(const capture& step) {
     apart_capture made{step, 0, 0, {}};
     while (true) {

@@ -1,4 +1,4 @@
-// What merged collectives cost: what must be known of a machine to say whether merging pays.
+// The cost of merged collectives: the facts about a machine that decide whether merging pays off.
 #ifndef STRETTO_CORE_BUCKET_COST_MODEL_HPP
 #define STRETTO_CORE_BUCKET_COST_MODEL_HPP
 
@@ -9,17 +9,18 @@
 
 namespace stretto {
 
-/// `of_merged(v, payload)` is the time on the channel of a collective like the start v that sends so many bytes.
-/// `of_moving(moved)` is the time of a kernel that reads and writes so many bytes together, its launch included.
-/// Neither is negative, and more bytes take no less time. `check_bucket_costs` checks it. A model may also say
-/// `size_of(x)`, the bytes of a value that a pack would read in place of a cast: a view allocates none of its own.
+/// `of_merged(v, payload)` is the time on the channel of a collective like the start v that sends `payload` bytes.
+/// `of_moving(moved)` is the time of a kernel that reads and writes `moved` bytes in total, including its launch.
+/// Neither is negative, and more bytes take no less time; `check_bucket_costs` checks both. A model may also have
+/// `size_of(x)`, the bytes of a value that a pack would read in place of a cast, since a view allocates no bytes
+/// itself.
 template <class C, class G>
 concept bucket_cost_model = graph_view<G> && requires(const C& c, vertex_t<G> v, bytes amount) {
     { c.of_merged(v, amount) } -> std::same_as<nanoseconds>;
     { c.of_moving(amount) } -> std::same_as<nanoseconds>;
 };
 
-/// Costs that are not known: everything takes no time.
+/// The model for unknown costs: everything takes no time.
 struct no_bucket_costs {
     template <class V>
     [[nodiscard]] constexpr nanoseconds of_merged(V, bytes) const noexcept {

@@ -1,4 +1,4 @@
-// The index of a vertex, as a place in an array that was made for index_bound() entries.
+// The index of a vertex, checked against the size of an array that was allocated for index_bound() entries.
 #ifndef STRETTO_CORE_CHECKED_INDEX_HPP
 #define STRETTO_CORE_CHECKED_INDEX_HPP
 
@@ -9,8 +9,8 @@
 
 namespace stretto::detail {
 
-/// The index of v, which must be below `bound`. A view whose graph has grown since it was numbered returns indices for
-/// which no array has room; this assertion is the last chance to say so before something is written there.
+/// The index of v, which must be below `bound`. A view whose graph has grown since it was numbered returns indices that
+/// lie outside the array; this assertion detects that before anything is written there.
 template <indexed_graph G>
 [[nodiscard]] constexpr std::size_t checked_index(const G& g, const vertex_t<G>& v,
                                                   [[maybe_unused]] std::size_t bound) {

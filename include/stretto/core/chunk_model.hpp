@@ -12,66 +12,67 @@
 
 namespace stretto {
 
-/// The state of a tensor (or number) under chunking. Chunk models make and read states. The planner copies them whole
-/// from operation to operation; it looks at `what` and `dim`, and where a value leaves its region, at `positions` and
-/// `into` as well. The verifier compares whole states, with the names of orders up to renaming.
+/// The state of a tensor (or number) under chunking. Chunk models read and set states. The planner copies them
+/// unchanged from operation to operation; it reads only `what` and `dim` and, where a value leaves its region,
+/// `positions` and `into`. The verifier compares whole states, and the names of orders up to renaming.
 struct chunk_state {
     enum class kind : std::uint8_t {
         whole,     ///< the same in every chunk; computed once and shared
-        sliced,    ///< the parts, one after the other along `dim`, are the value
-        permuted,  ///< the parts together have the rows of the value along `dim`, each once, in an order of their own
+        sliced,    ///< the parts, concatenated along `dim`, are the value
+        permuted,  ///< together the parts have each row of the value along `dim` exactly once, in an order of their own
         addend,    ///< the parts sum to the value
-        opaque,    ///< there are parts, but no way from them to the value is known
-        unset      ///< nobody has said: a result before `combine_rule` has set it; never in a plan
+        opaque,    ///< there are parts, but no known way to make the value from them
+        unset      ///< not set yet: a result before `combine_rule` has set it; never in a plan
     };
     kind what = kind::whole;
-    std::int8_t dim = -1;  ///< for sliced and permuted; for opaque: the dimension that parts share out, or -1
+    std::int8_t dim = -1;  ///< for sliced and permuted; for opaque: the dimension that is divided among parts, or -1
 
-    /// If the value holds integers that count rows from the first row of the chunk, this is how much every token before
-    /// the chunk adds to them. Row numbers of a tensor that is sliced with n rows per token have n here, and what is
-    /// gathered from that tensor, or scattered into it, with such integers stays within the chunk. If the value is a
-    /// number and an addend, its share is exactly this much per token. 0 means neither.
+    /// If the value holds integers that count rows from the first row of the chunk, this is the number of rows by which
+    /// every token before the chunk shifts them. Row numbers of a tensor that is sliced with n rows per token have n
+    /// here, and gathering from that tensor, or scattering into it, with such integers stays within the chunk. If the
+    /// value is a number and an addend, its share is exactly this much per token. 0 means neither.
     std::int64_t positions = 0;
 
-    /// The order that the rows of a permuted or opaque value are in, by a name that the model chooses. Two values go
-    /// together row by row only if their rows are in the same order. If the value is a number and an addend, this is
+    /// The order of the rows of a permuted or opaque value, by a name that the model chooses. Two values may be
+    /// combined row by row only if their rows are in the same order. If the value is a number and an addend, this is
     /// the order whose rows it counts. 0 means none.
     std::uint32_t order = 0;
 
-    /// If the value holds integers that are a permutation of the numbers of rows, this is the order of the value whose
-    /// rows they number. 0 means none.
+    /// If the value holds integers that are a permutation of row numbers, this is the order of the value whose rows
+    /// they number. 0 means none.
     std::uint32_t into = 0;
 
     friend bool operator==(const chunk_state&, const chunk_state&) = default;
 };
 
-/// A verdict on one operation under chunking.
+/// The verdict on one operation under chunking.
 struct chunk_verdict {
     bool possible = true;
 
-    /// Why it is not possible, for people: a literal, or text of the model, which may write the next reason over it.
-    /// Whoever keeps a reason copies it before asking again.
+    /// Why it is not possible, for people: a literal, or text of the model, which the next call may overwrite. To keep
+    /// a reason, copy it before calling the model again.
     std::string_view reason = {};
 
-    /// The operation adds an addend, in place, to a value that all chunks share. Its clones together do what the
-    /// operation does if they run one after the other, and if what reads the result runs after the last of them.
+    /// The operation adds an addend, in place, to a value that all chunks share. Its clones together have the same
+    /// effect if they run one after the other and readers of the result run after the last of them.
     bool chain = false;
 
-    /// A refusal may name the component of an operand that is whole, and that would have to be cut along `wanted_dim`
-    /// for the operation to run per chunk. -1 names none.
+    /// A refusal may name the component of an operand that is whole, but would have to be cut along `wanted_dim` for
+    /// the operation to run per chunk. -1 names none.
     std::int32_t wanted = -1;
     std::int8_t wanted_dim = -1;
 
-    /// The operation rounds an addend, or keeps it from being rounded, because it changes the type of its elements.
-    /// Parts are then converted before they are summed, as if every chunk were computed by itself.
+    /// The operation rounds an addend, or keeps it from being rounded, because it changes the element type. Parts are
+    /// then converted before they are summed, as if every chunk were computed by itself.
     bool converts = false;
 
     /// A refusal is inherent if the operation itself cannot run per chunk, such as a cumulative sum along the rows. If
-    /// it is not, other states of the operands may make it possible, and what left them in these may be the cause.
+    /// it is not, other states of the operands may make it possible, and the operation that produced the present states
+    /// may be the cause.
     bool inherent = false;
 
-    /// A refusal is the model's own fault if it contradicts the program, as a rule does that names an operand which is
-    /// not there. No state of the operands would help. check_chunk_model reports it; a plan keeps the operation whole.
+    /// A refusal is the model's own fault if it contradicts the program, for example if a rule names an operand that
+    /// does not exist. No other states would help. check_chunk_model reports it; a plan keeps the operation whole.
     bool model_faulty = false;
 };
 
@@ -82,8 +83,9 @@ struct chunk_interval {
     friend bool operator==(const chunk_interval&, const chunk_interval&) = default;
 };
 
-/// The share of one chunk in an amount that lies along the tokens (rows, bytes, nanoseconds). If the amount is a
-/// multiple of the tokens, it is exactly so much per token; otherwise the shares of all chunks add up to the amount.
+/// The share of one chunk in an amount that is distributed along the tokens (rows, bytes, nanoseconds). If the amount
+/// is a multiple of the tokens, the share is exact; otherwise it is rounded so that the shares of all chunks add up to
+/// it.
 [[nodiscard]] constexpr std::int64_t share_of(std::int64_t amount, std::int64_t tokens, chunk_interval chunk) {
     std::int64_t until_last = 0, until_first = 0;
     if (!__builtin_mul_overflow(amount, chunk.first + chunk.count, &until_last) &&
@@ -96,18 +98,18 @@ struct chunk_interval {
 
 /// How a program can be chunked.
 ///
-/// `components_of(x)` is the number of tensors that x consists of (none for a number, which has one state). `rank(x,
-/// component)` and `extent(x, component, dim)` are about one of them.
+/// `components_of(x)` is the number of tensors in x (none for a number, which has one state). `rank(x, component)` and
+/// `extent(x, component, dim)` describe one of them.
 ///
-/// `combine_rule(v, tokens, operands, results)` gets in `operands` the states of all components of the operands of v,
-/// in order, of which not all are whole. It sets `results`, the states of all components of the results of v, or says
-/// why v cannot run per chunk. Every result is `unset` to begin with. A rule that finds v possible and leaves one unset
-/// is an error of the model, which plan_chunks and verify_chunks report: it must say of a result that is the same in
-/// every chunk that it is whole. `tokens` is the number of rows of the region; a sliced extent is a multiple of it. The
-/// model must refuse an operation that it does not know, and not guess.
+/// `combine_rule(v, tokens, operands, results)` receives in `operands` the states of all components of the operands of
+/// v, in order; at least one is not whole. It sets `results`, the states of all components of the results of v, or says
+/// why v cannot run per chunk. Every result is initially `unset`. If a rule accepts v and leaves a result unset, that
+/// is an error of the model, which plan_chunks and verify_chunks report: a result that is the same in every chunk must
+/// be set to whole. `tokens` is the number of rows of the region; a sliced extent is a multiple of it. The model must
+/// refuse operations that it does not know.
 ///
-/// A model may also have `makes_zeros(v)`: v does nothing but fill fresh memory, its only result, with zeros. Every
-/// chunk may then have zeros of its own, because a sum of zeros is zero.
+/// A model may also have `makes_zeros(v)`, which says that v only fills fresh memory, its only result, with zeros.
+/// Every chunk may then make zeros of its own, because a sum of zeros is zero.
 template <class M, class G>
 concept chunk_model =
     dataflow_graph<G> &&
@@ -121,7 +123,7 @@ concept chunk_model =
 
 namespace detail {
 
-/// Whether the model says that v makes zeros; false if it says nothing of it.
+/// Whether the model says that v makes zeros; false if the model has no `makes_zeros`.
 template <class M, class V>
 [[nodiscard]] constexpr bool makes_zeros(const M& m, const V& v) {
     if constexpr (requires { static_cast<bool>(m.makes_zeros(v)); }) return static_cast<bool>(m.makes_zeros(v));

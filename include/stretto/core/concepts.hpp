@@ -12,8 +12,8 @@
 //         std::size_t         index_bound() const;
 //     };
 //
-// testing/check_graph.hpp checks what a compiler cannot see: predecessors mirror successors with multiplicity, indices
-// are injective and below the bound, and everything is stable until the graph is mutated.
+// testing/check_graph.hpp checks what a compiler cannot: predecessors mirror successors with multiplicity, indices are
+// injective and below the bound, and everything is stable until the graph is mutated.
 #ifndef STRETTO_CORE_CONCEPTS_HPP
 #define STRETTO_CORE_CONCEPTS_HPP
 
@@ -29,8 +29,8 @@ namespace stretto {
 template <class T>
 concept handle = std::regular<T> && std::is_trivially_copyable_v<T>;
 
-/// Any read-only view of a graph. A struct that holds a `const my_ir*` is a model; the IR itself is not, if it owns its
-/// operations.
+/// Any read-only view of a graph. A struct that holds a `const my_ir*` is a model; an IR that owns its operations is
+/// not.
 template <class G>
 concept graph_view = std::copy_constructible<G> && std::is_trivially_copyable_v<G> &&
                      requires { typename G::vertex_type; } && handle<typename G::vertex_type>;
@@ -45,31 +45,31 @@ concept vertex_list_graph = graph_view<G> && requires(const G& g) {
     { g.vertices() } -> iterable_of<typename G::vertex_type>;
 };
 
-/// `successors(v)` are the vertices that depend on `v`. One that is reached by parallel edges appears once for each.
+/// `successors(v)` are the vertices that depend on `v`. A vertex to which parallel edges lead appears once for each.
 template <class G>
 concept adjacency_graph = graph_view<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.successors(v) } -> iterable_of<typename G::vertex_type>;
 };
 
-/// Has `predecessors(v)` too. u appears in predecessors(v) as often as v appears in successors(u).
+/// Also has `predecessors(v)`. u appears in predecessors(v) as often as v appears in successors(u).
 template <class G>
 concept bidirectional_adjacency_graph = adjacency_graph<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.predecessors(v) } -> iterable_of<typename G::vertex_type>;
 };
 
-/// Vertices carry dense numbers: `index(v)` is injective and below `index_bound()`. An IR without numbers gets them
-/// from views::numbered. An optional `epoch()` changes whenever the numbers may have become stale.
+/// Vertices carry dense numbers: `index(v)` is injective and below `index_bound()`. views::numbered adds numbers to an
+/// IR that has none. An optional `epoch()` changes whenever the numbers may have become stale.
 template <class G>
 concept indexed_graph = graph_view<G> && requires(const G& g, const typename G::vertex_type v) {
     { g.index(v) } -> std::convertible_to<std::size_t>;
     { g.index_bound() } -> std::convertible_to<std::size_t>;
 };
 
-/// What most algorithms require: vertices are listed and numbered, and edges can be followed both ways.
+/// The requirements of most algorithms: vertices are listed and numbered, and edges can be followed both ways.
 template <class G>
 concept dependence_graph = vertex_list_graph<G> && bidirectional_adjacency_graph<G> && indexed_graph<G>;
 
-/// The view says when its indices have become stale.
+/// The view reports when its indices have become stale: `epoch()` then returns another number.
 template <class G>
 concept epoch_graph = graph_view<G> && requires(const G& g) {
     { g.epoch() } -> std::convertible_to<std::size_t>;

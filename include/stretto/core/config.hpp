@@ -2,9 +2,9 @@
 // linear time or more. A property of the caller's *data* is never an assertion; it is an `expected` with a witness.
 //
 // An embedding compiler replaces the behaviour by defining STRETTO_ASSERT(condition, sentence) before the first
-// include, or in a header `stretto_config.hpp` on its include path. Neither macro ever tells the optimiser to assume
-// anything: in a release build a broken precondition is not checked, but it is not undefined behaviour by our own doing
-// either.
+// include, or in a header `stretto_config.hpp` on its include path. Neither macro tells the optimiser to assume the
+// condition: a release build does not check preconditions, but the macros do not turn a broken one into undefined
+// behaviour.
 #ifndef STRETTO_CORE_CONFIG_HPP
 #define STRETTO_CORE_CONFIG_HPP
 
@@ -26,7 +26,7 @@ namespace stretto::detail {
 
 [[noreturn]] inline void assertion_failed(const char* condition, const char* sentence, const char* file, int line) {
     std::fprintf(stderr, "%s:%d: stretto: %s (%s)\n", file, line, sentence, condition);
-    __builtin_abort();  // <cstdlib> would be a twentieth of what including one of our headers costs
+    __builtin_abort();  // including <cstdlib> would add a twentieth to the cost of our headers
 }
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// The type of the elements of a tensor, as far as the library needs to tell them apart.
+// The element types of tensors that the library distinguishes.
 #ifndef STRETTO_CORE_ELEMENT_TYPE_HPP
 #define STRETTO_CORE_ELEMENT_TYPE_HPP
 

@@ -25,8 +25,8 @@ private:
     E error_;
 };
 
-/// Holds a `T` or an `E`. Access to the one that it does not hold is a broken precondition (STRETTO_ASSERT), never an
-/// exception.
+/// Holds a `T` or an `E`. Accessing the one that it does not hold is a broken precondition (STRETTO_ASSERT) and never
+/// throws.
 template <class T, class E>
 class [[nodiscard]] expected {
     static_assert(std::is_object_v<T> && std::is_object_v<E>, "expected holds objects, not references or void");
@@ -85,7 +85,8 @@ public:
     }
 
 private:
-    /// Moves in what `other` holds. Precondition: this object holds nothing, and has_value_ is already that of `other`.
+    /// Moves in the contents of `other`. Precondition: this object holds nothing, and has_value_ already equals
+    /// other's.
     void take(expected& other) noexcept(nothrow_move) {
         if (has_value_) ::new (static_cast<void*>(&value_)) T(std::move(other.value_));
         else ::new (static_cast<void*>(&error_)) E(std::move(other.error_));

@@ -1,6 +1,6 @@
-// Whether a class has a member of a certain name, whatever it is: a function of any signature, an overload set, a
-// template, data, public or not. Optional members are found by their signature; one that has the name and not the
-// signature is a mistake of its author, which must not pass for "not there".
+// Whether a class has a member with a certain name, whatever it is: a function of any signature, an overload set, a
+// template, data, public or not. Optional members are detected by their signature. A member with the right name and a
+// wrong signature is a mistake of its author, which must not be taken for a missing member.
 #ifndef STRETTO_CORE_HAS_MEMBER_HPP
 #define STRETTO_CORE_HAS_MEMBER_HPP
 
@@ -10,7 +10,7 @@
 
 namespace stretto::detail {
 
-/// Inherits all names of `M`, and the one name of `Name` a second time: a name that both have is ambiguous.
+/// Inherits all names of `M`, and the name declared by `Name` once more, so that a name in both becomes ambiguous.
 template <class M, class Name>
 struct named_twice : M, Name {};
 
@@ -19,8 +19,8 @@ concept can_be_base = std::is_class_v<M> && !std::is_final_v<M>;
 
 }  // namespace stretto::detail
 
-/// Defines, in a namespace of its own, `has_NAME<M, Argument>`: whether `M` has a member NAME. If a class is final,
-/// only a public function that takes an `Argument` is found.
+/// Defines `has_NAME<M, Argument>` in the enclosing namespace: whether `M` has a member NAME. If `M` is final, only a
+/// public function that takes an `Argument` is found.
 #define STRETTO_MEMBER_NAME(NAME)                                                       \
     struct the_name_##NAME {                                                            \
         int NAME;                                                                       \

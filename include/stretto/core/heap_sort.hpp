@@ -1,5 +1,5 @@
-// Sorts short lists of numbers without <algorithm>, which would double what a header of core or analysis costs to
-// include.
+// Sorts short lists of numbers without <algorithm>, which would double the cost of including a header of core or
+// analysis.
 #ifndef STRETTO_CORE_HEAP_SORT_HPP
 #define STRETTO_CORE_HEAP_SORT_HPP
 
@@ -12,8 +12,8 @@
 
 namespace stretto::detail {
 
-/// Sorts `keys` in place, ascending. It takes O(n) time if they are sorted already, as lists that follow program order
-/// mostly are, and O(n log n) otherwise. Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
+/// Sorts `keys` in place, ascending. It takes O(n) time if they are already sorted, which is usual for lists that
+/// follow program order, and O(n log n) otherwise. Source: J. W. J. Williams, Algorithm 232: Heapsort, CACM 7(6), 1964.
 template <class = void>
 void heap_sort(std::vector<std::uint32_t>& keys) {
     const std::size_t n = keys.size();

@@ -14,12 +14,12 @@ namespace stretto {
 namespace detail {
 
 /// Integers that are appended one at a time. It differs from std::vector in two ways: `push` is small enough to be
-/// inlined into the loop that calls it, and room is not written before there is something to write.
+/// inlined into the loop that calls it, and new capacity is not initialised.
 template <class Index>
 class appended_indices {
 public:
     appended_indices() = default;
-    /// Makes room for `size` integers, which have indeterminate values until they are written.
+    /// Creates `size` integers, which have indeterminate values until they are written.
     explicit appended_indices(std::size_t size) : begin_(new Index[size]), end_(begin_ + size), room_(end_) {}
     appended_indices(const appended_indices& other) : appended_indices(other.size()) { copy(other, begin_); }
     appended_indices(appended_indices&& other) noexcept
@@ -34,7 +34,7 @@ public:
     }
     ~appended_indices() { delete[] begin_; }
 
-    /// Makes room for `count` integers in all.
+    /// Reserves capacity for `count` integers in total.
     void reserve(std::size_t count) {
         if (static_cast<std::size_t>(room_ - begin_) < count) move_to(count);
     }
@@ -49,7 +49,7 @@ public:
             move_to(2 * size() + count + 8);
         return std::exchange(end_, end_ + count);
     }
-    /// Drops all integers, and keeps the room.
+    /// Removes all integers and keeps the capacity.
     void clear() noexcept { end_ = begin_; }
 
     [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
@@ -82,7 +82,7 @@ private:
 
     Index* begin_ = nullptr;
     Index* end_ = nullptr;
-    Index* room_ = nullptr;  // end of the room
+    Index* room_ = nullptr;  // end of the capacity
 };
 
 }  // namespace detail
@@ -102,7 +102,7 @@ public:
         return {items_.begin() + first_[row], items_.begin() + first_[row + 1]};
     }
 
-    /// Makes room for so many rows and items in all. O(1) allocations, and a copy of what there is.
+    /// Reserves capacity for this many rows and items in total. O(1) allocations, and a copy of the existing items.
     void reserve(std::size_t rows, std::size_t items) {
         first_.reserve(rows + 1);
         items_.reserve(items);
@@ -114,8 +114,8 @@ public:
         close_row();
     }
     void close_row() { first_.push(static_cast<Index>(items_.size())); }
-    /// Appends the rows [first, last) of other lists, every item j as map[j]. Precondition: no row is open, and the
-    /// lists are not these.
+    /// Appends the rows [first, last) of other lists, replacing every item j by map[j]. Precondition: no row is open,
+    /// and `from` is not this object.
     void push_rows(const basic_index_lists& from, std::size_t first, std::size_t last, const Index* map) {
         STRETTO_ASSERT(first <= last && last <= from.rows(), "rows of an index_lists out of range");
         const Index begin = from.first_[first], end = from.first_[last];
@@ -127,23 +127,23 @@ public:
         for (std::size_t row = first + 1; row <= last; ++row)
             *closed++ = static_cast<Index>(from.first_[row] - begin + before);
     }
-    /// Drops all rows, and keeps the room.
+    /// Removes all rows and keeps the capacity.
     void clear() noexcept {
         first_.clear();
         first_.push(0);
         items_.clear();
     }
-    /// What has been pushed since the last row was closed. The span is valid until the next push.
+    /// The items pushed since the last row was closed. The span is valid until the next push.
     [[nodiscard]] std::span<const Index> open_row() const { return {items_.begin() + first_[rows()], items_.end()}; }
 
-    /// The same relation seen from the other side: row j of the result lists, ascending, the rows that contain j. It
-    /// takes O(rows + items + inverse_rows) time and space. Precondition: every item is below `inverse_rows`.
+    /// The inverse relation: row j of the result lists, ascending, the rows that contain j. It takes O(rows + items +
+    /// inverse_rows) time and space. Precondition: every item is below `inverse_rows`.
     [[nodiscard]] basic_index_lists inverse(std::size_t inverse_rows) const {
         basic_index_lists out;
         invert_into(out, inverse_rows);
         return out;
     }
-    /// The same, into lists whose room is used again. Precondition: they are not these.
+    /// The same, into lists whose memory is reused. Precondition: `out` is not this object.
     void invert_into(basic_index_lists& out, std::size_t inverse_rows) const {
         out.first_.clear();
         out.items_.clear();

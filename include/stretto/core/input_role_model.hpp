@@ -1,5 +1,5 @@
-// What the inputs of a step are to the model that is trained. Only who made the step knows; a graph shows values that
-// are there before it begins, and no more. Which collectives gather parameters follows from it.
+// The roles of a step's inputs in the model that is trained. A graph only shows that the values exist before the step
+// begins; their roles must come from whoever built the step. They determine which collectives gather parameters.
 #ifndef STRETTO_CORE_INPUT_ROLE_MODEL_HPP
 #define STRETTO_CORE_INPUT_ROLE_MODEL_HPP
 
@@ -12,18 +12,18 @@ namespace stretto {
 
 enum class input_role : std::uint8_t {
     parameter,   ///< a weight, or this rank's shard of one
-    buffer,      ///< state that is kept and not trained, such as the counts of tokens per expert
-    activation,  ///< data of this step: tokens, and what a forward step has saved for its backward step
-    gradient,    ///< a gradient that is there already: of the loss, or of earlier micro-batches
-    other,       ///< something else, or not known
+    buffer,      ///< state that is kept but not trained, such as the counts of tokens per expert
+    activation,  ///< data of this step: tokens, and values that a forward step saved for its backward step
+    gradient,    ///< an existing gradient: of the loss, or of earlier micro-batches
+    other,       ///< something else, or unknown
 };
 
 /// Stands for "has no place in the registration order".
 inline constexpr std::uint32_t no_place = UINT32_MAX;
 
-/// `role(x)` says what x is, a result of an input of the graph. `place(x)` is the place of a parameter in the order in
-/// which the model registers its parameters, and differs from that of every other one; it is no_place for everything
-/// that is no parameter. Frameworks lay out merged payloads in that order.
+/// `role(x)` is the role of x, a result of an input of the graph. `place(x)` is the position of a parameter in the
+/// order in which the model registers its parameters; each parameter has its own, and everything else has no_place.
+/// Frameworks lay out merged payloads in that order.
 template <class M, class G>
 concept input_role_model = dataflow_graph<G> && std::copy_constructible<M> && requires(const M& m, const value_t<G> x) {
     { m.role(x) } -> std::same_as<input_role>;

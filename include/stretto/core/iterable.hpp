@@ -1,6 +1,6 @@
-// `iterable_of<R, T>` is the only thing that stretto ever asks of a range: it must work in a range-for. The concept is
-// weaker than std::ranges::input_range on purpose. The iterators of existing compilers often lack typedefs or
-// post-increment, and <iterator> and <ranges> would cost every user 100-300 ms per translation unit.
+// `iterable_of<R, T>` states the only requirement on a range: it must work in a range-for. The concept is weaker than
+// std::ranges::input_range on purpose. The iterators of existing compilers often lack typedefs or post-increment, and
+// <iterator> and <ranges> would cost every user 100-300 ms per translation unit.
 #ifndef STRETTO_CORE_ITERABLE_HPP
 #define STRETTO_CORE_ITERABLE_HPP
 

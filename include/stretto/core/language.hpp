@@ -1,5 +1,5 @@
-// The language that the library is written in, checked before anything of it is read: without this, an older standard
-// ends in more than a thousand errors, none of which says why.
+// Checks the language standard before anything else of the library is read. With an older standard there would
+// otherwise be more than a thousand errors, none of which names the reason.
 #ifndef STRETTO_CORE_LANGUAGE_HPP
 #define STRETTO_CORE_LANGUAGE_HPP
 

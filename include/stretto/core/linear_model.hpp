@@ -1,4 +1,4 @@
-// Which operations add, and which only lay out anew what others have made. It is all that has to be known of operators
+// Which operations add, and which only change the layout of existing data. Nothing else must be known about operators
 // in order to move a linear collective across a sum.
 #ifndef STRETTO_CORE_LINEAR_MODEL_HPP
 #define STRETTO_CORE_LINEAR_MODEL_HPP
@@ -10,19 +10,19 @@
 
 namespace stretto {
 
-/// What the only result of an operation is, in terms of its operands.
+/// How the only result of an operation relates to its operands.
 enum class linear_kind : std::uint8_t {
-    other,     ///< something else, or not known
+    other,     ///< something else, or unknown
     same,      ///< its only operand under another name: the same elements in the same shape
-    relayout,  ///< every element of its only operand, once; where it goes follows from operator, arguments and shape
+    relayout,  ///< each element of its only operand once; operator, arguments and shape determine where it goes
     sum,       ///< the sum of its two operands, element by element; all three have one shape and one element type
 };
 
-/// `linearity(v)` says what v computes. An operation that writes the sum into one of its operands is a sum as well; one
-/// that multiplies an operand, broadcasts it or changes its element type is none, because the result of a rounded sum
-/// is not the sum of rounded results. `alike(v, w)` is whether v and w are the same operator with the same arguments
+/// `linearity(v)` says what v computes. An operation that writes the sum into one of its operands is a sum as well. An
+/// operation that scales an operand, broadcasts it or changes its element type is not, because the sum of rounded
+/// values is not the rounded sum. `alike(v, w)` says whether v and w are the same operator with the same arguments
 /// besides their operands, on operands and with results of the same shapes and element types, one by one. So two
-/// relayouts that are alike put elements in the same places, and two starts that are alike differ in their data alone.
+/// relayouts that are alike put elements in the same places, and two starts that are alike differ only in their data.
 /// alike is an equivalence.
 template <class M, class G>
 concept linear_model = dataflow_graph<G> && std::copy_constructible<M> &&

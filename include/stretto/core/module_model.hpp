@@ -1,5 +1,5 @@
 // Where in a model the vertices of its training step come from: the module to which each belongs, and whether it
-// computes forward or backward. Frameworks keep both for debugging; here they say which vertices form a layer.
+// computes forward or backward. Frameworks keep both for debugging; here they determine which vertices form a layer.
 #ifndef STRETTO_CORE_MODULE_MODEL_HPP
 #define STRETTO_CORE_MODULE_MODEL_HPP
 
@@ -14,14 +14,14 @@ namespace stretto {
 enum class pass_direction : std::uint8_t {
     forward,
     backward,
-    both  ///< for a vertex: it does not say; for a choice of vertices: either
+    both  ///< for a vertex: unknown; for a choice of vertices: either
 };
 
-/// `path(v)` is the module of v: its components from the outermost, separated by dots ("layers.3.moe"); empty if v does
-/// not say. The result may own the text or refer to it; callers read it while the returned object lives, and copy what
-/// they keep. `direction(v)` is forward or backward, or both if v does not say.
+/// `path(v)` is the module of v: its components from the outermost, separated by dots ("layers.3.moe"); empty if
+/// unknown. The result may own the text or refer to it; callers read it while the returned object lives, and copy what
+/// they keep. `direction(v)` is forward or backward, or both if unknown.
 ///
-/// Frameworks say neither for operations that they insert themselves. A model may therefore leave gaps, which
+/// Frameworks provide neither for operations that they insert themselves. A model may therefore leave gaps, which
 /// step_modules fills.
 template <class M, class G>
 concept module_model =

@@ -2,9 +2,9 @@
 // or wait for one, how long they take, and what memory they hold. It is a second small struct, because one graph may be
 // examined under several cost models.
 //
-// Only `kind` is required. Other members are detected; the accessors below give a default for each one that is missing,
-// so a first model is five lines long and grows as its author learns more. A member that is there must be right: if it
-// has one of these names but is not const, or takes or returns something else, a compile error names it. If it were
+// Only `kind` is required. Other members are detected, and the accessors below supply a default for each one that is
+// missing, so a first model is five lines long and grows as its author learns more. A member that is present must be
+// right: if it has one of these names but is not const, or has another signature, a compile error names it. If it were
 // silently ignored, operations would cost no time or hold no memory, and writes in place would lose their order.
 #ifndef STRETTO_CORE_OP_MODEL_HPP
 #define STRETTO_CORE_OP_MODEL_HPP
@@ -21,15 +21,15 @@
 namespace stretto {
 
 enum class op_kind : std::uint8_t {
-    input,    ///< a parameter or argument of the step: there before it begins, never freed
+    input,    ///< a parameter or argument of the step: exists before the step begins, never freed
     compute,  ///< occupies the compute lane for its duration
-    view,     ///< no kernel; its results alias operands, or are no tensors at all
+    view,     ///< no kernel; its results alias operands, or are not tensors
     start,    ///< launches a collective on the channel of its process group; the lane does not wait
     wait,     ///< the lane waits for the collective of its launch (or for nothing, if it has none)
-    output,   ///< names the results of the step; what it reads is never freed
+    output,   ///< names the results of the step; its operands are never freed
 };
 
-/// Whether a task has work of its own on a lane: kernels and collectives have. Inputs, views and outputs only name
+/// Whether a task of this kind does work on a lane, as kernels and collectives do. Inputs, views and outputs only name
 /// values, and a wait only orders.
 [[nodiscard]] constexpr bool does_work(op_kind kind) noexcept {
     return kind == op_kind::compute || kind == op_kind::start;
@@ -53,7 +53,7 @@ STRETTO_MEMBER_NAME(aliases);
 STRETTO_MEMBER_NAME(effects);
 STRETTO_MEMBER_NAME(synchronises);
 
-// An optional member is either missing, or as documented.
+// An optional member is either missing or as documented.
 template <class M, class G>
 concept duration_returns_nanoseconds = !has_duration<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
     { m.duration(v) } -> std::convertible_to<nanoseconds>;
@@ -63,7 +63,7 @@ concept collective_returns_collective_kind =
     !has_collective<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
         { m.collective(v) } -> std::convertible_to<collective_kind>;
     };
-// Braces refuse what may not fit: two handles of 64 bits could become one group id, and share a channel.
+// The braces reject narrowing: otherwise two 64-bit handles could become one group id, and share a channel.
 template <class M, class G>
 concept group_returns_group_id_unnarrowed =
     !has_group<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) { group_id{m.group(v)}; };
@@ -98,7 +98,7 @@ concept synchronises_returns_bool = !has_synchronises<M, vertex_t<G>> || require
 
 }  // namespace detail
 
-/// Requires `kind(v)`. These members are optional, and are called only for the vertices or values that are named:
+/// Requires `kind(v)`. These members are optional, and are called only for the vertices or values listed:
 ///   duration(v) -> nanoseconds         kernel time, or time on the channel for a start;     default 0
 ///                                      0 for all others, which take none
 ///   collective(v) -> collective_kind   of a start                                           default other
@@ -106,14 +106,14 @@ concept synchronises_returns_bool = !has_synchronises<M, vertex_t<G>> || require
 ///                                      no signed one
 ///   payload(v) -> bytes                of a start: bytes of this rank's input               default 0
 ///   call(v) -> collective_call         of a start: see core/collective_call.hpp             default from its kind
-///   launch_of(w) -> vertex             the start a wait waits for, or w itself for none     default: the producer
+///   launch_of(w) -> vertex             the start for which a wait waits, or w if none       default: the producer
 ///                                      of its first operand if that is a start, else none
 ///   bytes_of(x) -> bytes               storage allocated for a value (0 if it only aliases) default 0
-///   aliases(x) -> values               values whose storage x shares: of earlier vertices,  default none
-///                                      or earlier results of its own
+///   aliases(x) -> values               values whose storage x shares: results of earlier    default none
+///                                      vertices, or earlier results of the same vertex
 ///   effects(v) -> values               values whose storage v writes in place               default none
 ///   synchronises(v) -> bool            of a compute or a view: the host reads a number      default false
-///                                      there, and launches nothing behind it before
+///                                      there, and launches nothing further until it has
 template <class M, class G>
 concept op_model =
     dataflow_graph<G> && std::copy_constructible<M> &&
@@ -152,7 +152,7 @@ template <dataflow_graph G, op_model<G> M>
             .synchronises = detail::has_synchronises<M, V>};
 }
 
-/// These accessors fill in the defaults. Library code reads models only through them.
+/// The accessors fill in the defaults. Library code calls models only through them.
 template <dataflow_graph G, op_model<G> M>
 constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_duration<M, vertex_t<G>>) return model.duration(v);
@@ -183,7 +183,7 @@ constexpr bytes payload_of(const M& model, vertex_t<G> v) {
     else return {};
 }
 
-/// The call of the start `v`. For a model without `call` it has the kind and whether data is folded, and nothing else.
+/// The call of the start `v`. For a model without `call` it has the kind and whether data is reduced, and nothing else.
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_call call_of(const M& model, vertex_t<G> v) {
     if constexpr (calling_op_model<M, G>) {
@@ -208,7 +208,7 @@ constexpr bool does_synchronise(const M& model, vertex_t<G> v) {
     else return false;
 }
 
-/// The start that `w` waits for, or `w` itself if it waits for nothing.
+/// The start for which `w` waits, or `w` itself if it waits for nothing.
 template <dataflow_graph G, op_model<G> M>
 constexpr vertex_t<G> launch_of(const G& g, const M& model, vertex_t<G> w) {
     if constexpr (detail::has_launch_of<M, vertex_t<G>>) {

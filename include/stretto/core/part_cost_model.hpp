@@ -1,5 +1,5 @@
-// What the parts of operations cost: what must be known of a machine to try a way of cutting a program before the
-// program is touched.
+// The cost of the parts of operations: the facts about a machine that are needed to try a way of cutting a program
+// before changing the program.
 #ifndef STRETTO_CORE_PART_COST_MODEL_HPP
 #define STRETTO_CORE_PART_COST_MODEL_HPP
 
@@ -15,13 +15,13 @@
 
 namespace stretto {
 
-/// What a clone costs, besides the storage of its results. `payload` matters only for a start.
+/// The cost of a clone, besides the storage of its results. `payload` matters only for a start.
 struct clone_cost {
     nanoseconds duration;
     bytes payload;
 };
 
-/// An operation that puts parts together: its kind (`compute` for a kernel, `view` for none), time and allocation.
+/// An operation that combines parts: its kind (`compute` for a kernel, `view` for none), time and allocation.
 struct join_cost {
     op_kind kind = op_kind::compute;
     nanoseconds duration;
@@ -33,9 +33,9 @@ struct join_cost {
 /// storage of another value. `of_concat(x)` is the cost of one kernel that makes a value like x from all its parts.
 /// `of_sum(x)` is the cost of adding two parts of x. `of_empty(x)` is the storage of a value like x into which slices
 /// are written. `of_slice_write(x, dim, sizes, k)` is the time to copy part k of those sizes along `dim` of x to its
-/// place. Cutting is free: a part that is cut out shares the storage of the whole. No cost is negative; a part with
-/// more rows costs no less, and the clone that has all rows allocates and sends what the operation does.
-/// `check_part_costs` checks it.
+/// place. Cutting is free: a part that is cut out shares the storage of the whole. No cost is negative. A part with
+/// more rows costs no less, and a clone with all rows allocates and sends what the operation does. `check_part_costs`
+/// checks this.
 template <class C, class G>
 concept part_cost_model =
     dataflow_graph<G> && requires(const C& c, vertex_t<G> v, value_t<G> x, const chunk_part& part, std::size_t dim,

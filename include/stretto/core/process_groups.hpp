@@ -14,12 +14,11 @@
 
 namespace stretto {
 
-/// Groups by id, with their ranks. It is a group_model; what `group_at` returns refers to ranks in this object and is
-/// valid until the next `add`.
+/// Groups by id, with their ranks. It is a group_model. A group returned by `group_at` refers to ranks in this object
+/// and is valid until the next `add`.
 class process_groups {
 public:
-    /// Adds a group like `g` as the last one, with a copy of its ranks, and returns its id; `g.id` is not read.
-    /// Amortised O(size).
+    /// Appends a group like `g`, with a copy of its ranks, and returns its id; `g.id` is not read. Amortised O(size).
     group_id add(const process_group& g) {
         const auto id = static_cast<group_id>(groups_.size());
         const std::vector<rank_id> ranks(g.ranks.begin(), g.ranks.end());  // they may lie in this object
@@ -29,7 +28,7 @@ public:
         ranks_.push_row(ranks);
         return id;
     }
-    /// Adds a further communicator for the ranks of group `original`, with the same order, the same nodes and the same
+    /// Appends another communicator for the ranks of group `original`, with the same order, the same nodes and the same
     /// priority.
     group_id duplicate(group_id original) {
         process_group g = group_at(original);
@@ -38,7 +37,7 @@ public:
     }
 
     [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
-    /// The group of this id. O(1). Precondition: `id < group_count()`.
+    /// The group with this id. O(1). Precondition: `id < group_count()`.
     [[nodiscard]] process_group group_at(group_id id) const {
         STRETTO_ASSERT(id < groups_.size(), "there is no process group of that number");
         process_group g = groups_[id];
@@ -53,8 +52,8 @@ private:
     index_lists ranks_;                  // by group
 };
 
-/// The groups of one communicator into which `world` ranks fall, with `size` ranks each that are `stride` apart. With 8
-/// ranks, (4, 1) is 0123 4567 and (4, 2) is 0246 1357. Precondition: size * stride is not 0 and divides `world`.
+/// Partitions `world` ranks into groups of `size` ranks each that are `stride` apart. With 8 ranks, (4, 1) is 0123 4567
+/// and (4, 2) is 0246 1357. Precondition: size * stride is not 0 and divides `world`.
 [[nodiscard]] inline process_groups strided_groups(std::size_t world, std::size_t size, std::size_t stride = 1) {
     const std::size_t block = size * stride;
     STRETTO_ASSERT(block != 0 && world % block == 0, "groups of so many ranks, so far apart, do not divide all ranks");
@@ -68,16 +67,16 @@ private:
     return made;
 }
 
-/// The first thing that is wrong with a list of groups.
+/// The first fault of a list of groups.
 struct group_fault {
     enum class reason : std::uint8_t {
-        other_id,                   ///< `group_at(group)` says that its id is `other`
+        other_id,                   ///< the id of `group_at(group)` is `other`
         no_rank,                    ///< `group` has fewer than one rank
         no_rank_on_node,            ///< `group` has fewer than one rank on a node
         rank_count,                 ///< `group` lists more or fewer ranks than its size
         rank_twice,                 ///< `group` lists `rank` twice
-        unknown_original,           ///< `group` duplicates `other`, which does not stand before it in the list
-        other_ranks_than_original,  ///< `group` duplicates `other`, whose ranks, or their order, or number, are others
+        unknown_original,           ///< `group` duplicates `other`, which does not come before it in the list
+        other_ranks_than_original,  ///< `group` duplicates `other`, whose ranks differ in number, choice or order
     };
     reason why;
     group_id group = 0;
@@ -85,9 +84,9 @@ struct group_fault {
     rank_id rank = 0;
 };
 
-/// Checks every group of a list, in the order of their ids: a group has the id under which it is found, its ranks are
-/// distinct and as many as the size says, at least one is on each node, and a duplicate comes after its original and
-/// agrees with it. Returns nothing if all is well. O(all ranks * log of the largest group).
+/// Checks every group of a list, in order of ids: a group has the id under which it is found, its ranks are distinct,
+/// their number equals its size, each node has at least one, and a duplicate comes after its original and agrees with
+/// it. Returns nothing if there is no fault. O(all ranks * log of the largest group).
 template <group_model M>
 [[nodiscard]] std::optional<group_fault> first_fault(const M& groups) {
     using why = group_fault::reason;

@@ -1,5 +1,5 @@
 // What an operation on tensors says about itself: its name, its arguments as the program writes them, and the shapes of
-// its results. For tensor programs, a tensor_model is what an op_model is for time and memory: a small struct beside
+// its results. A tensor_model describes tensors as an op_model describes time and memory: it is a small struct beside
 // the view, which chunking and the interpreter use. A graph that is only ordered or bucketed needs none.
 #ifndef STRETTO_CORE_TENSOR_MODEL_HPP
 #define STRETTO_CORE_TENSOR_MODEL_HPP
@@ -24,7 +24,7 @@ struct tensor_type {
 };
 
 /// The bytes of a tensor of that shape: 0 if the size of its elements is unknown or an extent is 0, and INT64_MAX if
-/// there are more than that. Requires that no extent is negative.
+/// the size exceeds that. Precondition: no extent is negative.
 [[nodiscard]] constexpr std::int64_t size_of(element_type element, std::span<const std::int64_t> shape) noexcept {
     std::int64_t size = size_of(element);
     for (std::int64_t extent : shape) {
@@ -37,10 +37,10 @@ struct tensor_type {
     return size_of(type.element, type.shape);
 }
 
-/// One argument of an operation. Spans and texts live as long as the program from which they come.
+/// One argument of an operation. Spans and texts live as long as the program that they belong to.
 struct tensor_argument {
     enum class form : std::uint8_t {
-        none,     ///< left out, or "None"
+        none,     ///< omitted, or "None"
         truth,    ///< `integer` is 0 or 1
         integer,  ///< `integer`
         real,     ///< `real`
@@ -82,7 +82,7 @@ concept components_returns_span_that_outlives_the_call = requires(const M& m, co
     { m.components(x) } -> outlives_call<std::span<const tensor_type>>;
 };
 
-// An optional member is either missing, or as documented.
+// An optional member is either missing or as documented.
 template <class M, class G>
 concept symbolic_extent_returns_text_that_outlives_the_call =
     !has_symbolic_extent<M, value_t<G>> || requires(const M& m, const value_t<G> x, const std::size_t n) {
@@ -93,11 +93,11 @@ concept symbolic_extent_returns_text_that_outlives_the_call =
 
 /// `operation(v)` is the name of the operator in its dialect. `arguments(v)` are its positional arguments; if the
 /// program does not spell them, these are the operands, in order. `named_arguments(v)` are the others. `components(x)`
-/// are the tensors of which value x consists: usually one, several for a tuple, none for a number. `symbolic_extent(x,
-/// component, dim)` is optional, see symbolic_extent_of; it is an error if it is there but wrong.
+/// are the tensors in value x: usually one, several for a tuple, none for a number. `symbolic_extent(x, component,
+/// dim)` is optional, see symbolic_extent_of; a compile error reports one with a wrong signature.
 ///
-/// What these return is read after the call, so it must refer to memory of the program: a std::string or a std::vector
-/// that is returned by value is refused.
+/// The returned texts and lists are read after the call, so they must refer to memory of the program: a std::string or
+/// a std::vector that is returned by value is rejected.
 template <class M, class G>
 concept tensor_model = dataflow_graph<G> && detail::operation_returns_text_that_outlives_the_call<M, G> &&
                        detail::arguments_returns_span_that_outlives_the_call<M, G> &&
@@ -106,7 +106,7 @@ concept tensor_model = dataflow_graph<G> && detail::operation_returns_text_that_
                        detail::symbolic_extent_returns_text_that_outlives_the_call<M, G>;
 
 /// The extent of dimension `dim` of component `component` of x as an expression in symbols, such as "64*u0", if the
-/// program was traced for more than one value of it; empty if it is just a number. The extent in components(x) is the
+/// program was traced for more than one value of it; empty if it is a plain number. The extent in components(x) is the
 /// value of this expression for the recorded values of its symbols. Symbols are words of letters, digits and
 /// underscores. The text comes from `symbolic_extent(x, component, dim)` of the model, and lives as long as the
 /// program. If the model has no such member, every extent is a number.

@@ -1,4 +1,4 @@
-// Collects one row of an index_lists at a time, and leaves out items that the row has already.
+// Collects one row of an index_lists at a time, without repeated items.
 #ifndef STRETTO_CORE_UNIQUE_ROWS_HPP
 #define STRETTO_CORE_UNIQUE_ROWS_HPP
 
@@ -12,12 +12,12 @@
 
 namespace stretto::detail {
 
-/// Makes rows without repetitions, in the order of first appearance. Rows are expected to be short: a short row is
-/// searched, and only a long one gets a bitmap.
+/// Makes rows without repetitions, in the order of first appearance. Most rows are short, and a short row is searched
+/// linearly; only a long one gets a bitmap.
 template <class = void>
 class unique_rows {
 public:
-    /// Pushes `item` unless the open row of `to` has it. A row that was begun this way must be closed by `close`.
+    /// Pushes `item` unless the open row of `to` contains it. A row that was begun this way must be closed by `close`.
     void add(index_lists& to, std::uint32_t item) {
         const std::span<const std::uint32_t> row = to.open_row();
         if (row.size() < short_row) {
@@ -43,7 +43,7 @@ private:
             for (std::uint32_t x : row) mark(x);
         return mark(item);
     }
-    /// Enters an item and returns whether it was not there before.
+    /// Enters an item and returns whether it is new.
     bool mark(std::uint32_t item) {
         if (item >= in_row_.size()) in_row_.resize(std::size_t{item} + 1);
         return !std::exchange(in_row_[item], true);

@@ -19,7 +19,7 @@ namespace stretto {
 /// algorithm that walks a program can look up, at every point, the values that exist by then. It does not follow
 /// changes of the graph.
 ///
-/// It takes a handle per value and 8 bytes per index of the view, and does not hash.
+/// It takes a handle per value and 8 bytes per index of the view, and uses no hashing.
 template <dataflow_graph G>
     requires indexed_graph<G>
 class value_numbering {
@@ -27,12 +27,12 @@ public:
     using number_type = std::uint32_t;
     static constexpr number_type none = UINT32_MAX;
 
-    /// Begins without any values.
+    /// Starts without values.
     explicit value_numbering(G g) : graph_(g), results_of_(g.index_bound()) {}
 
     /// Numbers the results of `v` after all others. Returns the number of the first of them; if `v` has no results,
-    /// that is the number of the next value. Requires that index(v) is below the index_bound() of construction, and
-    /// that `v` was not added before.
+    /// that is the number of the next value. Precondition: index(v) is below the index_bound() at construction, and `v`
+    /// was not added before.
     number_type add(vertex_t<G> v) {
         const std::size_t i = detail::checked_index(graph_, v, results_of_.size());
         STRETTO_ASSERT(results_of_[i].first == none, "a vertex is listed twice, or two have one index");

@@ -1,5 +1,5 @@
 // boost_graph: one of our views as a graph that the algorithms of the Boost Graph Library accept. Its descriptors are
-// your vertices, so results are in your terms. For the other direction see boost_view.hpp.
+// your vertices, so results refer to your IR. For the opposite direction see boost_view.hpp.
 //
 //     const stretto::boost_graph g(my_view{&ir});
 //     std::vector<op*> order;
@@ -31,7 +31,7 @@ struct boost_edge {
     friend constexpr auto operator<=>(const boost_edge&, const boost_edge&) = default;
 };
 
-/// Walks over consecutive slots of a graph; `read` says what a slot holds.
+/// Iterates over consecutive slots of a graph; `read` returns the contents of a slot.
 template <class Graph, class Item, Item (Graph::*read)(std::uint32_t) const>
 class boost_slot_iterator {
 public:
@@ -69,9 +69,9 @@ private:
 /// edge_index. Vertices come in program order, and the edges of a vertex in the program order of their other ends;
 /// parallel edges and self-loops are kept.
 ///
-/// It is a value that owns a snapshot of the adjacency, because Boost's algorithms hold iterators for long, while a
-/// view may return rows that it makes on the spot. It does not follow changes of the IR. Building takes O(V + E) time,
-/// 16 bytes per edge, 12 bytes and a handle per vertex, and 4 bytes per index. Everything that Boost asks for takes
+/// It is a value that owns a snapshot of the adjacency, because Boost's algorithms keep iterators for a long time,
+/// whereas a view may return temporary ranges. It does not follow changes of the IR. Building takes O(V + E) time, 16
+/// bytes per edge, 12 bytes and a handle per vertex, and 4 bytes per index. All operations that Boost requires take
 /// O(1).
 template <vertex_list_graph G>
     requires adjacency_graph<G> && indexed_graph<G>
@@ -121,7 +121,7 @@ public:
         const snapshot_view rows = snapshot_.view();
         sources_.reserve(rows.edge_count());
         in_edges_.resize(rows.edge_count());
-        // Both kinds of rows ascend, so meeting the edges by source fills every row of predecessors from its front.
+        // Both kinds of rows ascend, so visiting the edges by source fills every row of predecessors from its front.
         std::vector<std::uint32_t> filled(rows.index_bound(), 0);
         for (const std::uint32_t u : rows.vertices())
             for (const std::uint32_t v : rows.successors(u)) {
@@ -131,8 +131,8 @@ public:
             }
     }
 
-    /// The handle that stands for "no vertex": the greatest number, or a value-initialised handle. The few algorithms
-    /// of Boost that use it (dominator trees) need it to be different from all vertices.
+    /// The handle that means "no vertex": the greatest number, or a value-initialised handle. The few algorithms of
+    /// Boost that use it (dominator trees) require that it differs from all vertices.
     static constexpr vertex_descriptor null_vertex() {
         if constexpr (std::is_enum_v<vertex_descriptor>)
             return vertex_descriptor{std::numeric_limits<std::underlying_type_t<vertex_descriptor>>::max()};

@@ -1,5 +1,5 @@
-// boost_view: a Boost graph, in its place, as one of our views. Nothing is copied, and only a pointer is stored, so the
-// view follows every change of the graph. For the other direction see boost_graph.hpp.
+// boost_view: a Boost graph, in place, as one of our views. Nothing is copied, and only a pointer is stored, so the
+// view follows every change of the graph. For the opposite direction see boost_graph.hpp.
 //
 //     boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS> ir = ...;
 //     const auto order = stretto::topological_sort(stretto::boost_view(ir));
@@ -33,14 +33,14 @@ concept directed_boost_graph =
 
 namespace detail {
 
-/// The index map of a view that asks the graph for its own.
+/// The default index map of a view: the graph's own vertex_index property map is used.
 struct own_vertex_index {};
 
 template <class Graph>
 using boost_vertex_t = typename boost::graph_traits<Graph>::vertex_descriptor;
 
-/// An adjacency_list whose vertices are not numbers, and which stores no numbers either. Asking it for vertex_index is
-/// no substitution failure but an error inside Boost, so such a graph must be recognised.
+/// An adjacency_list whose vertices are not numbers, and which stores no numbers either. Requesting its vertex_index is
+/// not a substitution failure but an error inside Boost, so such a graph must be recognised.
 template <class Graph>
 concept unnumbered_adjacency_list =
     requires { typename Graph::graph_tag; } && std::same_as<typename Graph::graph_tag, boost::adj_list_tag> &&
@@ -66,7 +66,7 @@ struct boost_range {
     [[nodiscard]] Iterator end() const { return ends.second; }
 };
 
-/// The other ends of the edges that leave a vertex (`forward`) or enter it.
+/// The opposite ends of the edges that leave a vertex (`forward`) or enter it.
 template <class Graph, bool forward>
 struct boost_neighbours {
     using traits = boost::graph_traits<Graph>;
@@ -118,14 +118,14 @@ boost_range<typename boost::graph_traits<Graph>::vertex_iterator> vertices_of_bo
 
 }  // namespace detail
 
-/// A view of `Graph`, which may be an adjacency_list, a compressed_sparse_row_graph, an adaptor of Boost's, or a type
+/// A view of `Graph`, which may be an adjacency_list, a compressed_sparse_row_graph, one of Boost's adaptors, or a type
 /// of your own that Boost's algorithms accept. Program order is the order of vertices(g); parallel edges and self-loops
 /// are kept.
 ///
 /// Numbers come from the vertex_index property map of the graph, or from any trivially copyable map from vertices to
-/// numbers below num_vertices(g). A graph without such a map (an adjacency_list with listS vertices) has a view without
-/// `index`, which views::numbered completes. A graph without in-edges (directedS) has a view without `predecessors`;
-/// its snapshot has them. Every member takes O(1) where Boost's does.
+/// numbers below num_vertices(g). For a graph without such a map (an adjacency_list with listS vertices), the view has
+/// no `index`, which views::numbered adds. For a graph without in-edges (directedS), the view has no `predecessors`,
+/// which a snapshot adds. Every member takes O(1) where Boost's does.
 template <directed_boost_graph Graph, class IndexMap = detail::own_vertex_index>
 class boost_view {
     static_assert(std::is_trivially_copyable_v<IndexMap>,

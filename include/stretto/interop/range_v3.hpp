@@ -1,12 +1,12 @@
-// Our ranges in range-v3 pipelines. Most of them can be piped as they are: rows of a snapshot and of a capture are
-// std::span, orders and lists are named vectors. This header adds two things. The vertices of a snapshot or of a Boost
-// graph, and their neighbours, may be piped without a name; and as_range makes a range of whatever works in a
-// range-for.
+// Makes our ranges usable in range-v3 pipelines. Most of them can be piped as they are: rows of a snapshot and of a
+// capture are std::span, orders and lists are named vectors. This header adds two things. The vertices of a snapshot or
+// of a Boost graph, and their neighbours, may be piped without a name; and as_range turns anything that works in a
+// range-for into a range.
 //
 //     const std::size_t leaves = ranges::distance(
 //         copy.view().vertices() | ranges::views::filter([&](auto v) { return copy.view().successors(v).empty(); }));
 //
-// It is not for .cu files, because nvcc 13.0 cannot compile range-v3.
+// Do not use it in .cu files, because nvcc 13.0 cannot compile range-v3.
 #ifndef STRETTO_INTEROP_RANGE_V3_HPP
 #define STRETTO_INTEROP_RANGE_V3_HPP
 
@@ -32,7 +32,7 @@ struct boost_range;
 template <class Graph, bool forward>
 struct boost_neighbours;
 
-/// An input view over `R`, which it keeps if it was returned by value, and otherwise refers to.
+/// An input view over `R`. It keeps the range if that was returned by value, and otherwise refers to it.
 template <class R>
 class weak_range : public ranges::view_facade<weak_range<R>, ranges::unknown> {
     friend ranges::range_access;
@@ -70,9 +70,10 @@ public:
 
 }  // namespace detail
 
-/// Whatever a view returns, as an input view of range-v3: `as_range(g.successors(v)) | ranges::views::filter(...)`. It
-/// is needed for ranges that merely work in a range-for, and for containers that are returned by value, which are kept
-/// alive (one allocation). A range that is returned by reference must outlive the view. Iterators must be copyable.
+/// The range that a view returns, as an input view of range-v3: `as_range(g.successors(v)) |
+/// ranges::views::filter(...)`. It is needed for ranges that merely work in a range-for, and for containers that are
+/// returned by value, which it keeps alive (one allocation). A range that is returned by reference must outlive the
+/// view. Iterators must be copyable.
 template <class R>
     requires std::copyable<detail::begin_t<R>> && std::copyable<detail::end_t<R>>
 [[nodiscard]] detail::weak_range<R> as_range(R&& r) {

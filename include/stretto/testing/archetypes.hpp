@@ -1,14 +1,14 @@
-// Archetypes: each type offers the least with which it models a concept. An algorithm that compiles and runs with them
-// requires no more than its signature says. They are awkward on purpose: views that have no default constructor and
-// cannot be assigned, handles that are not integers, ranges that end in another type and can be iterated once, by
+// Archetypes: each type offers the minimum with which it models a concept. An algorithm that compiles and runs with
+// them requires no more than its signature says. They are awkward on purpose: views without default constructor and
+// assignment, handles that are not integers, ranges that end in another type and can be iterated only once, by
 // pre-increment, over proxies, and numbers that merely convert to numbers.
 //
-// They show a small real graph, two collectives around four operations, so that results can be checked:
+// They form a small real graph, two collectives around four operations, so that results can be checked:
 //
 //     0 input ─→ 1 start ─→ 2 wait ──→ 4 compute ─→ 5 start ─→ 6 wait ─→ 7 output
 //       └──────→ 3 compute ────────────┘ (reads both results of 3)
 //
-// Here are the views; model_archetypes.hpp has what is asked of models and rewriters.
+// This header contains the views; model_archetypes.hpp contains models, rewriter_archetypes.hpp rewriters.
 #ifndef STRETTO_TESTING_ARCHETYPES_HPP
 #define STRETTO_TESTING_ARCHETYPES_HPP
 
@@ -58,7 +58,7 @@ private:
     std::size_t n_;
 };
 
-/// What dereferencing returns: it converts to the element.
+/// The result of dereferencing an iterator: it converts to the element.
 template <class T>
 class proxy {
 public:
@@ -71,7 +71,7 @@ private:
     T t_;
 };
 
-/// Up to eight elements, for one pass: `*`, pre-`++`, and `!=` with an end of another type.
+/// Up to eight elements, for a single pass: `*`, pre-`++`, and `!=` with an end of another type.
 template <class T>
 class range {
 public:
@@ -161,14 +161,14 @@ public:
 
 }  // namespace detail
 
-/// graph_view, and no more.
+/// Models graph_view, and no more.
 class graph : detail::unassignable {
 public:
     using vertex_type = vertex;
     using detail::unassignable::unassignable;
 };
 
-/// vertex_list_graph, and no more.
+/// Models vertex_list_graph, and no more.
 class vertex_list : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -176,7 +176,7 @@ public:
     constexpr range<vertex> vertices() const { return detail::all(); }
 };
 
-/// bidirectional_adjacency_graph, and no more.
+/// Models bidirectional_adjacency_graph, and no more.
 class adjacency : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -185,7 +185,7 @@ public:
     constexpr range<vertex> predecessors(vertex v) const { return detail::sources(detail::position(v)); }
 };
 
-/// indexed_graph, and no more. The numbers leave holes and run against program order.
+/// Models indexed_graph, and no more. The numbers have gaps and run against program order.
 class indexed : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -194,7 +194,7 @@ public:
     constexpr number index_bound() const { return number(2 * detail::vertices + 1); }
 };
 
-/// dependence_graph, and no more.
+/// Models dependence_graph, and no more.
 class dependence : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -206,7 +206,7 @@ public:
     constexpr number index_bound() const { return indexed(0).index_bound(); }
 };
 
-/// dataflow_graph, and no more.
+/// Models dataflow_graph, and no more.
 class dataflow : detail::unassignable {
 public:
     using vertex_type = vertex;
@@ -229,7 +229,7 @@ public:
     }
 };
 
-/// dependence_graph and dataflow_graph, and no more: what a task graph is built from.
+/// Models dependence_graph and dataflow_graph, and no more: the requirements of a task graph.
 class program : detail::unassignable {
 public:
     using vertex_type = vertex;

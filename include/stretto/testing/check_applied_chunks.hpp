@@ -1,6 +1,6 @@
-// Checks whether chunking works on an author's IR from end to end. Programs are planned, verified, applied in place,
+// Checks that chunking works on an author's IR from end to end. Programs are planned, verified, applied in place,
 // verified again and, if operations can be computed, run before and after. check_chunk_model and check_rewriter find
-// the same faults closer to their cause, so run them first; this finds what is wrong only when both work together.
+// the same faults closer to their cause, so run them first; this check finds faults that appear only in combination.
 #ifndef STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 #define STRETTO_TESTING_CHECK_APPLIED_CHUNKS_HPP
 
@@ -25,7 +25,7 @@
 
 namespace stretto {
 
-/// What was tried and found right.
+/// Counts of what was tried and found correct.
 struct applied_chunks_summary {
     std::size_t plans = 0;       ///< plans that chunk something
     std::size_t operations = 0;  ///< operations chunked, in all plans together
@@ -43,14 +43,14 @@ struct applied_chunks_summary {
 struct applied_chunks_options {
     std::size_t most = 24;  ///< plans that are made
     std::uint64_t seed = 1;
-    double tolerance = 1e-9;  ///< relative: chunks add in another order
+    double tolerance = 1e-9;  ///< relative: chunks add in a different order
 };
 
 /// Each plan cuts one input of the program along one dimension, for all operations in one region of two to four chunks;
-/// what cannot be chunked stays whole. The checks are that verify_chunks and verify_applied find nothing wrong, that
-/// the view keeps its promises afterwards, and that outputs read the same values. `make` and the members of what it
-/// makes are those of check_rewriter, but `chunks()` and all verbs of chunking_rewriter are required. The result is
-/// deterministic. O(most (V + E)) questions.
+/// operations that cannot be chunked stay whole. The check requires that verify_chunks and verify_applied find nothing
+/// wrong, that the view keeps its promises afterwards, and that outputs read the same values. `make` and the members of
+/// its result are those of check_rewriter, but `chunks()` and all verbs of chunking_rewriter are required. The result
+/// is deterministic. O(most (V + E)) calls.
 template <class Make>
 [[nodiscard]] expected<applied_chunks_summary, finding> check_applied_chunks(Make make,
                                                                              applied_chunks_options options = {}) {

@@ -1,4 +1,4 @@
-// Does a model of the costs of buckets keep the promises that a compiler cannot check? Two lines in the test of an
+// Checks the promises of a bucket cost model that a compiler cannot check. It takes two lines in the test of an
 // adapter:
 //
 //     const auto costs = stretto::check_bucket_costs(view, my_model, my_costs);
@@ -17,17 +17,17 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct bucket_cost_summary {
     std::size_t starts = 0;
-    nanoseconds dearest;  ///< the longest time of a collective of its own payload
+    nanoseconds dearest;  ///< the longest time of a collective with its own payload
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const { return starts == 0 ? "no operation starts a collective" : ""; }
     friend bool operator==(const bucket_cost_summary&, const bucket_cost_summary&) = default;
 };
 
-/// Checks that no cost is negative, and that more bytes take no less time: of copies, and of every start from its own
-/// payload, or none, up to 2^36 bytes in steps of a factor of two. Deterministic. O(V) questions.
+/// Checks that no cost is negative, and that more bytes take no less time: for copies, and for every start from its own
+/// payload, or none, up to 2^36 bytes in steps of a factor of two. Deterministic. O(V) calls.
 template <vertex_list_graph G, op_model<G> M, bucket_cost_model<G> C>
 [[nodiscard]] expected<bucket_cost_summary, finding> check_bucket_costs(G g, const M& ops, const C& costs) {
     constexpr bytes most{std::int64_t{1} << 36};

@@ -1,4 +1,5 @@
-// Does a bucket form model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a bucket form model that a compiler cannot check. It takes two lines in the test of an
+// adapter:
 //
 //     const auto buckets = stretto::check_bucket_forms(view, my_model, my_bucket_forms);
 //     if (!buckets) FAIL(buckets.error().message());
@@ -16,19 +17,19 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct bucket_form_summary {
     std::size_t starts = 0;   ///< vertices that launch a collective
-    std::size_t buckets = 0;  ///< of these, such that the model reads as a bucket
+    std::size_t buckets = 0;  ///< of these, starts that the model recognises as buckets
     std::size_t parts = 0;    ///< of all buckets
     std::size_t copies = 0;   ///< vertices that pack or unpack
     friend bool operator==(const bucket_form_summary&, const bucket_form_summary&) = default;
 };
 
-/// Checks that only starts have a form, and the same one when asked again; that its wait, its copies and the producers
-/// of its values are vertices of the graph; that copies are listed in program order, packs in front of the start and
-/// unpacks behind the wait, which is a wait; that slices lie within the row and are not empty; and that nothing that
-/// packs makes a part. Deterministic. O(V + size of the forms).
+/// Checks that only starts have a form, and that repeated calls return the same one; that its wait, its copies and the
+/// producers of its values are vertices of the graph; that copies are listed in program order, packs before the start
+/// and unpacks after the wait, which is a wait; that slices lie within the row and are not empty; and that no pack
+/// makes a part. Deterministic. O(V + size of the forms).
 template <vertex_list_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G> && indexed_graph<G>
 [[nodiscard]] expected<bucket_form_summary, finding> check_bucket_forms(G g, const M& ops, const F& forms) {

@@ -1,17 +1,17 @@
-// Checks whether what a chunk model says is true. The model is asked about every operation of a program, with operands
-// in many states. Each operation that it accepts is computed on the whole operands and on their parts, and the parts of
-// its results must then relate to the whole results as the model has said. An adapter needs one call in its tests, on a
-// program with small extents:
+// Checks that the claims of a chunk model are true. The model is asked about every operation of a program, with
+// operands in many states. Each operation that it accepts is computed on the whole operands and on their parts, and the
+// parts of its results must then relate to the whole results as the model has said. An adapter needs one call in its
+// tests, on a program with small extents:
 //
 //     const auto checked = stretto::check_chunk_model(view, model, chunks, evaluate);
 //     if (!checked) FAIL(checked.error().message());
 //
 // `evaluate(v, operands)` computes operation v on host_values (testing/host_value.hpp), one per operand, whatever their
 // extents, and returns one per result as a std::vector<host_value>. If an operation must know the extents of its
-// results, `evaluate` may take a third argument, the chunk_part that a rewriter's clone is given. It returns nothing
-// for an operation that it cannot compute, or cannot compute on these operands. For an operation without operands it
-// returns the contents of its results; if it returns nothing, they are made up. An operation that writes in place is
-// computed like one that does not: its results are what it leaves.
+// results, `evaluate` may take a third argument, the chunk_part that is passed to a rewriter's clone. It returns
+// nothing for an operation that it cannot compute, or cannot compute on these operands. For an operation without
+// operands it returns the contents of its results; if it returns nothing, they are made up. An operation that writes in
+// place is computed like one that does not: its results are the contents after the write.
 #ifndef STRETTO_TESTING_CHECK_CHUNK_MODEL_HPP
 #define STRETTO_TESTING_CHECK_CHUNK_MODEL_HPP
 
@@ -29,24 +29,23 @@
 
 namespace stretto {
 
-/// An operation of which no verdict was proved, so that what a plan does with it stands on the model's word alone.
+/// An operation for which no verdict was proved, so that a plan must rely on the model's word for it.
 struct unaccepted_operation {
     std::size_t vertex = 0;  ///< its position in vertices()
-    std::string
-        why;  ///< the model's reason, of a refusal for what the operation is if there is one; or why none was tried
+    std::string why;         ///< the model's reason, preferably an inherent one; or why no verdict was tried
 };
 
-/// What was tried. A model that refuses everything is never wrong, and useless: compare these counts with what yours
-/// should accept.
+/// Counts of what was tried. A model that refuses everything is never wrong, but useless: compare these counts with
+/// what yours should accept.
 struct chunk_model_summary {
-    std::size_t operations = 0;   ///< that read something; inputs and outputs do not count
-    std::size_t asked = 0;        ///< questions in which some operand is not whole
-    std::size_t accepted = 0;     ///< questions that were accepted, computed and compared
-    std::size_t number_sums = 0;  ///< numbers whose parts were added again and found equal to the whole
+    std::size_t operations = 0;   ///< operations that read something; inputs and outputs do not count
+    std::size_t asked = 0;        ///< calls of the model in which some operand is not whole
+    std::size_t accepted = 0;     ///< calls that were accepted, computed and compared
+    std::size_t number_sums = 0;  ///< numbers whose parts were added and found equal to the whole
     std::size_t refused = 0;
-    std::size_t not_computed = 0;    ///< questions that were accepted, but there was nothing to compare
-    std::size_t never_accepted = 0;  ///< operations of which no verdict was accepted and compared
-    std::vector<unaccepted_operation> unaccepted = {};  ///< these, and those that could not be asked about
+    std::size_t not_computed = 0;                       ///< calls that were accepted, but nothing could be compared
+    std::size_t never_accepted = 0;                     ///< operations for which no verdict was accepted and compared
+    std::vector<unaccepted_operation> unaccepted = {};  ///< these, and those for which no verdict could be requested
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return accepted == 0 ? "no verdict was accepted and compared with what is computed" : "";
@@ -57,16 +56,16 @@ struct chunk_model_options {
     std::size_t cases = 40;                ///< states of the operands that are tried per operation
     std::size_t walks = 20;                ///< times that chunks are carried through the whole program
     std::uint64_t seed = 1;                ///< the same seed gives the same cases everywhere
-    std::int64_t most_elements = 1 << 16;  ///< values of more elements are not computed
-    double tolerance = 1e-9;               ///< of sums, relative: chunks add in another order
-    double row_tolerance = 0;              ///< of everything else
+    std::int64_t most_elements = 1 << 16;  ///< values with more elements are not computed
+    double tolerance = 1e-9;               ///< for sums, relative: chunks add in a different order
+    double row_tolerance = 0;              ///< for everything else
 };
 
 /// Checks that components, ranks and extents are those of the computed values; that a verdict is repeatable and sets
-/// the state of each result; and that it is true. It is tried on operands each of which is whole, sliced, permuted or
-/// an addend, and on those that occur when chunks are carried through the program as a planner does it, with positions,
-/// named orders and chains. A refusal is never wrong. The result is deterministic. O(V (cases + walks)) questions and
-/// computations. Requires that check_graph finds nothing.
+/// the state of each result; and that it is true. Verdicts are tried on operands each of which is whole, sliced,
+/// permuted or an addend, and on those that occur when chunks are carried through the program as a planner does it,
+/// with positions, named orders and chains. A refusal is never wrong. The result is deterministic. O(V (cases + walks))
+/// calls and computations. Precondition: check_graph finds nothing.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C, class Evaluate>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_model_summary, finding> check_chunk_model(G g, M model, C chunks, Evaluate evaluate,

@@ -1,5 +1,5 @@
-// Does a writer of forms keep the promises that a compiler cannot check? best_form believes whatever it says. Two lines
-// in the test of a writer:
+// Checks the promises of a writer of forms that a compiler cannot check, and on which best_form relies. It takes two
+// lines in the test of a writer:
 //
 //     const auto forms = stretto::check_form_writer(my_writer, my_step);
 //     if (!forms) FAIL(forms.error().message());
@@ -17,14 +17,14 @@
 
 namespace stretto {
 
-/// What was asked. A test of a writer compares these counts with what it knows.
+/// Counts of what was checked. A test of a writer can compare them with the expected numbers.
 struct form_writer_summary {
-    std::size_t programs = 0;  ///< all forms, the step as it is given included
+    std::size_t programs = 0;  ///< all forms, including the given step
     std::size_t isolated = 0;
     std::size_t reduced = 0;
     std::size_t searched = 0;  ///< searches whose result fits
     std::size_t merged = 0;    ///< programs in buckets
-    std::size_t refused = 0;   ///< forms that the writer gave an error for
+    std::size_t refused = 0;   ///< forms for which the writer returned an error
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return isolated + reduced + searched + merged == 0 ? "the step has no form but the one that was given" : "";
@@ -32,17 +32,18 @@ struct form_writer_summary {
     friend bool operator==(const form_writer_summary&, const form_writer_summary&) = default;
 };
 
-/// Writes a step in every form it has, and checks of each that
+/// Writes a step in every form that it has, and checks for each form that
 ///   - program order is a legal order of its tasks;
-///   - written again, it has the same tasks, and those of all forms that were written before have not changed;
+///   - written again, it has the same tasks, and those of all forms written before have not changed;
 ///   - an isolated program differs in the groups of its collectives and in nothing else; one that is reduced once has
 ///     fewer collectives, and so has one in buckets;
-///   - the schedule in chunks is a legal order within the limit, and takes as long as the search has promised or less;
+///   - the schedule in chunks is a legal order within the limit and takes no longer than the search has promised,
 ///     and it exists exactly if the search has promised one;
-///   - what the search says of the program whole is what list_schedule finds, and no less than what it promises;
-///   - asked for buckets that beat a makespan, it writes the same ones as otherwise, if these are faster.
-/// `within` is for searches; a multiple of the peak is one of the peak of the step. Deterministic if the writer is. A
-/// handful of searches for chunks and for buckets, two or three for each program, and a schedule of each. The position
+///   - the search's makespan for the whole program is what list_schedule finds, and no less than what it promises;
+///   - buckets that must beat a makespan are the same as without this condition, if they are faster.
+/// `within` is for searches; a multiple of the peak refers to the peak of the step. The result is deterministic if the
+/// writer is. Cost: a handful of searches for chunks and for buckets, two or three for each program, and a schedule of
+/// each. The position in a finding is that of a task.
 /// in a finding is that of a task.
 template <form_writer W>
 [[nodiscard]] expected<form_writer_summary, finding> check_form_writer(W& writer, const typename W::program& step,

@@ -1,10 +1,10 @@
-// Does a view keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a view that a compiler cannot check. It takes two lines in the test of an adapter:
 //
 //     const auto graph = stretto::check_graph(my_view{&ir});
 //     if (!graph) FAIL(graph.error().message());
 //
-// Every rule is checked on the actual graph, the first broken one is reported with the vertices concerned and a hint.
-// Nothing that the view says is trusted: a bad index ends in a finding, not in a crash.
+// Every rule is checked on the actual graph, and the first broken one is reported with the vertices concerned and a
+// hint. The check does not trust the view: a bad index leads to a finding, not to a crash.
 #ifndef STRETTO_TESTING_CHECK_GRAPH_HPP
 #define STRETTO_TESTING_CHECK_GRAPH_HPP
 
@@ -23,7 +23,7 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct graph_summary {
     std::size_t vertices = 0;
     std::size_t edges = 0;
@@ -33,11 +33,11 @@ struct graph_summary {
     friend bool operator==(const graph_summary&, const graph_summary&) = default;
 };
 
-/// What an op model says of all vertices together: a test of an adapter compares these with what it knows.
+/// What an op model says about all vertices. A test of an adapter can compare this with the expected numbers.
 struct model_summary {
     std::size_t inputs = 0, computes = 0, views = 0, starts = 0, waits = 0, outputs = 0;
     std::size_t waits_on_nothing = 0;
-    op_model_members members = {};  ///< the optional members that the model has; of all others the defaults are used
+    op_model_members members = {};  ///< the optional members that the model has; for all others the defaults are used
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return computes + views + starts + waits == 0 ? "the program has no operation but inputs and outputs" : "";
@@ -46,8 +46,8 @@ struct model_summary {
 };
 
 struct check_options {
-    /// Also require that vertices() lists every vertex behind its predecessors. Most of the library does not need
-    /// it (topological_sort makes such an order), but a task graph does.
+    /// Also require that vertices() lists every vertex after its predecessors. Most of the library does not need that
+    /// (topological_sort makes such an order), but a task graph does.
     bool program_order_is_topological = true;
 };
 
@@ -72,12 +72,13 @@ template <dependence_graph G>
     return summary;
 }
 
-/// Checks a model against its graph: durations and sizes are not negative, groups are positions in a list, a wait waits
-/// for an earlier start or for nothing, aliases and effects name values that exist by then and that the operation
-/// reads, or whose storage it reads (first_unread_storage), no result aliases itself, and no member has a name that
-/// looks like a misspelt optional one. Replays the program as well: between a start and its first wait, no kernel and
-/// no other start reads or writes what the collective fills, through aliases too, or writes what it reads. Asks of a
-/// vertex only what `op_model` documents for its kind. Precondition: check_graph is satisfied. O(V + E) questions.
+/// Checks a model against its graph: durations and sizes are not negative; groups are positions in a list; a wait waits
+/// for an earlier start or for nothing; aliases and effects name values that already exist and that the operation
+/// reads, or whose storage it reads (first_unread_storage); no result aliases itself; and no member has a name that
+/// looks like a misspelt optional one. It also replays the program: between a start and its first wait, no kernel and
+/// no other start may read or write what the collective fills, or write what it reads, even through aliases. For each
+/// vertex it calls only the members that `op_model` documents for its kind. Precondition: check_graph finds nothing.
+/// O(V + E) calls.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;

@@ -1,4 +1,5 @@
-// Does an input role model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of an input role model that a compiler cannot check. It takes two lines in the test of an
+// adapter:
 //
 //     const auto roles = stretto::check_input_roles(view, my_model, my_roles);
 //     if (!roles) FAIL(roles.error().message());
@@ -18,18 +19,18 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct input_role_summary {
-    std::size_t inputs = 0;      ///< values that inputs have
-    std::size_t parameters = 0;  ///< of them
-    std::size_t unknown = 0;     ///< those whose role is `other`
+    std::size_t inputs = 0;      ///< results of inputs
+    std::size_t parameters = 0;  ///< of these, parameters
+    std::size_t unknown = 0;     ///< of these, those whose role is `other`
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const { return inputs == 0 ? "the program has no input" : ""; }
     friend bool operator==(const input_role_summary&, const input_role_summary&) = default;
 };
 
-/// Checks that roles are enumerators and can be asked again, that every parameter has a place of its own in the
-/// registration order, and that nothing else has one. Deterministic. O(V + parameters²).
+/// Checks that roles are enumerators and repeatable, that every parameter has a place of its own in the registration
+/// order, and that nothing else has one. Deterministic. O(V + parameters²).
 template <vertex_list_graph G, op_model<G> M, input_role_model<G> R>
     requires dataflow_graph<G>
 [[nodiscard]] expected<input_role_summary, finding> check_input_roles(G g, const M& ops, const R& roles) {

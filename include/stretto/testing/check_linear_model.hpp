@@ -1,4 +1,4 @@
-// Does a linear model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a linear model that a compiler cannot check. It takes two lines in the test of an adapter:
 //
 //     const auto sums = stretto::check_linear_model(view, my_model, my_linear_model);
 //     if (!sums) FAIL(sums.error().message());
@@ -16,12 +16,12 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct linear_summary {
     std::size_t sums = 0;    ///< vertices that add
-    std::size_t views = 0;   ///< vertices that only lay out anew
+    std::size_t views = 0;   ///< vertices that only change the layout
     std::size_t starts = 0;  ///< vertices that launch a collective
-    std::size_t alike = 0;   ///< of the starts, those that are alike to one before them
+    std::size_t alike = 0;   ///< of the starts, those that are alike to an earlier one
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return sums + views + starts == 0 ? "nothing adds, lays out anew or communicates" : "";
@@ -29,9 +29,9 @@ struct linear_summary {
     friend bool operator==(const linear_summary&, const linear_summary&) = default;
 };
 
-/// Checks that linearity is an enumerator and can be asked again; that what adds has two operands and one result, and
-/// what lays out anew one operand and one result; and that alike is reflexive, symmetric and transitive among starts.
-/// Deterministic. O(V + E) and O(s k) questions for s starts of k classes that are alike.
+/// Checks that linearity is an enumerator and repeatable; that an operation that adds has two operands and one result,
+/// and one that changes the layout has one operand and one result; and that alike is reflexive, symmetric and
+/// transitive among starts. Deterministic. O(V + E), and O(s k) calls for s starts in k classes.
 template <vertex_list_graph G, op_model<G> M, linear_model<G> L>
     requires dataflow_graph<G>
 [[nodiscard]] expected<linear_summary, finding> check_linear_model(G g, const M& ops, const L& linear) {
@@ -72,7 +72,7 @@ template <vertex_list_graph G, op_model<G> M, linear_model<G> L>
             }
             summary.alike += home != nullptr;
             if (home == nullptr) home = &classes.emplace_back();
-            if (home->size() < 3) home->push_back(v);  // enough to notice what is no equivalence
+            if (home->size() < 3) home->push_back(v);  // enough to detect a relation that is not an equivalence
         }
         ++here;
     }

@@ -1,4 +1,4 @@
-// Does a module model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a module model that a compiler cannot check. It takes two lines in the test of an adapter:
 //
 //     const auto modules = stretto::check_module_model(view, my_modules);
 //     if (!modules) FAIL(modules.error().message());
@@ -16,11 +16,11 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct module_summary {
-    std::size_t paths = 0;     ///< vertices that say their module
-    std::size_t forward = 0;   ///< vertices that say that they are forward
-    std::size_t backward = 0;  ///< vertices that say that they are backward
+    std::size_t paths = 0;     ///< vertices with a path
+    std::size_t forward = 0;   ///< vertices whose direction is forward
+    std::size_t backward = 0;  ///< vertices whose direction is backward
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const {
         return paths + forward + backward == 0 ? "no operation says its module or direction" : "";
@@ -28,9 +28,9 @@ struct module_summary {
     friend bool operator==(const module_summary&, const module_summary&) = default;
 };
 
-/// Checks that no path has an empty component ("layers..3", a dot at an end): patterns match components and would never
-/// name such a vertex; that directions are enumerators; and that answers can be repeated. Deterministic. O(V + length
-/// of the paths).
+/// Checks that no path has an empty component ("layers..3", a dot at an end), because patterns match components and
+/// could never name such a vertex; that directions are enumerators; and that answers are repeatable. Deterministic. O(V
+/// + length of the paths).
 template <vertex_list_graph G, module_model<G> M>
 [[nodiscard]] expected<module_summary, finding> check_module_model(G g, M modules) {
     module_summary summary;

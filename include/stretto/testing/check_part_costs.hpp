@@ -1,5 +1,5 @@
-// Does a model of what parts cost keep the promises that a compiler cannot check? A search believes whatever it says.
-// Two lines in the test of an adapter:
+// Checks the promises of a part cost model that a compiler cannot check, and on which a search relies. It takes two
+// lines in the test of an adapter:
 //
 //     const auto costs = stretto::check_part_costs(view, model, chunks, my_costs);
 //     if (!costs) FAIL(costs.error().message());
@@ -19,9 +19,9 @@
 
 namespace stretto {
 
-/// What was asked. A test of an adapter compares these counts with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct part_cost_summary {
-    std::size_t operations = 0;  ///< that can run per chunk
+    std::size_t operations = 0;  ///< operations that can run per chunk
     std::size_t clones = 0;
     std::size_t joins = 0;   ///< concatenations, sums, and memory for slices
     std::size_t slices = 0;  ///< copies of a part to its place
@@ -33,14 +33,14 @@ struct part_cost_summary {
 };
 
 /// Checks, for every operation and every way of cutting it that the chunk model accepts, that
-///   - no duration, payload or allocation is negative: an overflow shows here as well;
-///   - `of_clone` says what every result allocates;
+///   - no duration, payload or allocation is negative, which an overflow would make it;
+///   - `of_clone` sets the allocation of every result;
 ///   - a part with more rows takes, sends and allocates no less;
 ///   - the clone that has all rows sends and allocates what the operation does and, unless it is a collective, takes no
 ///     less time; two parts together send and allocate no less;
-/// and for every value that what puts its parts together is a kernel, or a view that takes no time; that no cost of it
-/// is negative; that writing more rows takes no less; and that all answers can be repeated. Deterministic. O(V +
-/// operands), each with some questions to both models. Requires that check_graph and check_op_model find nothing.
+/// and for every value that the operation that combines its parts is a kernel, or a view that takes no time; that none
+/// of its costs is negative; that writing more rows takes no less; and that all answers are repeatable. Deterministic.
+/// O(V + operands), each with some calls to both models. Precondition: check_graph and check_op_model find nothing.
 template <vertex_list_graph G, op_model<G> M, chunk_model<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<part_cost_summary, finding> check_part_costs(G g, M model, C chunks, P costs) {

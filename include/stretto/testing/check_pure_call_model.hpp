@@ -1,4 +1,4 @@
-// Does a pure call model keep the promises that a compiler cannot check? Two lines in the test of an adapter:
+// Checks the promises of a pure call model that a compiler cannot check. It takes two lines in the test of an adapter:
 //
 //     const auto calls = stretto::check_pure_call_model(view, my_calls);
 //     if (!calls) FAIL(calls.error().message());
@@ -16,19 +16,19 @@
 
 namespace stretto {
 
-/// What was checked: a test of an adapter compares these with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct pure_call_summary {
     std::size_t pure = 0;   ///< vertices that are pure
-    std::size_t calls = 0;  ///< how many different calls they are
+    std::size_t calls = 0;  ///< the number of different calls among them
     /// Why nothing was proved; empty if something was.
     [[nodiscard]] const char* unproved() const { return pure == 0 ? "no operation is pure" : ""; }
     friend bool operator==(const pure_call_summary&, const pure_call_summary&) = default;
 };
 
 /// Checks that `same_call` is an equivalence among pure vertices, that equal calls have equal hashes, and that answers
-/// can be repeated. What only execution can show, that equal calls of equal operands give equal results, is for an
-/// interpreter. Deterministic. It compares every pure vertex with every call that is different from those before, and
-/// with the one before it, twice.
+/// are repeatable. It cannot check that equal calls on equal operands give equal results; only an interpreter can. The
+/// result is deterministic. Every pure vertex is compared with every different call before it, and twice with the
+/// vertex before it.
 template <vertex_list_graph G, pure_call_model<G> M>
 [[nodiscard]] expected<pure_call_summary, finding> check_pure_call_model(G g, M calls) {
     pure_call_summary summary;

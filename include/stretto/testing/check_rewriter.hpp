@@ -1,4 +1,4 @@
-// Checks whether a rewriter does what its verbs promise. Every verb that apply_chunks and reordering use is tried on a
+// Checks that a rewriter does what its verbs promise. Every verb that apply_chunks and reordering use is tried on a
 // fresh copy of an author's program, and the program is read back through the view:
 //
 //     const auto verbs = stretto::check_rewriter([] { return my_ir(...); });
@@ -9,9 +9,9 @@
 //     view()                          a dependence_graph and dataflow_graph
 //     model()                         an op_model of it
 //     rewriter()                      with any of the verbs below
-//     changed()                       optional: called when the rewriter has worked, before the view is asked again
+//     changed()                       optional: called after the rewriter has worked, before the view is used again
 //     chunks()                        optional: a chunk_model; without it nothing is split or concatenated
-//     evaluate(v, operands[, part])   optional: computes an operation, clones and what splits and joins included (see
+//     evaluate(v, operands[, part])   optional: computes an operation, including clones, splits and joins (see
 //                                     testing/check_chunk_model.hpp); with it values are compared too
 #ifndef STRETTO_TESTING_CHECK_REWRITER_HPP
 #define STRETTO_TESTING_CHECK_REWRITER_HPP
@@ -34,8 +34,8 @@ struct rewriter_summary {
     std::size_t splits = 0, concats = 0, sums = 0, slice_writes = 0;
     std::size_t replaced_uses = 0, erased = 0, moved = 0;
     std::size_t computed = 0;  ///< results of verbs whose values were compared
-    /// Why nothing was proved; empty if something was. Clones of all rows and moves are proved by what the view says
-    /// of them; parts and what is made of them, by their values alone.
+    /// Why nothing was proved; empty if something was. For clones of all rows and moves, the view suffices as proof;
+    /// parts, and what is made from them, are proved only by their values.
     [[nodiscard]] const char* unproved() const {
         if (clones + replaced_uses + erased + moved + row_clones + splits + concats + sums + slice_writes == 0)
             return "the program has nothing on which a verb of the rewriter could be tried";
@@ -53,10 +53,10 @@ struct rewriter_options {
 /// Checks for every verb that
 ///   - what it makes comes right before the operation named by insert_before, in the order of the calls; everything
 ///     else stays where it is, with its handle, operands and results, and with its number until changed();
-///   - `clone(v, operands, part)` makes one operation of the kind, group and effects of v that reads `operands` alone;
-///     it has the same number of results, in order, which have the extents of the part; the clone of a wait waits for
+///   - `clone(v, operands, part)` makes one operation of the kind, group and effects of v that reads only `operands`;
+///     it has the same number of results, in order, with the extents of the part; the clone of a wait waits for
 ///     the start whose result it is given;
-///   - `split` makes one part per size; the parts read nothing but the value and together are all of it, in order;
+///   - `split` makes one part per size; the parts read only the value and together are all of it, in order;
 ///   - `concat` and `sum` read the parts in order, each once; `slice_write` writes the part into the memory made by
 ///     `empty_like`, and nothing else;
 ///   - `replace_uses` changes one reader, wherever it reads or writes the value; `erase` removes one operation, which
@@ -64,6 +64,7 @@ struct rewriter_options {
 ///   - `move_before` changes the order and nothing else;
 ///   - the view keeps all promises that check_graph checks, throughout.
 /// Vertices in a finding are positions in the program after the verb. The result is deterministic. O(most (V + E)) per
+/// verb.
 /// verb.
 template <class Make>
 [[nodiscard]] expected<rewriter_summary, finding> check_rewriter(Make make, rewriter_options options = {}) {

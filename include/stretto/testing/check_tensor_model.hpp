@@ -23,10 +23,10 @@
 
 namespace stretto {
 
-/// What was checked. A test of an adapter compares these counts with what it knows.
+/// Counts of what was checked. A test of an adapter can compare them with the expected numbers.
 struct tensor_summary {
-    std::size_t operations = 0;  ///< that have a name
-    std::size_t arguments = 0;   ///< positional and named; those within lists are not counted
+    std::size_t operations = 0;  ///< operations that have a name
+    std::size_t arguments = 0;   ///< positional and named arguments, not counting those within lists
     std::size_t tensors = 0;     ///< components of results
     std::size_t numbers = 0;     ///< results without components
     /// Why nothing was proved; empty if something was.
@@ -36,7 +36,7 @@ struct tensor_summary {
 
 namespace detail {
 
-/// A rule that one operation breaks, and why; without a rule if it breaks none. The functions below return one.
+/// The rule that one operation breaks, and why; empty if it breaks none. The functions below return one.
 struct tensor_rule {
     const char* rule = "";
     const char* hint = "";
@@ -69,7 +69,7 @@ struct tensor_rule {
     return {};
 }
 
-/// Whether a type is possible: its rank can be named, and its extents and their product are numbers of 64 bits.
+/// Whether a type is possible: its rank is representable, and its extents and their product fit into 64 bits.
 [[nodiscard]] inline tensor_rule check_type(const tensor_type& type) {
     if (type.element > element_type::other) return {"element", "an element type is none of the enumerators"};
     if (type.shape.size() > 127) return {"rank", "a tensor has more dimensions than a chunk_state can name"};
@@ -84,12 +84,11 @@ struct tensor_rule {
 
 }  // namespace detail
 
-/// Checks that operations have names, that arguments name operands by positions that exist and leave out none, that
-/// named arguments have different names, that shapes and element types are possible, that symbolic extents name
-/// symbols, and that answers can be repeated.
-/// If the op model has `bytes_of`, a value with storage of its own must have at least the bytes that its components
-/// take; values whose element size is unknown are exempt. The result is deterministic. O(V + E + arguments +
-/// components). Requires that check_graph finds nothing.
+/// Checks that operations have names; that arguments name operands by positions that exist and omit none; that named
+/// arguments have different names; that shapes and element types are possible; that symbolic extents name symbols; and
+/// that answers are repeatable. If the op model has `bytes_of`, a value with storage of its own must have at least the
+/// bytes that its components take; values whose element size is unknown are exempt. The result is deterministic. O(V +
+/// E + arguments + components). Precondition: check_graph finds nothing.
 template <dataflow_graph G, op_model<G> M, tensor_model<G> T>
     requires vertex_list_graph<G>
 [[nodiscard]] expected<tensor_summary, finding> check_tensor_model(G g, M model, T tensors) {

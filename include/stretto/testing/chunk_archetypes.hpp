@@ -1,5 +1,5 @@
-// Archetypes of what is asked about chunks beside a chunk model: a dialect of rules, labels, and symbols of extents.
-// They stand apart from model_archetypes.hpp, because the rules make a header several times as dear to include.
+// Archetypes for chunking other than the chunk model: a dialect of rules, labels, and symbols of extents. They are
+// separate from model_archetypes.hpp because including the rules makes a header several times as expensive.
 #ifndef STRETTO_TESTING_CHUNK_ARCHETYPES_HPP
 #define STRETTO_TESTING_CHUNK_ARCHETYPES_HPP
 
@@ -17,8 +17,8 @@
 
 namespace stretto::archetypes {
 
-/// chunk_dialect, and no more: operation 4 combines its operands element by element, collectives hand on what they
-/// read, and nothing is known of the others.
+/// Models chunk_dialect, and no more: operation 4 combines its operands element by element, collectives pass on their
+/// operands, and nothing is known about the others.
 class dialect : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -37,7 +37,7 @@ public:
     std::span<const tensor_type> components(value) const { return detail::four; }
 };
 
-/// chunk_labels, and no more.
+/// Models chunk_labels, and no more.
 class names : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -47,7 +47,7 @@ public:
     }
 };
 
-/// extent_symbol, and no more.
+/// Models extent_symbol, and no more.
 struct symbol {
     text name;
     number value;

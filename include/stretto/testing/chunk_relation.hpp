@@ -1,6 +1,6 @@
-// Checks on numbers what a chunk_state says about parts and their whole. It is written from the definitions of the
-// states (core/chunk_model.hpp) alone: it knows no operator, and shares no code with the planner or with any chunk
-// model.
+// Tests, on numbers, the claims that a chunk_state makes about parts and their whole. It is written only from the
+// definitions of the states (core/chunk_model.hpp): it knows no operator, and shares no code with the planner or with
+// any chunk model.
 #ifndef STRETTO_TESTING_CHUNK_RELATION_HPP
 #define STRETTO_TESTING_CHUNK_RELATION_HPP
 
@@ -18,7 +18,7 @@
 
 namespace stretto {
 
-/// An order of rows: which rows of a value in this order each chunk has, and in which order.
+/// An order of rows: which rows of a value in this order each chunk has, and in which sequence.
 struct known_rows {
     std::vector<std::vector<std::int64_t>> of_chunk;
     bool alike = false;  ///< rows of values in this order are all equal; only counts matter, if any are known
@@ -30,15 +30,15 @@ struct known_rows {
     return a == b || std::abs(a - b) <= tolerance * (1 + std::abs(a));
 }
 
-/// A region of `tokens` rows in chunks, and what is known about orders. `find(order)` returns the rows of a named order
-/// as a `const known_rows*`; null if nothing is known of them but that all values in this order have their rows in the
-/// same order.
+/// A region of `tokens` rows in chunks, and the known orders. `find(order)` returns the rows of a named order as a
+/// `const known_rows*`; null if they are unknown, except that all values in this order have their rows in the same
+/// sequence.
 template <class Find>
 class chunk_relation {
 public:
     using states = std::span<const chunk_state>;
 
-    /// `tolerance` is for sums, which chunks add in another order than the whole does. Rows may differ by `rows`, in
+    /// `tolerance` applies to sums, which chunks add in a different order than the whole. Rows may differ by `rows`, in
     /// the sense of same_number.
     chunk_relation(std::int64_t tokens, std::span<const chunk_interval> chunks, Find find, double tolerance = 1e-9,
                    double rows = 0)
@@ -73,8 +73,8 @@ public:
 
 private:
     using row_list = std::vector<std::vector<double>>;
-    /// The rows of all components that share an unknown order, side by side: each row is compared together with those
-    /// of the others.
+    /// The rows of all components that share an unknown order, side by side: each row is compared together with the
+    /// corresponding rows of the other components.
     struct loose_rows {
         std::uint32_t order = 0;
         std::size_t component = 0;  // only for order 0, the unnamed one, in which every component is compared by itself
@@ -135,7 +135,7 @@ private:
         const bool alike = known != nullptr && known->alike;
         const known_rows* numbered = s.into == 0 ? nullptr : find_(s.into);
         const std::int64_t per_token = whole.extent(dim) / tokens_;
-        const bool unnumbered = s.into != 0 && numbered == nullptr;  // nothing is known about what they number
+        const bool unnumbered = s.into != 0 && numbered == nullptr;  // the rows that they number are unknown
         const bool is_loose = s.what == chunk_state::kind::permuted && known == nullptr && !unnumbered;
         std::size_t next = loose.of_parts.size();
         if (is_loose) {

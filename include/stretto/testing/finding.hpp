@@ -1,4 +1,4 @@
-// A finding: which promise of a view or a model is broken, where, and what usually causes it.
+// A finding: the promise of a view or a model that is broken, the place, and the usual cause.
 #ifndef STRETTO_TESTING_FINDING_HPP
 #define STRETTO_TESTING_FINDING_HPP
 
@@ -15,12 +15,12 @@ struct finding {
     static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
     const char* rule = "";                ///< short and stable: "mirror", "acyclic", ...
-    const char* hint = "";                ///< one sentence: what is wrong, and what usually causes it
+    const char* hint = "";                ///< one sentence: what is wrong, and the usual cause
     std::size_t vertex = none;            ///< where
     std::size_t other = none;             ///< the second vertex concerned, if there is one
     std::vector<std::size_t> cycle = {};  ///< for "acyclic": each depends on the one before, the first on the last
     const char* verb = "";                ///< for a rewriter: the verb after which the rule no longer holds
-    std::string detail = {};              ///< what the rule was tried on, if the vertex alone does not say it
+    std::string detail = {};              ///< the case on which the rule was tried, if the vertex does not determine it
 
     /// The finding on one line, without a newline.
     [[nodiscard]] std::string message() const {

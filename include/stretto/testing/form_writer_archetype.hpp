@@ -1,5 +1,5 @@
-// The archetype of form_writer: it has the verbs of the concept, and no more. Its programs, errors and findings can do
-// as little as the concept asks of them.
+// The archetype of form_writer: it has the members of the concept, and no more. Its programs, errors and findings can
+// do only what the concept requires.
 #ifndef STRETTO_TESTING_FORM_WRITER_ARCHETYPE_HPP
 #define STRETTO_TESTING_FORM_WRITER_ARCHETYPE_HPP
 

@@ -1,4 +1,4 @@
-// Values on the host, for checks that compute: what an author's `evaluate` takes and returns.
+// Values on the host, which an author's `evaluate` takes and returns in checks that compute.
 #ifndef STRETTO_TESTING_HOST_VALUE_HPP
 #define STRETTO_TESTING_HOST_VALUE_HPP
 
@@ -12,9 +12,9 @@
 
 namespace stretto {
 
-/// A tensor: extents, outermost first, and the elements in row-major order. Integers and truth values are stored as
-/// numbers too; a double holds integers exactly up to 2^53. A complex number is two elements along one more dimension,
-/// the innermost.
+/// A tensor: extents, outermost first, and the elements in row-major order. Integers and truth values are also stored
+/// as doubles, which hold integers exactly up to 2^53. A complex number is two elements along an additional innermost
+/// dimension.
 struct host_tensor {
     std::vector<std::int64_t> shape;
     std::vector<double> elements;
@@ -25,7 +25,7 @@ struct host_tensor {
     friend bool operator==(const host_tensor&, const host_tensor&) = default;
 };
 
-/// A value of a program: its tensors, as many as chunk_model::components_of says, or a number.
+/// A value of a program: its tensors, as many as chunk_model::components_of returns, or a number.
 struct host_value {
     std::vector<host_tensor> tensors;
     double number = 0;  ///< used if there are no tensors
@@ -41,7 +41,7 @@ struct host_value {
     return count;
 }
 
-/// A tensor of the rows at these places along dimension `dim`. Requires that the rows exist.
+/// A tensor made of the rows at these places along dimension `dim`. Precondition: the rows exist.
 [[nodiscard]] inline host_tensor take_rows(const host_tensor& t, std::size_t dim,
                                            std::span<const std::int64_t> places) {
     host_tensor made{t.shape, {}, t.element};
@@ -64,7 +64,7 @@ struct host_value {
     return all;
 }
 
-/// The tensors one after the other along dimension `dim`. Requires at least one tensor, and that they are alike but for
+/// The tensors concatenated along dimension `dim`. Precondition: there is at least one tensor, and they differ only in
 /// this extent.
 [[nodiscard]] inline host_tensor join_rows(std::span<const host_tensor> parts, std::size_t dim) {
     host_tensor made{parts[0].shape, {}, parts[0].element};

@@ -1,5 +1,5 @@
-// Archetypes of models, over the graph of archetypes.hpp: each offers the least with which it models a concept, and is
-// as awkward as the views there are. What a member returns merely converts to what it should be.
+// Archetypes of models, over the graph of archetypes.hpp: each offers the minimum with which it models a concept, and
+// is as awkward as the views there. The result of a member merely converts to the required type.
 #ifndef STRETTO_TESTING_MODEL_ARCHETYPES_HPP
 #define STRETTO_TESTING_MODEL_ARCHETYPES_HPP
 
@@ -36,14 +36,14 @@ inline constexpr tensor_type four[] = {{shape, element_type::f32}};
 
 }  // namespace detail
 
-/// op_model, and no more: it has kinds.
+/// Models op_model, and no more: it has kinds.
 class kinds : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
     constexpr op_kind kind(vertex v) const { return detail::graph[detail::position(v)].kind; }
 };
 
-/// calling_op_model, and no more: it has kinds and calls, each of which exchanges rows between two ranks.
+/// Models calling_op_model, and no more: it has kinds and calls, each of which exchanges rows between two ranks.
 class calls : public kinds {
 public:
     using kinds::kinds;
@@ -55,7 +55,8 @@ public:
     }
 };
 
-/// op_model whose host reads numbers, and no more: in operation 3, a view, and in 5, where nobody asks.
+/// Models op_model with a host that reads numbers, and no more: in operation 3, a view, and in 5, where it is not
+/// asked.
 class readers : public kinds {
 public:
     using kinds::kinds;
@@ -64,7 +65,7 @@ public:
     }
 };
 
-/// linear_model, and no more: operation 3 is a view, operation 5 adds, and all are alike.
+/// Models linear_model, and no more: operation 3 is a view, operation 5 adds, and all are alike.
 class sums : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -75,7 +76,7 @@ public:
     constexpr proxy<bool> alike(vertex, vertex) const { return proxy<bool>(true); }
 };
 
-/// input_role_model, and no more: the only input is the only parameter.
+/// Models input_role_model, and no more: the only input is the only parameter.
 class roles : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -87,7 +88,7 @@ public:
     }
 };
 
-/// group_model, and no more: it has two groups, the second of which does not know its ranks.
+/// Models group_model, and no more: it has two groups, the second of which does not know its ranks.
 class groups : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -112,8 +113,8 @@ private:
     std::string_view t_;
 };
 
-/// module_model, and no more. Operation 3 is in layers.0.ffn, forward, and operation 5 in layers.0.moe, backward; the
-/// others do not say.
+/// Models module_model, and no more. Operation 3 is in layers.0.ffn, forward, and operation 5 in layers.0.moe,
+/// backward; for the others both are unknown.
 class modules : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -127,7 +128,7 @@ public:
     }
 };
 
-/// pure_call_model, and no more: every operation is pure, and the same call as those with as many operands.
+/// Models pure_call_model, and no more: every operation is pure, and the same call as those with equally many operands.
 class pure_calls : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -136,7 +137,7 @@ public:
     constexpr std::uint64_t hash_of_call(vertex v) const { return detail::graph[detail::position(v)].operands; }
 };
 
-/// tensor_model, and no more: every value is a tensor of four numbers.
+/// Models tensor_model, and no more: every value is a tensor of four numbers.
 class tensors : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -153,8 +154,8 @@ public:
     constexpr text symbolic_extent(value, std::size_t, std::size_t) const { return text("n"); }
 };
 
-/// chunk_model, and no more: every value is a tensor of four rows; an operation runs per chunk if all that it reads is
-/// sliced, and so are its results then.
+/// Models chunk_model, and no more: every value is a tensor of four rows; an operation runs per chunk if all its
+/// operands are sliced, and its results are then sliced as well.
 class chunks : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -171,7 +172,7 @@ public:
     }
 };
 
-/// bucket_cost_model, and no more: a nanosecond for every byte.
+/// Models bucket_cost_model, and no more: a nanosecond for every byte.
 class bucket_costs : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -179,7 +180,7 @@ public:
     constexpr nanoseconds of_moving(bytes moved) const { return {moved.count}; }
 };
 
-/// bucket_form_model, and no more: operation 1 sends the value of operation 0 as a bucket of one.
+/// Models bucket_form_model, and no more: operation 1 sends the value of operation 0 as a bucket of one.
 class bucket_forms : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -194,7 +195,7 @@ public:
     }
 };
 
-/// part_cost_model, and no more: a nanosecond for every row, and no bytes.
+/// Models part_cost_model, and no more: a nanosecond for every row, and no bytes.
 class part_costs : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
@@ -210,14 +211,14 @@ public:
     }
 };
 
-/// chunk_model_source that makes a model for every trial, and no more.
+/// Models chunk_model_source as a callable that makes a model for every trial, and no more.
 class chunk_maker : detail::unassignable {
 public:
     using detail::unassignable::unassignable;
     constexpr chunks operator()() const { return chunks(0); }
 };
 
-/// size_model, and no more: every value is a tensor of four numbers of four bytes.
+/// Models size_model, and no more: every value is a tensor of four numbers of four bytes.
 class sizes : detail::unassignable {
 public:
     using detail::unassignable::unassignable;

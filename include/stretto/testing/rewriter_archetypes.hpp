@@ -14,7 +14,7 @@
 
 namespace stretto::archetypes {
 
-/// A rewriter that changes nothing, and no more: its verbs give values nobody knows, and it counts the calls.
+/// Changes nothing. Its verbs return arbitrary values, and it counts the calls.
 class rewriter_base {
 public:
     rewriter_base() = default;
@@ -27,20 +27,20 @@ protected:
     void note() { ++calls; }
 };
 
-/// ordering_rewriter, and no more.
+/// Models ordering_rewriter, and no more.
 class orderer : public rewriter_base {
 public:
     void move_before(vertex, vertex) { note(); }
 };
 
-/// group_rewriter, and no more.
+/// Models group_rewriter, and no more.
 class isolator : public rewriter_base {
 public:
     proxy<group_id> duplicate_group(group_id, std::int32_t) { return note(), proxy<group_id>(2); }
     void set_group(vertex, group_id) { note(); }
 };
 
-/// cloning_rewriter, use_rewriter and erasing_rewriter, and no more.
+/// Models cloning_rewriter, use_rewriter and erasing_rewriter, and no more.
 class cloner : public rewriter_base {
 public:
     void insert_before(vertex) { note(); }
@@ -53,7 +53,7 @@ public:
     void erase(vertex) { note(); }
 };
 
-/// chunking_rewriter, and no more: it does not write slices.
+/// Models chunking_rewriter, and no more: it does not write slices.
 class chunker : public cloner {
 public:
     range<value> split(value, std::size_t, std::span<const std::int64_t> parts) {
@@ -65,13 +65,13 @@ public:
     proxy<value> sum(std::span<const value>) { return proxy<value>(make()); }
 };
 
-/// reducing_rewriter, and no more.
+/// Models reducing_rewriter, and no more.
 class reducer : public cloner {
 public:
     proxy<value> add(value, value, sum_place) { return proxy<value>(make()); }
 };
 
-/// splitting_rewriter, and no more.
+/// Models splitting_rewriter, and no more.
 class splitter : public rewriter_base {
 public:
     void insert_before(vertex) { note(); }

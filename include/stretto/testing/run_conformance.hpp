@@ -1,4 +1,4 @@
-// Checks everything that an adapter must satisfy, in one call on the author's own IR:
+// Runs all checks that an adapter must pass, in one call on the author's own IR:
 //
 //     const stretto::conformance c = stretto::run_conformance([] { return my_ir(...); });
 //     std::puts(c.text().c_str());                    // what was checked, what was not and why
@@ -6,17 +6,17 @@
 //
 // The callable makes the same program each time, as an object with these members:
 //
-//     view()          required: a dependence_graph, a dataflow_graph for all but the first check
+//     view()          required: a dependence_graph, and a dataflow_graph for all checks but the first
 //     model()         an op_model
 //     tensors()       a tensor_model
 //     chunks()        a chunk_model
 //     evaluate(...)   computes one operation on host_values; see testing/check_chunk_model.hpp
 //     part_costs()    a part_cost_model
 //     rewriter()      see testing/check_rewriter.hpp
-//     changed()       called when a rewriter has worked
+//     changed()       called after a rewriter has worked
 //
-// A check whose members are missing is skipped, and says so. One that has nothing to compare proves nothing, and says
-// so too: it is not passed. Instead of a callable, an IR may be given; then nothing is checked that rewrites it.
+// A check whose members are missing is reported as skipped. A check that has nothing to compare proves nothing, and is
+// reported as unproved, not as passed. An IR may be given instead of a callable; then no check that rewrites it runs.
 #ifndef STRETTO_TESTING_RUN_CONFORMANCE_HPP
 #define STRETTO_TESTING_RUN_CONFORMANCE_HPP
 
@@ -43,8 +43,8 @@ namespace stretto {
 struct conformance_check {
     enum class outcome {
         passed,
-        skipped,   ///< the IR lacks the members, and so does not claim what would be checked
-        unproved,  ///< the members are there, and the program gave nothing to check them by
+        skipped,   ///< the IR lacks the members, and so makes no claim to check
+        unproved,  ///< the members exist, but the program gave nothing to check them by
         failed
     };
     std::string name;
@@ -52,16 +52,16 @@ struct conformance_check {
     std::string detail;  ///< what was counted, what is missing, why nothing was proved, or the finding
 };
 
-/// What an IR was found to satisfy. It converts to true if no check has failed, and none was left unproved, however
-/// much was skipped.
+/// The result of all checks on an IR. It converts to true if no check has failed and none was left unproved; skipped
+/// checks do not count.
 struct conformance {
     std::vector<conformance_check> checks;  ///< in the order in which they run; the first failure is the last
-    finding first;  ///< what the failed check has found; otherwise the rule "unproved", with the first reason for it
-    /// Operations of which no verdict of the chunk model was proved: which parts of the IR went unchecked, and why.
+    finding first;  ///< the finding of the failed check; otherwise the rule "unproved", with the first reason for it
+    /// Operations for which no verdict of the chunk model was proved: the parts of the IR that went unchecked, and why.
     std::vector<unaccepted_operation> unaccepted = {};
 
     explicit operator bool() const { return !failed() && unproved().empty(); }
-    /// Whether a check has found something. An IR that has nothing to compute with may be content with less than true.
+    /// Whether a check has found something. For an IR that cannot compute, test this instead of the conversion to bool.
     [[nodiscard]] bool failed() const {
         return !checks.empty() && checks.back().what == conformance_check::outcome::failed;
     }
@@ -90,7 +90,7 @@ struct conformance {
     }
 };
 
-/// The options of the single checks.
+/// The options of the individual checks.
 struct conformance_options {
     check_options graph = {};
     chunk_model_options chunk_model = {};
@@ -113,11 +113,11 @@ class conformance_run {
 public:
     conformance result;
 
-    /// Notes that a check cannot run, unless one has failed before.
+    /// Records that a check cannot run, unless one has failed before.
     void skip(const char* name, const char* why) {
         if (!result.failed()) result.checks.push_back({name, conformance_check::outcome::skipped, why});
     }
-    /// Runs `check()`, which returns an expected; `count(summary)` returns a text that says what was counted.
+    /// Runs `check()`, which returns an expected; `count(summary)` returns a text with the counts.
     template <class Check, class Count>
     void run(const char* name, Check check, Count count) {
         if (result.failed()) return;
@@ -260,8 +260,8 @@ void conform_rewritten(Make& make, const conformance_options& options, conforman
 
 /// Runs check_graph, check_op_model, check_tensor_model, check_chunk_shapes, check_chunk_model, check_part_costs,
 /// check_rewriter, check_applied_chunks and check_applied_costs in this order, as far as the IR has the members that
-/// they need, until one fails. A check that the program gives nothing to check is unproved, and the others go on. The
-/// result is deterministic. Give it a program with few rows and many kinds of operations.
+/// they need, until one fails. If the program gives a check nothing to compare, that check is unproved, and the others
+/// still run. The result is deterministic. Use a program with few rows and many kinds of operations.
 template <class Make>
     requires requires(Make make) { make().view(); }
 [[nodiscard]] conformance run_conformance(Make make, const conformance_options& options = {}) {

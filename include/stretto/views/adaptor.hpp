@@ -1,6 +1,6 @@
-// What the views share: members that forward to the base where a view changes nothing, and a place to keep the range
-// that the base has returned, by reference or by value. A member is forwarded only if the base has it, so every view
-// models the strongest concept that its base allows.
+// Code that the views share: members that forward to the base where a view changes nothing, and storage for the range
+// that a member of the base returned, by reference or by value. A member is forwarded only if the base has it, so every
+// view models the strongest concept that its base allows.
 #ifndef STRETTO_VIEWS_ADAPTOR_HPP
 #define STRETTO_VIEWS_ADAPTOR_HPP
 
@@ -47,8 +47,8 @@ private:
 template <class G>
 struct value_type_of_base {};
 
-/// The type is passed on even if the base is no dataflow_graph: what is missing then is what its author has forgotten,
-/// and an error names that instead of the type.
+/// The type is forwarded even if the base is not a dataflow_graph: an error then names the member that its author has
+/// forgotten, and not the type.
 template <class G>
     requires requires { typename G::value_type; }
 struct value_type_of_base<G> {
@@ -79,7 +79,7 @@ public:
     {
         return base().predecessors(v);
     }
-    // One by one: if the base lacks one of them, an error names that one.
+    // These are guarded one by one, so that an error names the member that the base lacks.
     constexpr decltype(auto) operands(vertex_type v) const
         requires requires(const G& g) { g.operands(v); }
     {
@@ -102,7 +102,7 @@ public:
     }
 };
 
-/// Keeps what a member that returns a range has returned: a pointer to it if `R` is a reference, otherwise the object.
+/// Keeps the range that a member has returned: a pointer to it if `R` is a reference, otherwise the object.
 template <class R>
 class kept_range {
 public:
@@ -129,10 +129,10 @@ using begin_t = decltype(begin_of(std::declval<std::remove_reference_t<R>&>()));
 template <class R>
 using end_t = decltype(end_of(std::declval<std::remove_reference_t<R>&>()));
 
-/// The end of a range whose iterator knows by itself where it ends.
+/// The end of a range whose iterator detects the end itself.
 struct end_marker {};
 
-/// What the members of a view return, reference or object.
+/// The return types of a view's members, reference or object.
 template <class G>
 using vertices_range_t = decltype(std::declval<const G&>().vertices());
 template <class G>

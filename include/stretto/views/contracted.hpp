@@ -1,5 +1,5 @@
-// views::contracted: the quotient of a graph, in which each group of vertices becomes one vertex. It shows what the
-// graph would be "if these were one operation".
+// views::contracted: the quotient of a graph, in which each group of vertices becomes one vertex. It shows the graph as
+// it would be if the operations of a group were one.
 #ifndef STRETTO_VIEWS_CONTRACTED_HPP
 #define STRETTO_VIEWS_CONTRACTED_HPP
 
@@ -14,9 +14,9 @@
 
 namespace stretto {
 
-/// Which vertices become one. The first vertex of a group in program order, its *leader*, stands for the group, so the
-/// vertex type and the numbers of the graph stay valid. A vertex in no group stays alone. Building takes O(V) time and
-/// 16 bytes per index. The contraction does not follow changes of the graph.
+/// Says which vertices become one. The first vertex of a group in program order, its *leader*, represents the group, so
+/// the vertex type and the numbers of the graph stay valid. A vertex in no group stays alone. Building takes O(V) time
+/// and 16 bytes per index. The contraction does not follow changes of the graph.
 template <vertex_list_graph G>
     requires indexed_graph<G>
 class contraction {
@@ -41,7 +41,7 @@ public:
                 members_[filled[k]++] = v;
     }
 
-    /// The vertex that stands for the group of `v`: its first member in program order, or `v` itself if it is alone.
+    /// The vertex that represents the group of `v`: its first member in program order, or `v` itself if it is alone.
     /// O(1).
     vertex_type leader(const G& g, vertex_type v) const {
         const std::uint32_t k = group_of_[detail::checked_index(g, v, group_of_.size())];
@@ -63,7 +63,7 @@ private:
 
 /// The quotient graph. It offers adjacency only. Parallel edges are kept: leader u precedes leader v as often as edges
 /// lead from the group of u to that of v. Edges inside a group vanish. The quotient of an acyclic graph may have
-/// cycles, and its vertices, listed by their leaders, need not be in topological order; topological_sort finds out.
+/// cycles, and its vertices, listed by their leaders, need not be in topological order; topological_sort checks both.
 template <dependence_graph G>
 class contracted_view : public detail::numbers_of_base<G> {
 public:
@@ -72,7 +72,7 @@ public:
 
     contracted_view(G g, const contraction<G>& groups) : detail::numbers_of_base<G>(g), groups_(&groups) {}
 
-    /// The leaders of all groups and the vertices that are alone, in program order, as a new vector. O(V).
+    /// The leaders of all groups and the ungrouped vertices, in program order, as a new vector. O(V).
     std::vector<vertex_type> vertices() const {
         std::vector<vertex_type> leaders;
         for (vertex_type v : base().vertices())
@@ -86,7 +86,7 @@ public:
         return neighbours(v,
                           [this](vertex_type u) -> detail::predecessors_range_t<G> { return base().predecessors(u); });
     }
-    /// The vertices that leader `v` stands for, in program order; empty if it stands for itself alone.
+    /// The vertices that leader `v` represents, in program order; empty if it is ungrouped.
     std::span<const vertex_type> members(vertex_type v) const { return groups_->members(base(), v); }
 
 private:
@@ -110,7 +110,7 @@ private:
 namespace views {
 
 /// The quotient of `g` by `groups`. The view refers to `groups`, which must outlive it; a temporary is rejected at
-/// compile time. Neighbours come as a new vector, in O(degrees of the members) per call.
+/// compile time. Neighbours are returned as a new vector, in O(degrees of the members) per call.
 template <dependence_graph G>
 [[nodiscard]] contracted_view<G> contracted(G g, const contraction<G>& groups) {
     return {g, groups};

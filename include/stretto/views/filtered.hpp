@@ -1,6 +1,6 @@
 // views::filtered: hides vertices, and optionally edges, for which a predicate is false. Nothing is computed in
-// advance. A predicate is asked whenever a traversal meets a vertex or an edge, so the view follows every change of its
-// base.
+// advance: the predicate is called whenever a traversal meets a vertex or an edge, so the view follows every change of
+// its base.
 #ifndef STRETTO_VIEWS_FILTERED_HPP
 #define STRETTO_VIEWS_FILTERED_HPP
 
@@ -12,8 +12,7 @@
 
 namespace stretto {
 
-/// `keep(v)`: a small callable, which may be a lambda with captures. It must be trivially copyable, because the view
-/// must.
+/// `keep(v)`: a small callable, which may be a lambda with captures. It must be trivially copyable, because a view is.
 template <class F, class G>
 concept vertex_predicate =
     std::copy_constructible<F> && std::is_trivially_copyable_v<F> && requires(const F& keep, const vertex_t<G> v) {
@@ -56,7 +55,7 @@ public:
         constexpr bool operator!=(end_marker) { return at_ != end_; }
 
     private:
-        /// Moves on to the next element that is kept, if there is one.
+        /// Advances to the next element that is kept, if there is one.
         constexpr void settle() {
             while (at_ != end_ && !(*keep_)(*at_)) ++at_;
         }

@@ -1,5 +1,5 @@
-// views::from_values: the adjacency of a view that knows its values. An operation depends on what produces its
-// operands, and those depend on it that consume its results; a view that says so need not say it a second time.
+// views::from_values: the adjacency of a view that knows its values. An operation depends on the producers of its
+// operands, and the consumers of its results depend on it, so a view with values need not list its edges separately.
 #ifndef STRETTO_VIEWS_FROM_VALUES_HPP
 #define STRETTO_VIEWS_FROM_VALUES_HPP
 
@@ -52,7 +52,7 @@ private:
     kept_range<R> operands_;
 };
 
-/// The consumers of one result after the other, once per use. For one pass: the range itself knows where it is.
+/// The consumers of one result after the other, once per use. It is a single-pass range, which stores its position.
 template <class G>
 class readers_range {
     using R = results_range_t<G>;
@@ -66,7 +66,7 @@ class readers_range {
         constexpr inner(const G& g, value_t<G> x)
             : consumers(g.consumers(x)), at(begin_of(consumers.get())), end(end_of(consumers.get())) {}
     };
-    /// Which result it is.
+    /// The current result.
     struct outer {
         begin_t<R> at;
         end_t<R> end;
@@ -99,7 +99,7 @@ public:
     constexpr end_marker end() const noexcept { return {}; }
 
 private:
-    /// Goes on to the next result that has a consumer left, if there is any.
+    /// Advances to the next result that has a consumer left, if there is one.
     constexpr void settle() {
         while (inner_.has_value() && !(inner_->at != inner_->end)) {
             inner_.reset();
@@ -110,7 +110,7 @@ private:
 
     G graph_;
     kept_range<R> results_;
-    std::optional<outer> outer_;  // since begin()
+    std::optional<outer> outer_;  // set by begin()
     std::optional<inner> inner_;
 };
 
@@ -130,10 +130,11 @@ public:
 
 namespace views {
 
-/// `g` with `successors` and `predecessors` derived from its values: an edge for every operand, parallel ones as often
-/// as a value is read, and none that `g` may declare itself. Nothing is stored. `predecessors(v)` costs one
-/// `operands(v)` and a `producer` each; `successors(v)` one `results(v)` and a `consumers` each. Dependences that are
-/// not data are added by views::with_dependences, and in-place writes by the op model's `effects`.
+/// `g` with `successors` and `predecessors` derived from its values: there is one edge for every operand, so parallel
+/// edges occur as often as a value is read; edges that `g` itself declares are not included. Nothing is stored.
+/// `predecessors(v)` costs one call of `operands(v)` and one of `producer` for each operand; `successors(v)` costs one
+/// call of `results(v)` and one of `consumers` for each result. views::with_dependences adds dependences that are not
+/// data, and the op model's `effects` adds those of in-place writes.
 template <dataflow_graph G>
 [[nodiscard]] constexpr from_values_view<G> from_values(G g) {
     return from_values_view<G>(g);

@@ -16,7 +16,7 @@
 namespace stretto {
 
 /// Hashes the bytes of a handle. A handle that has padding, or whose equality is not equality of its bytes, needs a
-/// hash of its own.
+/// hash function of its own.
 template <handle V>
 struct byte_hash {
     std::size_t operator()(const V& v) const noexcept {
@@ -32,8 +32,8 @@ struct byte_hash {
     }
 };
 
-/// The position of every vertex in program order. O(V) expected time to build, O(1) expected time per query. It becomes
-/// stale when the graph changes; `renumber` brings it up to date, and `epoch` counts how often it was numbered.
+/// The position of every vertex in program order. It takes O(V) expected time to build and O(1) expected time per
+/// query. It becomes stale when the graph changes; `renumber` updates it, and `epoch` counts how often that was done.
 template <handle V, class Hash = byte_hash<V>>
 class numbering {
 public:
@@ -42,7 +42,7 @@ public:
         renumber(g);
     }
 
-    /// Requires that `g` lists each vertex once.
+    /// Precondition: `g` lists each vertex once.
     template <vertex_list_graph G>
     void renumber(G g) {
         std::vector<V> order;
@@ -59,7 +59,7 @@ public:
     }
 
     [[nodiscard]] bool contains(V v) const { return slots_[find(v)].number != unused; }
-    /// The number of v; size(), which is not a number of a vertex, if v was not listed when the numbers were made.
+    /// The number of v. If v was not listed when the numbers were assigned, this is size(), which no vertex has.
     [[nodiscard]] std::size_t index(V v) const {
         const std::uint32_t number = slots_[find(v)].number;
         return number != unused ? number : size_;
@@ -93,7 +93,7 @@ numbering(G) -> numbering<vertex_t<G>>;
 template <vertex_list_graph G, class Hash>
 numbering(G, Hash) -> numbering<vertex_t<G>, Hash>;
 
-/// The graph as it is, values included, with numbers.
+/// The base graph unchanged, values included, with numbers.
 template <vertex_list_graph G, class Hash = byte_hash<vertex_t<G>>>
 class numbered_view : public detail::everything_of_base<G> {
 public:

@@ -1,4 +1,4 @@
-// views::reversed: the same vertices with every dependence turned around.
+// views::reversed: the same vertices with every dependence reversed.
 #ifndef STRETTO_VIEWS_REVERSED_HPP
 #define STRETTO_VIEWS_REVERSED_HPP
 
@@ -9,8 +9,8 @@
 
 namespace stretto {
 
-/// The reversed graph. It offers adjacency only: a value that is turned around would have many producers, so the value
-/// members of the base are hidden.
+/// The reversed graph. It offers adjacency only: a reversed value would have many producers, so the value members of
+/// the base are hidden.
 template <vertex_list_graph G>
     requires bidirectional_adjacency_graph<G>
 class reversed_view : public detail::numbers_of_base<G> {
@@ -19,8 +19,8 @@ public:
     using detail::numbers_of_base<G>::numbers_of_base;
     using detail::numbers_of_base<G>::base;
 
-    /// The vertices in reversed program order, so that an order that was topological still is. Every call builds a
-    /// vector: O(V).
+    /// The vertices in reversed program order, so that a topological program order stays topological. Every call builds
+    /// a vector: O(V).
     std::vector<vertex_type> vertices() const {
         std::vector<vertex_type> forward;
         for (vertex_type v : base().vertices()) forward.push_back(v);
@@ -45,7 +45,7 @@ template <vertex_list_graph G>
     return reversed_view<G>(g);
 }
 
-/// Reversing a reversed view gives back its base.
+/// Reversing a reversed view returns its base.
 template <class G>
 [[nodiscard]] constexpr G reversed(reversed_view<G> g) {
     return g.base();

@@ -19,7 +19,7 @@ namespace stretto {
 /// The integers 0 .. size-1, or first .. last-1, as a range.
 class id_range {
 public:
-    /// This iterator is all that a C++20 forward iterator must be, so that ids flow through the pipelines of range
+    /// This iterator satisfies all requirements of a C++20 forward iterator, so that ids work in the pipelines of range
     /// libraries.
     class iterator {
     public:
@@ -70,10 +70,10 @@ private:
     const index_lists* predecessors_;
 };
 
-/// The snapshot of a graph, with the way back: `vertex(id)` and `id(v)`. It is taken from vertices() and successors()
-/// alone and includes parallel edges. Its rows ascend, whatever the order in which the view lists neighbours. It takes
-/// O(V + E) time, 8 bytes per vertex and per edge, and a handle per vertex and 4 bytes per index. It does not follow
-/// changes.
+/// The snapshot of a graph, with maps in both directions: `vertex(id)` and `id(v)`. It is built from vertices() and
+/// successors() alone and includes parallel edges. Its rows ascend, whatever the order in which the view lists
+/// neighbours. It takes O(V + E) time, 8 bytes per vertex and per edge, a handle per vertex and 4 bytes per index. It
+/// does not follow changes of the graph.
 template <vertex_list_graph G>
     requires adjacency_graph<G> && indexed_graph<G>
 class snapshot {
@@ -107,7 +107,7 @@ public:
         if (!ascending) successors_ = predecessors_.inverse(vertices_.size());
     }
 
-    /// The copied adjacency as a view. It is valid as long as the snapshot stays where it is.
+    /// The copied adjacency as a view. It is valid as long as the snapshot is neither moved nor destroyed.
     [[nodiscard]] snapshot_view view() const noexcept { return {successors_, predecessors_}; }
     [[nodiscard]] std::size_t size() const noexcept { return vertices_.size(); }
     /// The vertex with this id. Precondition: id < size().
@@ -117,7 +117,7 @@ public:
     }
     /// The id of a vertex that is listed. O(1).
     [[nodiscard]] std::uint32_t id(vertex_type v) const { return ids_[detail::checked_index(graph_, v, ids_.size())]; }
-    /// All vertices in program order; the element at place `id` is `vertex(id)`.
+    /// All vertices in program order; element `id` is `vertex(id)`.
     [[nodiscard]] const std::vector<vertex_type>& vertices() const noexcept { return vertices_; }
 
 private:

@@ -1,5 +1,5 @@
 // views::with_dependences: adds control and effect edges to a graph without touching the IR. The edges are stored in a
-// dependence_table, to which the view only refers.
+// dependence_table, and the view only refers to it.
 #ifndef STRETTO_VIEWS_WITH_DEPENDENCES_HPP
 #define STRETTO_VIEWS_WITH_DEPENDENCES_HPP
 
@@ -17,7 +17,7 @@ namespace stretto {
 
 /// Extra edges of a graph. Adding one takes O(1); the edges of a vertex are listed in the order in which they were
 /// added. The table takes 8 bytes per index, and 8 bytes and two handles per edge. A vertex that is added to the graph
-/// later has no extra edges. When vertices get other numbers, make the table anew.
+/// later has no extra edges. If vertices get other numbers, rebuild the table.
 template <indexed_graph G>
 class dependence_table {
 public:
@@ -26,7 +26,7 @@ public:
     explicit dependence_table(G g)
         : graph_(g), out_(g.index_bound(), list{none, none}), in_(g.index_bound(), list{none, none}) {}
 
-    /// Makes `after` depend on `before`. An edge that is added twice is there twice.
+    /// Makes `after` depend on `before`. An edge that is added twice exists twice.
     void add(vertex_type before, vertex_type after) {
         STRETTO_ASSERT(graph_.index(before) < out_.size() && graph_.index(after) < out_.size(),
                        "vertex index is not below the index_bound() this table was made with");
@@ -117,7 +117,7 @@ private:
 
 }  // namespace detail
 
-/// The base as it is, values included, with more edges.
+/// The base graph unchanged, values included, with more edges.
 template <bidirectional_adjacency_graph G, indexed_graph T = G>
     requires std::same_as<vertex_t<G>, vertex_t<T>>
 class extended_view : public detail::everything_of_base<G> {

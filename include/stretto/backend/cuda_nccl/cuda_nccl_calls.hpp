@@ -1,5 +1,5 @@
-// The calls of CUDA and NCCL that the backend over them makes, as a type with static functions: the libraries
-// (backend/cuda_nccl/cuda_nccl_library.hpp) are one, and a test may have another on a machine without a device.
+// The CUDA and NCCL calls that their backend makes, as a type with static functions. The libraries
+// (backend/cuda_nccl/cuda_nccl_library.hpp) are one such type; a test may use another on a machine without a device.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_CALLS_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_CALLS_HPP
 
@@ -12,10 +12,11 @@
 
 namespace stretto {
 
-/// The calls, named for what they do. Amounts are bytes. What is made is written to the first argument and belongs to
-/// the caller, who ends it. `join` makes a communicator, of which NCCL polls `state`, and `split` others of its ranks,
-/// with a color below 0 for those that are in none. Neither shares anything with another communicator. Between
-/// begin_group and end_group, `send`, `receive`, `end` and `abort` only note what is to be done.
+/// The calls, named for what they do. Amounts are in bytes. A created object is written to the first argument and
+/// belongs to the caller, who must end it. `join` creates a communicator, whose `state` must be polled, and `split`
+/// creates others from its ranks, with a negative color for ranks that are in none. None of them shares resources with
+/// another communicator. Between begin_group and end_group, `send`, `receive`, `end` and `abort` only record what is to
+/// be done.
 template <class A>
 concept cuda_nccl_calls =
     stream_calls<A> && polled_communicator_calls<A> &&

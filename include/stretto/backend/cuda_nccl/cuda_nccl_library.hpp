@@ -1,5 +1,5 @@
-// The calls of the backend over CUDA and NCCL, made to the libraries: needs their headers, and nothing but these, so
-// that any compiler for C++20 compiles it. Target stretto::cuda_nccl; NCCL 2.19 or later.
+// The calls of the CUDA and NCCL backend, implemented by the libraries. It needs only their headers, so any C++20
+// compiler compiles it. Target stretto::cuda_nccl; NCCL 2.19 or later.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_LIBRARY_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_LIBRARY_HPP
 
@@ -16,20 +16,20 @@ namespace stretto {
 #error "stretto::cuda_nccl needs NCCL 2.19 or later: communicators that are split, and memory that is registered"
 #endif
 
-/// The calls of CUDA; `cuda_nccl_library` has those of NCCL besides.
+/// The CUDA calls; `cuda_nccl_library` adds those of NCCL.
 struct cuda_library {
     using stream_type = cudaStream_t;
     using event_type = cudaEvent_t;
     using graph_type = cudaGraphExec_t;
 
-    /// What a call has said. An event that is not complete is no failure.
+    /// Converts the result of a call. An event that is not complete is not a failure.
     static call_result told(const char* call, cudaError_t e) {
         if (e == cudaSuccess) return {};
         if (e == cudaErrorNotReady) return {call_result::state::in_progress, "", call};
         return {call_result::state::failed, cudaGetErrorString(e), call};
     }
     static call_result use_device(int device) { return told("cudaSetDevice", cudaSetDevice(device)); }
-    /// A stream that waits for no other one; if `first`, with the greatest priority that there is.
+    /// A stream that waits for no other one; with the highest available priority if `first`.
     static call_result make_stream(cudaStream_t& s, bool first) {
         int least = 0, greatest = 0;
         if (const auto r =
@@ -40,7 +40,7 @@ struct cuda_library {
                     cudaStreamCreateWithPriority(&s, cudaStreamNonBlocking, first ? greatest : least));
     }
     static call_result end_stream(cudaStream_t s) { return told("cudaStreamDestroy", cudaStreamDestroy(s)); }
-    /// Events that measure no time are the cheaper ones.
+    /// Events that measure no time are cheaper.
     static call_result make_event(cudaEvent_t& e) {
         return told("cudaEventCreateWithFlags", cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
     }
@@ -51,26 +51,26 @@ struct cuda_library {
     }
     static call_result query(cudaEvent_t e) {
         const call_result r = told("cudaEventQuery", cudaEventQuery(e));
-        if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is no error
+        if (r.is == call_result::state::in_progress) static_cast<void>(cudaGetLastError());  // it is not an error
         return r;
     }
-    /// Launches of kernels return nothing: what was wrong with them is asked for afterwards, once.
+    /// Kernel launches return nothing: their error is queried once, afterwards.
     static call_result may_put() { return told("cudaGetLastError", cudaGetLastError()); }
     static call_result call(cudaStream_t s, void (*f)(void*), void* with) {
         return told("cudaLaunchHostFunc", cudaLaunchHostFunc(s, f, with));
     }
-    /// Between host and device in either direction, which CUDA tells from the addresses.
+    /// Copies between host and device in either direction, which CUDA derives from the addresses.
     static call_result copy(void* to, const void* from, std::size_t n, cudaStream_t s) {
         return told("cudaMemcpyAsync", cudaMemcpyAsync(to, from, n, cudaMemcpyDefault, s));
     }
-    /// Other threads of the process may do as they like meanwhile.
+    /// The capture does not restrict other threads of the process.
     static call_result begin_capture(cudaStream_t s) {
         return told("cudaStreamBeginCapture", cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal));
     }
     static call_result end_capture(cudaGraphExec_t& made, cudaStream_t s) {
         cudaGraph_t graph = nullptr;
         call_result r = told("cudaStreamEndCapture", cudaStreamEndCapture(s, &graph));
-        // Nodes keep the priorities of their streams; else all would have that of the stream of the launch.
+        // Nodes keep the priorities of their streams; otherwise all would have that of the launching stream.
         if (r.done())
             r = told("cudaGraphInstantiate",
                      cudaGraphInstantiate(&made, graph, cudaGraphInstantiateFlagUseNodePriority));
@@ -96,7 +96,7 @@ protected:
     }
 };
 
-/// Amounts are bytes, and what is reduced is counted in elements, because NCCL adds these.
+/// Amounts are in bytes, but reductions count elements, because NCCL adds these.
 struct cuda_nccl_library : cuda_library {
     using comm_type = ncclComm_t;
     using id_type = ncclUniqueId;
@@ -107,7 +107,7 @@ struct cuda_nccl_library : cuda_library {
         if (e == ncclInProgress) return {call_result::state::in_progress, "", call};
         return {call_result::state::failed, ncclGetErrorString(e), call};
     }
-    /// What the first rank gives to all others, by whatever way there is between them, before they join.
+    /// The id that the first rank must pass to all others before they join; how is up to the program.
     static call_result make_id(ncclUniqueId& id) { return told("ncclGetUniqueId", ncclGetUniqueId(&id)); }
     static call_result allocate(void*& memory, std::size_t n, device_memory kind) {
         if (kind == device_memory::registered) return told("ncclMemAlloc", ncclMemAlloc(&memory, n));
@@ -128,7 +128,7 @@ struct cuda_nccl_library : cuda_library {
                     ncclCommSplit(of, color < 0 ? NCCL_SPLIT_NOCOLOR : color, static_cast<int>(key), &made, &config));
     }
     static bool is_null(ncclComm_t comm) { return comm == nullptr; }
-    /// What has become of the calls in progress, or of the communicator meanwhile: it may fail while nobody calls it.
+    /// The state of calls in progress, or of the communicator itself, which may fail between calls.
     static call_result state(ncclComm_t comm) {
         ncclResult_t now = ncclSuccess;
         const call_result asked = told("ncclCommGetAsyncError", ncclCommGetAsyncError(comm, &now));
@@ -158,7 +158,7 @@ struct cuda_nccl_library : cuda_library {
         return told("ncclReduceScatter",
                     ncclReduceScatter(from, to, n / bytes_of(e), type_of(e), reduction_of(r), comm, s));
     }
-    /// NCCL has no sums of what it has no type for.
+    /// NCCL cannot reduce elements for which it has no type.
     static bool can_reduce(element_type e, reduction_kind r) {
         return type_of(e) != ncclNumTypes && reduction_of(r) != ncclNumOps;
     }
@@ -173,8 +173,8 @@ struct cuda_nccl_library : cuda_library {
     static call_result abort(ncclComm_t comm) { return told("ncclCommAbort", ncclCommAbort(comm)); }
 
 private:
-    /// A communicator that blocks nobody, because a blocked one cannot be aborted, and shares nothing with another,
-    /// because the work of those that share is in one order.
+    /// A communicator that does not block, because a blocked one cannot be aborted, and that shares no resources with
+    /// another, because the work of communicators that share is serialised.
     static ncclConfig_t config_of(const char* name, int ctas) {
         ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
         config.blocking = 0;
@@ -188,7 +188,7 @@ private:
         return config;
     }
     static std::size_t bytes_of(element_type e) { return static_cast<std::size_t>(size_of(e)); }
-    /// ncclNumTypes for one that NCCL does not add.
+    /// ncclNumTypes for a type that NCCL cannot reduce.
     static ncclDataType_t type_of(element_type e) {
         switch (e) {
             case element_type::f16:
@@ -211,7 +211,7 @@ private:
                 return ncclNumTypes;
         }
     }
-    /// ncclNumOps for one that NCCL does not know.
+    /// ncclNumOps for a reduction that NCCL does not have.
     static ncclRedOp_t reduction_of(reduction_kind r) {
         switch (r) {
             case reduction_kind::sum:

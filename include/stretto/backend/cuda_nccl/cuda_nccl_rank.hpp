@@ -1,8 +1,8 @@
-// The backend of devices: a rank is a device with a stream of kernels and, for each of its groups, a communicator of
-// NCCL with a stream of its own. It is a template over the calls that it makes (backend/cuda_nccl/cuda_nccl_calls.hpp),
-// of which backend/cuda_nccl/cuda_nccl_library.hpp has those to CUDA and NCCL. Nothing hangs: what takes longer than
-// the deadline ends the run, as does an error that NCCL reports while it works, and the failure names the collective
-// and its members.
+// The backend for devices: a rank is a device with a stream of kernels and, for each of its groups, an NCCL
+// communicator with a stream of its own. It is a template over the calls that it makes
+// (backend/cuda_nccl/cuda_nccl_calls.hpp); backend/cuda_nccl/cuda_nccl_library.hpp implements them with CUDA and NCCL.
+// Nothing hangs: an operation that takes longer than the deadline ends the run, as does an error that NCCL reports
+// asynchronously, and the failure names the collective and its members.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_RANK_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_CUDA_NCCL_RANK_HPP
 
@@ -23,22 +23,22 @@
 namespace stretto {
 
 struct cuda_nccl_options {
-    std::chrono::milliseconds deadline{60'000};  ///< how long to wait for anything that is one operation
+    std::chrono::milliseconds deadline{60'000};  ///< how long to wait for any single operation
     int device = 0;
-    device_memory memory = device_memory::device;  ///< of arenas; NCCL has that which is `registered`
-    int ctas = 0;  ///< at most so many of each communicator; a power of two, or 0: as NCCL likes
+    device_memory memory = device_memory::device;  ///< the memory of arenas; `registered` memory comes from NCCL
+    int ctas = 0;  ///< the maximum number for each communicator, a power of two; 0 leaves it to NCCL
     bool always_compares =
-        false;  ///< before every collective, as `compare` does once: to find mistakes, since it waits
+        false;  ///< compare before every collective, as `compare` does once; finds mistakes, but waits each time
 };
 
-/// One rank: the backend to which its program binds orders. Only one thread uses it, which has the device as its
-/// current one. A kernel that can be called with a stream puts its work there; any other is a function of the host,
-/// called when its turn has come, which may throw, and for which arenas must be `managed`. `compare(bound)` lets ranks
-/// compare what they have bound before anything runs, and `capture(bound)` makes a graph of a replay.
+/// One rank: the backend to which its program binds orders. Only one thread may use it, and the device must be that
+/// thread's current one. A kernel that is callable with a stream enqueues its work there. Any other kernel is a host
+/// function, called when its turn comes, which may throw, and for which arenas must be `managed`. `compare(bound)` lets
+/// ranks compare what they have bound before anything runs, and `capture(bound)` makes a graph of a replay.
 ///
-/// All ranks must launch their collectives in one order, across all groups: NCCL asks for it, and for more than orders
-/// of each group. What a failure says of `waiting` lanes names as `for_ranks` all other members of the group, since
-/// nobody knows who of them is missing. After a failure a rank runs nothing any more.
+/// All ranks must launch their collectives in one order across all groups: NCCL requires this, and not only an order
+/// within each group. In a failure, the `for_ranks` of a `waiting` lane lists all other members of the group, since it
+/// is unknown which of them is missing. After a failure a rank runs nothing more.
 template <cuda_nccl_calls A>
 class cuda_nccl_rank : public detail::stream_rank<detail::cuda_nccl_channel<A>, A> {
     using base = detail::stream_rank<detail::cuda_nccl_channel<A>, A>;
@@ -47,8 +47,8 @@ public:
     using typename base::communicator_type;
 
     /// Joins `ranks` ranks as number `rank`; all call it at the same time, with the same groups, and with the id that
-    /// one of them has made. Each group gets a communicator of its own, also if its members are those of another one,
-    /// and is used once, so that its connections are there. Precondition: as of host_world.
+    /// one of them has made. Each group gets a communicator of its own, even if its members are those of another one,
+    /// and uses it once to establish its connections. Precondition: as for host_world.
     [[nodiscard]] static expected<std::unique_ptr<cuda_nccl_rank>, run_failure> make(rank_id rank, std::size_t ranks,
                                                                                      const typename A::id_type& id,
                                                                                      const process_groups& groups,
@@ -82,8 +82,8 @@ private:
     cuda_nccl_rank(rank_id rank, cuda_nccl_options options)
         : base(rank, options.deadline, options.memory), options_(options) {}
 
-    /// Makes the stream of kernels, the communicator of all ranks, and from it that of each group, in their order: a
-    /// split is a collective of all ranks, members or not. Returns false after a failure.
+    /// Creates the stream of kernels, the communicator of all ranks, and from it that of each group, in order: a split
+    /// is a collective of all ranks, members or not. Returns false after a failure.
     bool join(std::size_t ranks, const typename A::id_type& id, const process_groups& groups) {
         const rank_id me = base::rank();
         for (std::size_t r = 0; r < ranks; ++r) all_.push_back(static_cast<rank_id>(r));
@@ -115,7 +115,7 @@ private:
         }
         return true;
     }
-    /// Whether a communicator has been made, which is polled from now on.
+    /// Whether a communicator has been created; it is polled from now on.
     bool made(comm& c, call_result r) {
         if (!r.failed() && !A::is_null(c.handle)) run().comms.push_back(&c);
         return run().did(r, c);
@@ -126,7 +126,7 @@ private:
     comm world_;
 };
 
-/// A replay that was captured: a graph that the device launches as a whole. What was bound must outlive it.
+/// A captured replay: a graph that the device launches as a whole. The bound order must outlive it.
 template <cuda_nccl_calls A>
 using cuda_nccl_capture = typename cuda_nccl_rank<A>::capture_type;
 

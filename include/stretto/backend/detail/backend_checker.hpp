@@ -1,5 +1,5 @@
-// Small programs that show whether a backend does what it is told. Longer than 300 lines: a probe is its program, op
-// model and kernels, and what must come out of them.
+// Small programs that show whether a backend does what it must. Longer than 300 lines: a probe is its program, op model
+// and kernels, and the expected results.
 #ifndef STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 
@@ -22,7 +22,7 @@ namespace stretto::detail {
 
 /// One collective with kernels around it.
 struct probe {
-    const char* rule;  ///< what a finding calls it
+    const char* rule;  ///< its name in a finding
     collective_kind kind;
     /// How much each member sends to each other one in an all-to-all.
     enum class shares : std::uint8_t {
@@ -33,8 +33,8 @@ struct probe {
     bool in_place = false;  ///< whether it receives where it sends
 };
 
-/// All that a backend must be able to do. In place, what arrives lies where the own part has been sent from; measured
-/// shares are known when a kernel before the collective has written them, not when the program is bound.
+/// The required abilities of a backend. In place, the received data surrounds the rank's own sent part; measured shares
+/// become known only when a kernel before the collective has written them, not when the program is bound.
 inline constexpr probe probes[] = {
     {"all_gather", collective_kind::all_gather},
     {"reduce_scatter", collective_kind::reduce_scatter},
@@ -52,9 +52,9 @@ class probe_run {
 public:
     static constexpr std::size_t share = 5;  // numbers for each member, where shares are equal
 
-    /// Writes the program: a kernel fills what is sent, the collective sends it, a kernel that nothing orders with it
-    /// makes ones, and the last adds a one to each number that has arrived. A wait too few therefore shows as a number
-    /// that is not there yet.
+    /// Writes the program: a kernel fills the data to send, the collective sends it, a kernel that is not ordered with
+    /// it makes ones, and the last kernel adds a one to each received number. A missing wait therefore shows as a
+    /// number that has not arrived yet.
     probe_run(const probe& what, std::size_t members, std::size_t place, group_id group)
         : what_(what), members_(members), place_(place), group_(group) {
         for (std::size_t k = 0; k < members; ++k) {
@@ -140,7 +140,7 @@ public:
     }
     /// Numbers have 32 bits, and a row is a number.
     [[nodiscard]] bytes row_bytes(task_id) const { return {4}; }
-    /// The one input of the program, which no kernel looks at: it makes the first kernels depend on something.
+    /// The one input of the program, which no kernel reads: it makes the first kernels depend on something.
     [[nodiscard]] std::byte* address(value_id) { return input_.data(); }
     /// Where a value begins in the storage that it lives in: in place, the own part of a gather and of a scattered
     /// reduction lies behind those of the members before.
@@ -153,9 +153,9 @@ public:
         return {arrives && what_.kind == collective_kind::reduce_scatter ? own : 0};
     }
 
-    /// Makes all numbers others than in the replays before, so that what a replay has left over is not taken for right.
+    /// Makes all numbers differ from those of earlier replays, so that leftovers of a replay do not look right.
     void set_replay(std::size_t replay) { replay_ = replay; }
-    /// What the last kernel makes, in which everything else shows.
+    /// The result of the last kernel, which depends on everything else.
     [[nodiscard]] value_id result() const { return p_.operations[last_].makes[0]; }
 
     /// The first number of the result that is not what it should be, or as many as there are.

@@ -1,5 +1,5 @@
-// What members of a group compare before they move bytes, and how they share the work: the same wherever a processor
-// performs collectives, so that ranks which are threads and ranks which are processes do and say the same.
+// The notes that members of a group compare before they move bytes, and how they share the work. Both are the same
+// wherever a processor performs collectives, so ranks that are threads and ranks that are processes behave alike.
 #ifndef STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
 #define STRETTO_BACKEND_DETAIL_COLLECTIVE_RULES_HPP
 
@@ -18,16 +18,16 @@
 
 namespace stretto::detail {
 
-/// What failures call it, which is also what NCCL does.
+/// Its name in failures, which is also NCCL's name.
 [[nodiscard]] constexpr std::string_view name_of(transfer_kind kind) noexcept {
     constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce",
                                           "all_to_all", "broadcast",      "barrier"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-/// Finds how much a member of a group of `ranks` sends to each other one in an all-to-all, and receives, some of which
-/// may have become known just now. Returns what does not fit into the room that there is, in words. Where all fits, it
-/// allocates nothing if the vectors have room for all members.
+/// Finds how much a member of a group of `ranks` sends to and receives from each other one in an all-to-all, where some
+/// amounts may have become known only now. Returns in words what exceeds the capacity, or nothing. On success, it
+/// allocates nothing if the vectors have capacity for all members.
 [[nodiscard]] inline std::optional<std::string> find_sizes(const collective_operation& o,
                                                            std::span<const rank_id> ranks,
                                                            std::vector<std::size_t>& send_sizes,
@@ -58,8 +58,8 @@ namespace stretto::detail {
     return measure(o.receive_rows, receive_sizes, o.receive_bytes, "receives");
 }
 
-/// Whether two members have come for the same. Of an all-to-all, `here` is what the one expects of the other and
-/// `there` what that one sends; of the others, what each of them sends.
+/// Whether two members perform the same operation. For an all-to-all, `here` is what one expects from the other and
+/// `there` what the other sends; for the others, what each of them sends.
 [[nodiscard]] inline bool agree(const collective_operation& o, std::size_t here, const collective_operation& other,
                                 std::size_t there) {
     return o.kind == other.kind && o.reduction == other.reduction && o.element == other.element &&
@@ -67,7 +67,8 @@ namespace stretto::detail {
            (o.kind == transfer_kind::barrier || here == there);
 }
 
-/// What a member tells each other one of what it has come for: so many numbers, the same on all machines of a run.
+/// The length of the note with which a member describes its operation to each other one; it is the same on all
+/// machines.
 inline constexpr std::size_t note_length = 7;
 
 /// Writes the note of a member that sends `size` bytes: of an all-to-all those to whoever is told.
@@ -80,7 +81,7 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     *to++ = o.chunk;
     *to++ = size;
 }
-/// What a note says, as far as members must agree; its size is that of what is sent. Allocates nothing.
+/// The contents of a note, as far as members must agree; its size is that of the sent data. Allocates nothing.
 [[nodiscard]] inline collective_operation read_note(const std::uint64_t* from) {
     collective_operation o;
     o.kind = static_cast<transfer_kind>(*from++);
@@ -93,7 +94,7 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     return o;
 }
 
-/// Of members that do not agree: what has come here and what on the other rank.
+/// How the operations of two members that do not agree differ: the one here and the one on the other rank.
 [[nodiscard]] inline std::string difference(const collective_operation& o, std::size_t here,
                                             const collective_operation& other, std::size_t there, rank_id other_rank) {
     const auto words = [](const collective_operation& x, std::size_t size) {
@@ -106,9 +107,9 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     return text;
 }
 
-/// Compares what a member has come for with what each of `ranks` has. `other(k)` is what member k has come for; of an
-/// all-to-all, `expected(k)` is what is expected of it, and `sent(k)` what it sends here. Returns in words how the
-/// first one that does not agree differs.
+/// Compares the operation of a member with that of each of `ranks`. `other(k)` is the operation of member k; for an
+/// all-to-all, `expected(k)` is the amount expected from it, and `sent(k)` the amount that it sends here. Returns in
+/// words how the first one that does not agree differs.
 template <class Other, class Expected, class Sent>
 [[nodiscard]] std::optional<std::string> first_difference(const collective_operation& o, std::span<const rank_id> ranks,
                                                           Other other, Expected expected, Sent sent) {

@@ -8,8 +8,8 @@
 
 namespace stretto::detail {
 
-/// Calls `f`. Returns what it has thrown, in words, where there are exceptions. It goes no further, because it would
-/// end the process: whoever calls kernels is a thread of ours, or of the device.
+/// Calls `f`. Returns the message of what it has thrown, where exceptions are enabled. The exception must not
+/// propagate, because it would end the process: kernels are called by threads of ours, or of the device.
 template <class F>
 [[nodiscard]] std::optional<std::string> failure_of(F&& f) {
 #if defined(__cpp_exceptions)

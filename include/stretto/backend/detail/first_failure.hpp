@@ -11,7 +11,7 @@
 
 namespace stretto::detail {
 
-/// Keeps what is reported first, because what comes after it is mostly its consequence. Every function may be called by
+/// Keeps the first reported failure, because later ones are mostly its consequences. Every function may be called by
 /// every thread at any time.
 class first_failure {
 public:
@@ -23,7 +23,7 @@ public:
         is_there_.store(true, std::memory_order_seq_cst);
         return true;
     }
-    /// Whether there is one: what lanes ask all the time, so it takes no lock.
+    /// Whether there is a failure. Lanes poll it constantly, so it takes no lock.
     [[nodiscard]] bool is_there() const { return is_there_.load(std::memory_order_seq_cst); }
     [[nodiscard]] std::optional<run_failure> get() const {
         const std::lock_guard lock(mutex_);

@@ -15,8 +15,8 @@
 
 namespace stretto::detail {
 
-/// Which storage has had which bytes of an arena last. One that has given a part of its bytes away still has the rest.
-/// Lookups are binary, and claims move what lies behind them, which is little because few storages live at a time.
+/// The storages that last occupied the bytes of an arena. A storage that has lost a part of its bytes still owns the
+/// rest. Lookups are binary; claims move the entries after them, which are few because few storages live at a time.
 template <class = void>
 class byte_owners {
 public:
@@ -44,8 +44,8 @@ private:
     std::vector<range> ranges_;  // disjoint, ascending
 };
 
-/// Issues the tasks of an order one after the other, and knows at each moment, as clocks, what is complete before what
-/// comes next on a lane: an instruction needs a wait only for what that clock does not say.
+/// Issues the tasks of an order one after the other, and knows at each moment, as vector clocks, what is complete
+/// before the next instruction of a lane: an instruction needs a wait only for what that clock does not imply.
 template <class = void>
 class lane_planner {
 public:
@@ -88,7 +88,7 @@ public:
         const std::size_t waits = made_.waits.size();
         wait_for_needed(lane);
         if (!does_work(g_.kind[t]) && waits == made_.waits.size() && !g_.holds_host(t)) {
-            // Nothing is issued: whoever comes after it comes after all that it would have waited for.
+            // Nothing is issued: later tasks come after everything for which it would have waited.
             std::copy(needed_.begin(), needed_.end(), clock(done_by_, t).begin());
             return;
         }
@@ -110,7 +110,7 @@ public:
             clock(used_, s)[lane] = position;
             if (writes) clock(written_, s)[lane] = position;
         });
-        // What the host has waited for, every later instruction knows to be complete, whatever its lane.
+        // Every later instruction, on any lane, may take for complete what the host has waited for.
         for (std::size_t other = 0; made.holds_host && other < lanes_; ++other) join(clock(known_, other), now);
     }
 
@@ -138,7 +138,7 @@ private:
         });
     }
 
-    /// Appends waits for what is needed and not known on `lane` to be complete, but for those that others imply.
+    /// Appends waits for what is needed and not known on `lane` to be complete, except for those that others imply.
     void wait_for_needed(std::uint32_t lane) {
         const std::span<std::uint32_t> now = clock(known_, lane);
         const auto open = [&](std::size_t other) { return other != lane && needed_[other] > now[other]; };

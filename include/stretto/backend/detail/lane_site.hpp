@@ -1,4 +1,4 @@
-// Where a lane is, to say so when it cannot go on.
+// The place where a lane is, for failures that report why it cannot continue.
 #ifndef STRETTO_BACKEND_DETAIL_LANE_SITE_HPP
 #define STRETTO_BACKEND_DETAIL_LANE_SITE_HPP
 
@@ -13,8 +13,8 @@
 
 namespace stretto::detail {
 
-/// At a collective of a group, at a kernel, or neither: what is not known has its default. What is referred to outlives
-/// the site.
+/// A lane at a collective of a group, at a kernel, or neither: unknown members have their defaults. The referenced data
+/// must outlive the site.
 struct lane_site {
     group_id group = no_group;
     std::uint32_t sequence = 0;
@@ -29,11 +29,11 @@ struct lane_site {
         for (const rank_id r : *members) text += " " + std::to_string(r);
         return text;
     }
-    /// What has gone wrong here, as `rank` has noticed.
+    /// A failure at this place, as `rank` has noticed it.
     [[nodiscard]] run_failure failure(run_failure::reason why, rank_id rank, std::string detail = {}) const {
         return {why, rank, group, sequence, task, std::move(detail), {}};
     }
-    /// That `rank` waits here, for any of the others: nobody knows who of them is missing.
+    /// `rank` waiting here for any of the other members, since it is unknown which of them is missing.
     [[nodiscard]] waiting_lane waiting(rank_id rank) const {
         waiting_lane w{rank, group == no_group ? 0 : 1 + group, group, task, sequence};
         for (std::size_t k = 0; members != nullptr && k < members->size(); ++k)

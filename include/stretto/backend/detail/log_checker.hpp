@@ -22,9 +22,9 @@ public:
     log_checker(const task_graph& g, const arena_plan& arena, const run_log& log)
         : g_(g), arena_(arena), log_(log), words_((log.size() + 63) / 64) {}
 
-    /// All findings, by entry. Redundant waits are looked for in logs without other findings alone: where an
-    /// order is missing anyway every wait would look needed. To be called once. O(entries^2 accesses^2), and as long as
-    /// close() and a look at all requirements for every wait: it is for small programs.
+    /// All findings, by entry. Redundant waits are searched only in logs without other findings: if an order is missing
+    /// anyway, every wait would look needed. Call it once. O(entries^2 accesses^2), plus one close() and a check of all
+    /// requirements for every wait, so it is meant for small programs.
     std::vector<log_finding> run() {
         if (!find_launches()) return std::move(found_);
         find_accesses();
@@ -157,7 +157,7 @@ private:
     [[nodiscard]] bool has(const std::vector<std::uint64_t>& before, std::uint32_t at, std::uint32_t entry) const {
         return (before[at * words_ + entry / 64] >> entry % 64 & 1) != 0;
     }
-    /// The finding stands at the later entry, where somebody who reads the log from its beginning meets both.
+    /// The finding is placed at the later entry, where a reader of the log has seen both.
     void report(const requirement& r) {
         found_.push_back({r.why, std::max(r.first, r.second), log_[r.second].which, log_[r.first].which});
     }
@@ -181,7 +181,7 @@ private:
         for (std::uint32_t at = 0; at < log_.size(); ++at)
             for (const bool writes : {false, true})
                 for (const access& a : accesses_[at]) {
-                    // What a view or a wait allocates is written by nobody, and holds nothing in particular.
+                    // Memory that a view or a wait allocates is never written, and has no defined contents.
                     if (a.space != 0 || a.writes != writes || !does_work(g_.kind[g_.storage_owner[a.storage]]))
                         continue;
                     bool empty = false, foreign = false;
@@ -196,8 +196,8 @@ private:
                 }
     }
 
-    /// A wait is redundant if everything that must be ordered is so without it. Each is left out by itself: of two that
-    /// do the same work both are reported, and one of them may be removed.
+    /// A wait is redundant if everything that must be ordered is ordered without it. Each is omitted separately: of two
+    /// that do the same work both are reported, and one of them may be removed.
     void find_redundant_waits() {
         for (std::uint32_t at = 0; at < log_.size(); ++at) {
             if (log_[at].what != log_entry::form::wait) continue;

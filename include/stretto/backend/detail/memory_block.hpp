@@ -10,7 +10,7 @@
 
 namespace stretto::detail {
 
-/// So many bytes, which `Release`, called with their address, gives back in the end. It moves without the bytes.
+/// A block of bytes, which `Release`, called with their address, frees at the end. Moving it does not move the bytes.
 template <class Release>
 class memory_block {
 public:
@@ -19,7 +19,7 @@ public:
         : memory_(block, std::move(release)), size_(size) {}
     [[nodiscard]] std::byte* data() const noexcept { return memory_.get(); }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
-    /// What gives it back, to be told of what that takes.
+    /// The function that frees the memory, so that it can be given what it needs.
     [[nodiscard]] Release& release() noexcept { return memory_.get_deleter(); }
 
 private:

@@ -1,4 +1,4 @@
-// What a library has made for us, as a value that gives it back.
+// An object that a library has created for us, as a value that releases it.
 #ifndef STRETTO_BACKEND_DETAIL_OWNED_HPP
 #define STRETTO_BACKEND_DETAIL_OWNED_HPP
 
@@ -8,7 +8,7 @@
 
 namespace stretto::detail {
 
-/// Holds a handle of a library, or none, and calls `End(handle)` at its end. What that returns has nobody to hear it.
+/// Holds a handle of a library, or none, and calls `End(handle)` at its end. The result of that call is ignored.
 template <class T, auto End>
 class owned {
 public:
@@ -19,8 +19,8 @@ public:
         if (is_there_) static_cast<void>(End(handle_));
     }
 
-    /// Where the library writes the handle. It is held from `keep(true)` on, because a call that has failed may have
-    /// left anything there.
+    /// The place where the library writes the handle. It is held only after `keep(true)`, because a failed call may
+    /// have written anything there.
     [[nodiscard]] T& slot() noexcept { return handle_; }
     void keep(bool made) noexcept { is_there_ = made; }
 

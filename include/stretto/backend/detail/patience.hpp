@@ -1,4 +1,4 @@
-// How to wait for what must be asked for again and again.
+// How to wait for something that must be polled.
 #ifndef STRETTO_BACKEND_DETAIL_PATIENCE_HPP
 #define STRETTO_BACKEND_DETAIL_PATIENCE_HPP
 
@@ -7,9 +7,9 @@
 
 namespace stretto::detail {
 
-/// What goes between two questions. MPI and NCCL make progress, or tell of failures, when they are asked, so whoever
-/// waits cannot sleep until somebody wakes him. At first others get the processor; after `questions` of them, when it
-/// will take longer anyway, the thread sleeps, so that kernels have its core.
+/// What to do between two polls. MPI and NCCL make progress, or report failures, only when they are called, so a
+/// waiting thread cannot sleep until it is woken. At first it yields the processor; after `questions` polls, when the
+/// wait is evidently longer, the thread sleeps, so that kernels have its core.
 class patience {
 public:
     explicit patience(int questions) : left_(questions) {}

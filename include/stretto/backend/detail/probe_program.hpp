@@ -55,8 +55,8 @@ struct probe_program {
     }
 };
 
-/// The program as the library reads any IR. It is small and read once, so lists are made when they are asked for. The
-/// program must outlive it, and not grow meanwhile.
+/// The program as the library reads any IR. It is small and read once, so lists are made on demand. The program must
+/// outlive it, and must not grow meanwhile.
 struct probe_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;

@@ -1,5 +1,5 @@
-// What every rank that runs something has: channels by group, events that live as long as it, and collectives by
-// themselves.
+// The common part of all ranks that execute something: channels by group, events that live as long as the rank, and
+// single collectives.
 #ifndef STRETTO_BACKEND_DETAIL_RANK_LANES_HPP
 #define STRETTO_BACKEND_DETAIL_RANK_LANES_HPP
 
@@ -27,7 +27,7 @@ public:
     rank_lanes(const rank_lanes&) = delete;
     rank_lanes& operator=(const rank_lanes&) = delete;
 
-    /// Null for a group of which this rank is no member.
+    /// The channel of a group; null for a group of which this rank is not a member.
     [[nodiscard]] communicator_type* channel(group_id group) {
         return group < channels_.size() ? channels_[group].get() : nullptr;
     }

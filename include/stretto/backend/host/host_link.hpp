@@ -1,5 +1,5 @@
-// The time that collectives take on a link that is made up: it lets a machine without a network show what a network
-// would hide.
+// The time that collectives take on an emulated link: it lets a machine without a network show what a network would
+// allow to hide.
 #ifndef STRETTO_BACKEND_HOST_HOST_LINK_HPP
 #define STRETTO_BACKEND_HOST_HOST_LINK_HPP
 
@@ -13,15 +13,15 @@
 
 namespace stretto {
 
-/// A link whose speed is made up: what a rank sends to others, or receives from them, is there `latency` and the time
-/// of its bytes after all members have begun the collective. Nobody computes while the clock runs. Without a bandwidth,
-/// there is no link: memory is as fast as it is.
+/// An emulated link: data that a rank sends to others, or receives from them, arrives `latency` plus the time for its
+/// bytes after all members have begun the collective. Threads sleep meanwhile, and do not compute. Without a bandwidth,
+/// no link is emulated, and collectives run at the speed of memory.
 struct host_link {
     nanoseconds latency = {};
     std::int64_t bytes_per_second = 0;
 
     [[nodiscard]] constexpr bool is_emulated() const noexcept { return bytes_per_second > 0; }
-    /// The time of a collective of so many bytes.
+    /// The time of a collective that moves this many bytes.
     [[nodiscard]] constexpr nanoseconds duration(bytes moved) const noexcept {
         if (!is_emulated()) return {};
         return latency + nanoseconds{static_cast<std::int64_t>(static_cast<double>(moved.count) * 1e9 /
@@ -29,8 +29,8 @@ struct host_link {
     }
 };
 
-/// How many bytes of an operation cross the link of a rank in a group of `members`, in the direction that has more. Of
-/// an all-to-all, the amounts are those in `send_sizes` and `receive_sizes`.
+/// The bytes of an operation that cross the link of a rank in a group of `members`, in the direction with more. For an
+/// all-to-all, the amounts are those in `send_sizes` and `receive_sizes`.
 [[nodiscard]] inline bytes bytes_on_link(const collective_operation& o, std::size_t members, std::size_t place,
                                          std::span<const std::size_t> send_sizes,
                                          std::span<const std::size_t> receive_sizes) {

@@ -1,7 +1,7 @@
-// The backend of every machine: ranks are threads of one process. Each has a compute lane, its own thread, and a thread
-// for each communicator; collectives are copies between the threads' memories, reduced in the order of ranks, and may
-// take the time of a link that is made up. Nothing hangs: what waits for longer than the deadline ends the run, and the
-// failure tells who waits for whom. A kernel that does not return is beyond that: nobody can end it from outside.
+// The backend that runs on every machine: ranks are threads of one process. Each has a compute lane, its own thread,
+// and a thread for each communicator; collectives are copies between the threads' memories, reduced in rank order, and
+// may take the time of an emulated link. Nothing hangs: a wait that exceeds the deadline ends the run, and the failure
+// says which ranks wait for which. The exception is a kernel that does not return, which cannot be ended from outside.
 #ifndef STRETTO_BACKEND_HOST_HOST_WORLD_HPP
 #define STRETTO_BACKEND_HOST_HOST_WORLD_HPP
 
@@ -38,17 +38,17 @@ public:
 
 private:
     friend class host_world;
-    std::atomic<bool> left_ = false;  // its program has returned
+    std::atomic<bool> left_ = false;  // whether its program has returned
 };
 static_assert(backend<host_rank>);
 
 struct host_options {
-    std::chrono::milliseconds deadline{60'000};  ///< how long a lane may wait without a break
-    host_link link = {};                         ///< of every rank, for each channel by itself
-    bool timed = false;                          ///< whether ranks note when tasks begin and end (host_rank::times)
+    std::chrono::milliseconds deadline{60'000};  ///< the longest time for which a lane may wait without a break
+    host_link link = {};                         ///< the link of every rank, separate for each channel
+    bool timed = false;                          ///< whether ranks record when tasks begin and end (host_rank::times)
 };
 
-/// All ranks of a run, with their groups. After a failure it runs nothing any more: make another one.
+/// All ranks of a run, with their groups. After a failure it runs nothing more: create another one.
 class host_world {
 public:
     /// Precondition: groups know their ranks, which are below `ranks`; `first_fault` finds nothing in them.
@@ -66,7 +66,7 @@ public:
                                                                        : nullptr);
             }
         }
-        watchdog_ = std::thread([this] { watch(); });  // at last, because it looks at everything above
+        watchdog_ = std::thread([this] { watch(); });  // last, because it uses all of the above
     }
     host_world(const host_world&) = delete;
     host_world& operator=(const host_world&) = delete;
@@ -77,12 +77,12 @@ public:
         }
         wake_.notify_all();
         watchdog_.join();
-        run_.fail({});  // whoever still waits for a collective that nobody finished goes home
+        run_.fail({});  // releases lanes that still wait for an unfinished collective
     }
 
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
 
-    /// Runs `program(rank)` on a thread for every rank. Returns when all have returned: nothing if all went well, else
+    /// Runs `program(rank)` on a thread for every rank. Returns when all have returned: nothing on success, otherwise
     /// the first failure.
     template <class Program>
     [[nodiscard]] std::optional<run_failure> run(Program program) {
@@ -101,7 +101,7 @@ public:
     }
 
 private:
-    /// Looks, several times within a deadline, for lanes that wait for too long, or for a rank that is gone.
+    /// Looks, several times within a deadline, for lanes that wait too long, or for a rank that is gone.
     void watch() {
         using std::chrono::milliseconds;
         const milliseconds pause = std::max(milliseconds(1), std::min(milliseconds(10), options_.deadline / 4));
@@ -114,7 +114,7 @@ private:
                 const auto look = [&](const detail::host_station& s) {
                     if (detail::overdue(s, now, longest)) give_up(run_failure::reason::timeout, rank->rank());
                 };
-                // Whoever waits for a rank that is gone is not said to have waited for too long.
+                // A lane that waits for a rank that is gone is reported as such, and not as a timeout.
                 for (const auto& channel : rank->channels()) {
                     if (!channel || !detail::waits_for_members(*channel)) continue;
                     channel->group().for_each_missing(channel->place(), [&](rank_id missing) {
@@ -128,8 +128,7 @@ private:
         }
     }
 
-    /// Writes down who waits for whom, and ends the run. Lanes that only wait because of the failure wait no longer
-    /// then, so this comes first.
+    /// Records who waits for whom, and then ends the run, in this order, because the failure releases waiting lanes.
     void give_up(run_failure::reason why, rank_id rank) {
         run_failure failure;
         failure.why = why;

@@ -1,10 +1,10 @@
-// Ranks that are processes, which MPI connects: the same program as on host_world, on as many machines as mpiexec is
-// told. What happens within a rank is as on the host: its thread is the compute lane, and each communicator has a
-// thread that performs collectives in the order of their launches. That thread asks MPI for progress until they are
-// complete, because MPI promises none otherwise, so collectives proceed while kernels run. Reductions are formed in the
-// order of ranks, so a program makes the same bits here and on the host.
+// Ranks that are processes connected by MPI: they run the same program as on host_world, on any number of machines.
+// Within a rank everything works as on the host: its thread is the compute lane, and each communicator has a thread
+// that performs collectives in the order of their launches. That thread polls MPI until they are complete, because MPI
+// guarantees no progress otherwise, so collectives proceed while kernels run. Reductions are formed in rank order, so a
+// program produces the same bits here and on the host.
 //
-// Threads call MPI at the same time: it must be initialised with MPI_THREAD_MULTIPLE.
+// Several threads call MPI at the same time, so it must be initialised with MPI_THREAD_MULTIPLE.
 #ifndef STRETTO_BACKEND_MPI_MPI_WORLD_HPP
 #define STRETTO_BACKEND_MPI_MPI_WORLD_HPP
 
@@ -44,14 +44,14 @@ private:
 static_assert(backend<mpi_rank>);
 
 struct mpi_options {
-    std::chrono::milliseconds deadline{60'000};  ///< how long a lane may wait without a break
-    /// After a failure: how long to wait for other processes, which may be gone, to agree about it and to complete what
-    /// is under way.
+    std::chrono::milliseconds deadline{60'000};  ///< the longest time for which a lane may wait without a break
+    /// After a failure: how long to wait for other processes, which may be gone, to agree about it and to complete
+    /// transfers in progress.
     std::chrono::milliseconds grace{5'000};
-    /// The largest number of bytes that MPI is asked to count, which it does in an int. Larger amounts are moved in
-    /// blocks of this size. The same on all processes.
+    /// The largest number of bytes passed to MPI as a count, which is an int. Larger amounts are moved in blocks of
+    /// this size. It must be the same on all processes.
     std::size_t largest_count = INT_MAX;
-    bool timed = false;  ///< whether this rank notes when tasks begin and end (mpi_rank::times)
+    bool timed = false;  ///< whether this rank records when tasks begin and end (mpi_rank::times)
 };
 
 /// Why there is no mpi_world.
@@ -59,10 +59,10 @@ struct mpi_fault {
     enum class reason : std::uint8_t {
         not_initialised,  ///< MPI is not initialised, or has been finalised
         few_threads,      ///< MPI was initialised without MPI_THREAD_MULTIPLE
-        groups_differ,    ///< processes have given different groups, or options
-        bad_groups,       ///< group `group` does not know its ranks, or lists one twice, or is no proper duplicate
-        too_few_ranks,  ///< group `group` has a rank that there is not among the processes, of which there are `ranks`
-        mpi_error,      ///< a call of MPI has returned `code`
+        groups_differ,    ///< processes have passed different groups or options
+        bad_groups,       ///< group `group` does not know its ranks, lists one twice, or is not a valid duplicate
+        too_few_ranks,    ///< group `group` contains a rank outside of the `ranks` processes
+        mpi_error,        ///< an MPI call has returned `code`
     };
     reason why;
     group_id group = no_group;
@@ -72,7 +72,7 @@ struct mpi_fault {
     friend bool operator==(const mpi_fault&, const mpi_fault&) = default;
 };
 
-/// What is wrong, as a sentence with a hint.
+/// The fault as a sentence with a hint.
 [[nodiscard]] inline std::string explain(const mpi_fault& f) {
     using why = mpi_fault::reason;
     const std::string group = "group " + std::to_string(f.group);
@@ -97,12 +97,12 @@ struct mpi_fault {
     return "MPI cannot make the communicators: " + detail::words_of_mpi_error(f.code);
 }
 
-/// All ranks of a run, as one of their processes sees them. Processes make it together, run programs together, and
-/// destroy it together, before MPI_Finalize. After a failure it runs nothing any more.
+/// All ranks of a run, as one of their processes sees them. Processes create it together, run programs together, and
+/// destroy it together, before MPI_Finalize. After a failure it runs nothing more.
 class mpi_world {
 public:
-    /// Makes a world of the processes of `all`, whose ranks there are those in the groups. Each group gets a
-    /// communicator of its own, so nothing that it does meets other messages. All processes of `all` must call it.
+    /// Creates a world of the processes of `all`, whose ranks there are those in the groups. Each group gets a
+    /// communicator of its own, so its messages never match others. All processes of `all` must call it.
     [[nodiscard]] static expected<std::unique_ptr<mpi_world>, mpi_fault> make(MPI_Comm all,
                                                                               const process_groups& groups,
                                                                               mpi_options options = {}) {
@@ -123,7 +123,7 @@ public:
         control_.reset();
         const bool left_behind = run_ && run_->abandoned(), failed = run_ && run_->failed();
         if (run_) {
-            // Whoever still waits for a collective that nobody finished goes home.
+            // Releases lanes that still wait for an unfinished collective.
             run_->fail({});
             run_->give_up_waiting();
         }
@@ -141,7 +141,7 @@ public:
     [[nodiscard]] rank_id rank() const noexcept { return static_cast<rank_id>(me_); }
 
     /// Runs `program(rank)` for the rank of this process. Returns when all processes have returned from theirs: nothing
-    /// if all went well, else the first failure, the same in all processes.
+    /// on success, otherwise the first failure, which is the same in all processes.
     template <class Program>
     [[nodiscard]] std::optional<run_failure> run(Program program) {
         const std::uint32_t number = run_->begin_run();
@@ -150,8 +150,8 @@ public:
         control_->leave(number, run_->failed());
         return run_->await_others(rank());
     }
-    /// Whether a failure has left something under way between this process and others that do not answer. Then
-    /// MPI_Finalize may wait for them for ever, and MPI_Abort is the way out.
+    /// Whether a failure has left communication in progress with other processes that do not answer. MPI_Finalize may
+    /// then wait for them forever; call MPI_Abort instead.
     [[nodiscard]] bool is_abandoned() const { return run_->abandoned(); }
 
 private:
@@ -194,9 +194,9 @@ private:
             MPI_Group some = MPI_GROUP_NULL;
             MPI_Comm own = MPI_COMM_NULL;
             int code = MPI_Group_incl(everybody, static_cast<int>(members.size()), members.data(), &some);
-            // The tag only keeps apart what is made at the same time, and a process makes one after the other.
+            // The tag only distinguishes simultaneous creations, and a process creates one group after the other.
             if (code == MPI_SUCCESS) code = MPI_Comm_create_group(control, some, static_cast<int>(id % 32'768), &own);
-            // MPICH does not take this over from the communicator of which it is made.
+            // MPICH does not inherit the error handler from the parent communicator.
             if (code == MPI_SUCCESS) code = MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
             if (code != MPI_SUCCESS) return failed(code);
             MPI_Group_free(&some);
@@ -211,7 +211,7 @@ private:
                                                     [this] { return waiting(); }});
         return {};
     }
-    /// A number that tells apart groups, and options that must be the same.
+    /// A hash of the groups, and of the options that must be the same.
     [[nodiscard]] static std::uint64_t fingerprint(const process_groups& groups, const mpi_options& options) {
         std::uint64_t hash = 14695981039346656037ULL;
         const auto add = [&](std::uint64_t x) { hash = (hash ^ x) * 1099511628211ULL; };
@@ -231,7 +231,7 @@ private:
         detail::add_waiting_lanes(rank(), rank_->compute().station(), rank_->channels(), all);
         return all;
     }
-    /// What is wrong, as far as this process knows by itself.
+    /// The failure that this process alone can detect.
     [[nodiscard]] std::optional<run_failure> look() {
         std::vector<waiting_lane> lanes = waiting();
         if (lanes.empty()) return {};
@@ -242,7 +242,7 @@ private:
             found->waiting = lanes;
             detail::name_missing(*found);
         };
-        // Whoever waits for a rank that is gone is not said to have waited for too long.
+        // A lane that waits for a rank that is gone is reported as such, and not as a timeout.
         for (const waiting_lane& w : lanes)
             for (const rank_id r : w.for_ranks)
                 if (!run_->has_failed(r) && run_->never_begins(r, w.group, w.sequence))
@@ -258,7 +258,7 @@ private:
 
     int size_ = 0, me_ = 0;
     std::chrono::milliseconds deadline_{};
-    std::vector<MPI_Comm> communicators_;  // of all ranks, then of the groups of this one
+    std::vector<MPI_Comm> communicators_;  // first that of all ranks, then those of this rank's groups
     std::optional<detail::mpi_run> run_;
     std::vector<std::unique_ptr<detail::mpi_group>> groups_;
     std::optional<mpi_rank> rank_;

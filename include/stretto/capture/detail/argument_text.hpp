@@ -1,5 +1,5 @@
-// Arguments and shapes in the notation of stretto-graph, written for nodes that a transform adds. What the program had
-// is kept as the text that it was; only what is new is spelt here.
+// Arguments and shapes in the notation of stretto-graph, written for nodes that a transform adds. Existing text of the
+// program is kept as it is; only new arguments are spelt here.
 #ifndef STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 #define STRETTO_CAPTURE_DETAIL_ARGUMENT_TEXT_HPP
 

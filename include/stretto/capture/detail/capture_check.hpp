@@ -1,8 +1,8 @@
-// What makes a captured step well-formed, beyond being JSON that has the right fields. The reader and the builder ask
-// for the same, so that code that gets a capture need check nothing: every reference is to a node or a group that is
-// there, and sums of times and bytes do not overflow.
+// The conditions for a well-formed captured step, beyond being JSON with the right fields. The reader and the builder
+// require the same, so code that receives a capture need not check anything: every reference is to an existing node or
+// group, and sums of times and bytes do not overflow.
 //
-// Each function returns the first fault that it finds, with its place, its cause and a hint; nothing if all is well.
+// Each function returns the first fault that it finds, with its place, its cause and a hint; nothing if there is none.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_CHECK_HPP
 
@@ -68,8 +68,8 @@ inline std::optional<diagnostic> fault_of_list(const capture& c, std::uint32_t v
     return fault_of_node(c, v, field, named + " twice", "name every node once");
 }
 
-/// What a node has must fit its kind: amounts are not negative, a start has a collective, its payload and a group that
-/// there is, and nothing else has them; a wait reads one start, as the first of its inputs.
+/// The members of a node must fit its kind: amounts are not negative; a start has a collective, its payload and an
+/// existing group, and no other node has them; a wait reads one start, as the first of its inputs.
 inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v) {
     if (c.name(v).empty()) return fault_of_node(c, v, "name", "is empty", "every node needs a name");
     if (c.duration(v).count < 0)
@@ -88,8 +88,8 @@ inline std::optional<diagnostic> fault_of_kind(const capture& c, std::uint32_t v
         return fault_of_node(c, v, "kind", "is not \"start\", but the node has a collective, a group or a payload",
                              "only a start launches a collective");
     }
-    // A wait whose first input is no start waits for nothing, which real steps contain; but a start further behind
-    // would look as if it were waited for, and is not.
+    // A wait whose first input is not a start waits for nothing, which occurs in real steps; but if a start is a later
+    // input, it would look as if the wait waited for it.
     if (c.kind(v) == op_kind::wait)
         for (std::size_t k = 1; k < c.inputs(v).size(); ++k)
             if (c.kind(c.inputs(v)[k]) == op_kind::start)
@@ -169,7 +169,7 @@ inline std::optional<diagnostic> fault_of_groups(const capture& c) {
             return fault_of_step("groups.duplicate_of",
                                  group + " duplicates " + named(fault->other) + ", which has other ranks",
                                  "a duplicate has the ranks of its original, in the same order");
-        case why::other_id:  // what a file cannot say: ids are positions there, and nodes are not in it
+        case why::other_id:  // a file cannot express these: ids are positions there, and nodes are not part of it
         case why::no_rank_on_node:
             break;
     }

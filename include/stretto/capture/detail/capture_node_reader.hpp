@@ -1,6 +1,6 @@
-// Reads one node of a stretto-graph. Nodes are most of a file, and so one node is filled again and again, keys are
-// looked for first behind the key before, and texts are views of the file. Members that the library does not interpret
-// are kept as the text that they are.
+// Reads one node of a stretto-graph. Nodes are most of a file, so one object is filled repeatedly, the search for a key
+// begins after the previous one, and texts are views of the file. Members that the library does not interpret are kept
+// as text.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_READER_HPP
 

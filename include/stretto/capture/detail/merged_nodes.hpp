@@ -1,10 +1,9 @@
-// The nodes of which a bucket was made, written down with it, so that they come back as they were when it is taken
-// apart.
+// The original nodes of a bucket, recorded with it so that splitting the bucket restores them exactly.
 //
-// The format says of a bucket only the names of its members and of the casts that its pack has absorbed. Their
+// For a bucket, the format contains only the names of its members and of the casts that its pack has absorbed. Their
 // operators, arguments, times and modules would be lost. So the start of a bucket that this library writes has a field
-// `merged`: for each member, in the order of the payload, the nodes that have made way, as the format writes nodes: the
-// cast, if there was one, and the start. Each reads one value, which the bucket reads in its place; so `inputs` is [0].
+// `merged`. For each member, in payload order, it contains the nodes that were removed, as the format writes nodes: the
+// cast, if there was one, and the start. Each reads one value, which the bucket reads in its place, so `inputs` is [0].
 #ifndef STRETTO_CAPTURE_DETAIL_MERGED_NODES_HPP
 #define STRETTO_CAPTURE_DETAIL_MERGED_NODES_HPP
 
@@ -44,8 +43,8 @@ namespace stretto::detail {
     return text + "]";
 }
 
-/// What the field `merged` of the start v says. The nodes refer to texts that this object holds. A bucket without such
-/// a field, or with one that is not as above, has merged nothing that is known. O(text).
+/// The contents of the field `merged` of the start v. The nodes refer to texts that this object holds. If the bucket
+/// has no such field, or a malformed one, its original nodes are unknown. O(text).
 class merged_nodes {
 public:
     struct member {
@@ -67,7 +66,7 @@ public:
     merged_nodes(const merged_nodes&) = delete;
     merged_nodes& operator=(const merged_nodes&) = delete;
 
-    /// Of the member in place k.
+    /// The original nodes of member k.
     [[nodiscard]] const member& operator[](std::size_t k) const {
         static const member unknown;
         return k < members_.size() ? members_[k] : unknown;
