@@ -73,9 +73,18 @@ concept backend =
     };
 
 /// Where the values of a task are: the addresses of what it reads and of what it returns, in their order; null for a
-/// value without storage.
+/// value without storage. `operand` and `result` give them to a kernel that knows their elements.
 struct task_memory {
     std::span<std::byte* const> operands, results;
+
+    template <class T>
+    [[nodiscard]] T* operand(std::size_t k) const {
+        return reinterpret_cast<T*>(operands[k]);
+    }
+    template <class T>
+    [[nodiscard]] T* result(std::size_t k) const {
+        return reinterpret_cast<T*>(results[k]);
+    }
 };
 
 namespace detail {
