@@ -31,29 +31,29 @@ namespace stretto {
 /// And, all optional, what kernel_source says of tasks and values by number: offset(x), row_bytes(v), count(x) and
 /// capacity(x).
 template <class W, class G>
-concept step_work = dataflow_graph<G> && requires(const W& work, vertex_t<G> v) {
+concept step_work = dataflow_graph<G> && std::copy_constructible<W> && requires(const W& work, vertex_t<G> v) {
     { work.call(v) } -> std::convertible_to<collective_call>;
 };
 
 namespace detail {
 
-/// One operation with its addresses. `Work` outlives it.
+/// One operation with its addresses.
 template <class V, class Work>
 class step_kernel {
 public:
     step_kernel(const Work& work, V v, task_memory m)
-        : work_(&work), vertex_(v), addresses_(m.operands.begin(), m.operands.end()), operands_(m.operands.size()) {
+        : work_(work), vertex_(v), addresses_(m.operands.begin(), m.operands.end()), operands_(m.operands.size()) {
         addresses_.insert(addresses_.end(), m.results.begin(), m.results.end());
     }
     template <class... Lane>
         requires requires(const Work& w, V v, task_memory m, Lane... lane) { w.compute(v, m, lane...); }
     void operator()(Lane... lane) const {
         const std::span<std::byte* const> all(addresses_);
-        work_->compute(vertex_, task_memory{all.first(operands_), all.subspan(operands_)}, lane...);
+        work_.compute(vertex_, task_memory{all.first(operands_), all.subspan(operands_)}, lane...);
     }
 
 private:
-    const Work* work_;
+    Work work_;
     V vertex_;
     std::vector<std::byte*> addresses_;  // of operands, then of results
     std::size_t operands_;
@@ -113,7 +113,8 @@ public:
     [[nodiscard]] std::optional<run_failure> replay() {
         const auto begin = std::chrono::steady_clock::now();
         std::optional<run_failure> failure = executor_.replay();
-        last_ = {std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count()};
+        last_ = {
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count()};
         return failure;
     }
     /// How long the last replay has taken on this rank, from its first launch until all of it was complete.
@@ -135,15 +136,11 @@ public:
 
 private:
     template <backend C, vertex_list_graph H, step_work<H> W>
-    friend expected<bound_step<C, H, W>, bind_error> bind_step(H, const task_graph&, const checked_order&, const W&,
-                                                               C&);
+    friend expected<bound_step<C, H, W>, bind_error> bind_step(H, const task_graph&, const checked_order&, W, C&);
 
     bound_step(std::optional<typename B::arena_type> inputs, value_numbering<G> values, std::vector<bytes> rest,
                executor<B, kernel_type> bound)
-        : inputs_(std::move(inputs)),
-          values_(std::move(values)),
-          rest_(std::move(rest)),
-          executor_(std::move(bound)) {}
+        : inputs_(std::move(inputs)), values_(std::move(values)), rest_(std::move(rest)), executor_(std::move(bound)) {}
 
     std::optional<typename B::arena_type> inputs_;
     value_numbering<G> values_;
@@ -153,13 +150,13 @@ private:
 };
 
 /// Binds an order of the tasks of `view` to a rank. `tasks` is the task graph of the view as it is now, and `order` was
-/// checked for it. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or the first thing that
-/// is wrong; `error.task` is the position of the operation in the view. `work` must outlive the step, the rank as well;
-/// the graph and the order need not. O(V + values) and what bind_order costs.
+/// checked for it. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or the first thing
+/// that is wrong; `error.task` is the position of the operation in the view. The rank and the program of the view must
+/// outlive the step, and the program must not change; the graph and the order may go. Every kernel has a copy of
+/// `work`, which therefore should be as small as a view. O(V + values) and what bind_order costs.
 template <backend B, vertex_list_graph G, step_work<G> Work>
 [[nodiscard]] expected<bound_step<B, G, Work>, bind_error> bind_step(G view, const task_graph& tasks,
-                                                                     const checked_order& order, const Work& work,
-                                                                     B& rank) {
+                                                                     const checked_order& order, Work work, B& rank) {
     constexpr std::int64_t alignment = 64;
     std::vector<vertex_t<G>> vertices;
     value_numbering<G> values(view);
