@@ -38,9 +38,9 @@ struct node {
     std::vector<node*> reads;
     std::int64_t rows, columns;
     std::size_t id;
-    std::int64_t from = 0;   // of a part: the elements before it
-    std::int64_t takes = 0;  // nanoseconds, if they are known
-    node* step = nullptr;    // of a gradient: what changes the weight by it
+    std::int64_t from = 0;           // of a part: the elements before it
+    std::int64_t takes = INT64_MAX;  // nanoseconds, the least that was measured
+    node* step = nullptr;            // of a gradient: what changes the weight by it
     std::int64_t count() const { return rows * columns; }
 };
 
@@ -121,7 +121,7 @@ struct model : tensor_op_model<model, tape_view> {
     }
     bytes tensor_bytes(node* x) const { return {4 * x->count()}; }
     int changes(node* n) const { return n->what == code::step ? 1 : 0; }
-    nanoseconds measured(node* n) const { return {n->takes}; }
+    nanoseconds measured(node* n) const { return {n->what == code::reduce || n->takes == INT64_MAX ? 0 : n->takes}; }
     nanoseconds of_merged(node*, bytes sent) const { return wire.duration({2 * (ranks - 1) * sent.count / ranks}); }
     nanoseconds of_moving(bytes moved) const { return {moved.count / 8}; }
     bytes offset(node* x) const { return {4 * x->from}; }
@@ -180,7 +180,7 @@ inline void draw(const std::string& text, std::mt19937_64& random, std::span<flo
 inline std::vector<float> train(const char* what, network& net, const std::vector<task_id>& order, int steps,
                                 const std::string& text, bool measured = false) {
     std::vector<float> made;
-    measured_run run;
+    std::vector<measured_span> spans;
     const auto tasks = make_task_graph(view(net), model());
     host_world world(ranks, strided_groups(ranks, ranks), {.link = wire, .timed = true});
     const auto failure = world.run([&](host_rank& rank) {
@@ -199,13 +199,14 @@ inline std::vector<float> train(const char* what, network& net, const std::vecto
         if (rank.rank() != 0) return;
         for (node* n : net.inputs)
             made.insert(made.begin(), step->memory<float>(n).begin(), step->memory<float>(n).end());
-        run = summarize_run(*tasks, rank.times());
+        spans = rank.times();
     });
     if (failure) throw std::runtime_error(explain(*failure));
-    for (task_id t = 0; t < tasks->size() && measured; ++t) net.tape[t]->takes = run.tasks[t].duration.count;
+    for (const measured_span& s : spans)
+        if (measured) net.tape[s.task]->takes = std::min(net.tape[s.task]->takes, (s.end - s.begin).count);
     const nanoseconds predicted = simulate(*make_task_graph(view(net), model()), order).makespan;
     std::printf("%-20s %6.2f ms predicted, %6.2f measured, loss %.3f\n", what, to_milliseconds(predicted),
-                to_milliseconds(run.middle.makespan), double(made.back()));
+                to_milliseconds(summarize_run(*tasks, spans).middle.makespan), double(made.back()));
     return made;
 }
 
@@ -227,7 +228,6 @@ int main(int argc, char** argv) try {
     const auto given = program_order(*make_task_graph(view(net), model()));
     const auto recorded = train("as recorded", net, given, steps, text, true);
     const auto hidden = train("ordered", net, plan_overlap(view(net), model())->certificate.order(), steps, text);
-
     // Buckets of gradients, chosen for the order that they allow.
     const auto found = search_buckets(view(net), model(), [](node*) { return bucket_choice{.label = 0}; }, model());
     const auto& plan = found->front.front().plan;
