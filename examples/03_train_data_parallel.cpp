@@ -224,17 +224,17 @@ int main(int argc, char** argv) try {
                             steps < 5 ? "5 steps are the least" : (path + ": no text of 1,000 characters").c_str()),
                2;
     network net;
+    const auto best = [&] { return plan_overlap(view(net), model(), {unlimited_bytes})->certificate.order(); };
     // As the tape has it: every gradient is reduced, waited for and applied in turn. This measures the kernels, too.
     const auto given = program_order(*make_task_graph(view(net), model()));
     const auto recorded = train("as recorded", net, given, steps, text, true);
-    const auto hidden = train("ordered", net, plan_overlap(view(net), model())->certificate.order(), steps, text);
+    const auto hidden = train("ordered", net, best(), steps, text);
     // Buckets of gradients, chosen for the order that they allow.
     const auto found = search_buckets(view(net), model(), [](node*) { return bucket_choice{.label = 0}; }, model());
     const auto& plan = found->front.front().plan;
     if (!verify_buckets(plan, view(net), model())) return std::fprintf(stderr, "no legal buckets\n"), 1;
     net.exchange(plan.buckets);
-    const auto planned =
-        train("buckets, ordered", net, plan_overlap(view(net), model())->certificate.order(), steps, text);
+    const auto planned = train("buckets, ordered", net, best(), steps, text);
 
     double entropy = 0;  // in nats per character: the loss of who knows how frequent each one is, and nothing else
     for (char c = 0; c < symbols; ++c)
