@@ -16,9 +16,9 @@
 #include "stretto/backend/host/host_link.hpp"
 #include "stretto/core/chunk_model.hpp"
 #include "stretto/core/module_model.hpp"
-#include "stretto/core/op_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/core/tensor_op_model.hpp"
 #include "stretto/transform/chunk_rules/all_kinds.hpp"
 #include "stretto/transform/chunk_rules/any_rule.hpp"
 #include "stretto/transform/tensor_rewriter.hpp"
@@ -43,45 +43,37 @@ struct values_view {
 using view = stretto::from_values_view<values_view>;
 
 /// Durations are those that are known, or guesses from the bytes that move. Also the module model.
-struct op_model {
+struct op_model : stretto::tensor_op_model<op_model, values_view> {
     const program* p;
     stretto::host_link link;
+
+    op_model(const program* of, stretto::host_link over) : tensor_op_model(values_view{of}), p(of), link(over) {}
 
     stretto::op_kind kind(op_id o) const {
         using enum stretto::op_kind;
         constexpr stretto::op_kind kinds[] = {input, output, compute, view, start, wait};  // as trainer::role
         return kinds[static_cast<std::size_t>(entry_of(p->ops[o].what).is)];
     }
-    stretto::collective_kind collective(op_id o) const {
-        using enum stretto::collective_kind;
-        const code c = p->ops[o].what;
-        if (c == code::collect) return all_gather;
-        return c == code::reduce ? reduce_scatter : c == code::count ? all_reduce : all_to_all;
-    }
     stretto::collective_call call(op_id o) const {
+        using enum stretto::collective_kind;
         const operation& a = p->ops[o];
-        const bool sums = a.what == code::reduce || a.what == code::count;
+        const auto kind = a.what == code::collect  ? all_gather
+                          : a.what == code::reduce ? reduce_scatter
+                          : a.what == code::count  ? all_reduce
+                                                   : all_to_all;
+        const bool sums = kind == reduce_scatter || kind == all_reduce;
         const auto how = sums ? stretto::reduction_kind::sum : stretto::reduction_kind::none;
-        return {collective(o), how, p->tensors[a.reads[0]].element, {}, {}, a.like, a.chunk};
+        return {kind, how, p->tensors[a.reads[0]].element, {}, {}, a.like, a.chunk};
     }
     stretto::group_id group(op_id o) const { return p->ops[o].group; }
     stretto::bytes payload(op_id o) const { return bytes_sent(*p, o); }
-    stretto::nanoseconds duration(op_id o) const {
-        if (p->ops[o].takes != 0) return {p->ops[o].takes};
-        if (kind(o) == stretto::op_kind::start) return of_merged(o, payload(o));
-        return kind(o) == stretto::op_kind::compute ? time_of_kernel(*p, o) : stretto::nanoseconds{};
-    }
+    stretto::bytes tensor_bytes(tensor_id x) const { return {p->tensors[x].size()}; }
+    std::ptrdiff_t changes(op_id o) const { return program::changes(p->ops[o]); }
+    stretto::nanoseconds measured(op_id o) const { return {p->ops[o].takes}; }
     stretto::nanoseconds of_merged(op_id o, stretto::bytes sent) const {
         return link.duration(bytes_moved(*p, o, sent));
     }
     stretto::nanoseconds of_moving(stretto::bytes moved) const { return time_of_moving(moved); }
-    stretto::bytes bytes_of(tensor_id x) const { return {p->is_elsewhere(x) ? 0 : p->tensors[x].size()}; }
-    std::vector<tensor_id> aliases(tensor_id x) const {
-        return p->is_elsewhere(x) ? std::vector{p->maker(x).reads[0]} : std::vector<tensor_id>();
-    }
-    std::vector<tensor_id> effects(op_id o) const {
-        return {p->ops[o].reads.begin(), p->ops[o].reads.begin() + program::changes(p->ops[o])};
-    }
     const std::string& path(op_id o) const { return p->modules[p->ops[o].module]; }
     stretto::pass_direction direction(op_id o) const {
         return p->ops[o].backward ? stretto::pass_direction::backward : stretto::pass_direction::forward;

@@ -30,14 +30,6 @@ namespace trainer {
     return {p.ops[o].what == code::send_rows ? std::min(sent, room) : sent};
 }
 
-/// A kernel: what its bytes take.
-[[nodiscard]] inline stretto::nanoseconds time_of_kernel(const program& p, op_id o) {
-    std::int64_t moved = 0;
-    for (tensor_id x : p.ops[o].reads) moved += p.tensors[x].size();
-    for (tensor_id x : p.ops[o].makes) moved += p.tensors[x].size();
-    return time_of_moving({moved});
-}
-
 /// The link on which the collectives of a step, whose tasks are in the order of `p`, take what they have taken: the
 /// straight line over the bytes whose squared errors are least. Without collectives of several sizes, `otherwise`.
 [[nodiscard]] inline stretto::host_link link_of(const program& p, const stretto::measured_run& run,

@@ -179,20 +179,21 @@ float rounded_to_16_bits(float x) {
     return std::bit_cast<float>(bits & 0xffff0000u);
 }
 
-void kernel::operator()() const {
-    const operation& o = p->ops[id];
-    const auto shape = [&](std::size_t k) -> const extents& { return p->shape(o.reads[k]); };
-    const auto count = [&](std::size_t k) { return p->tensors[o.reads[k]].count(); };
-    const auto read = [&](std::size_t k) { return reinterpret_cast<const float*>(in[k]); };
-    const auto indices = [&](std::size_t k) { return reinterpret_cast<const std::int32_t*>(in[k]); };
-    const auto numbers = [&](std::size_t k) { return reinterpret_cast<const std::int64_t*>(in[k]); };
-    const auto changed = [&](std::size_t k) { return reinterpret_cast<float*>(in[k]); };
-    const extents& made = p->shape(o.makes[0]);
-    const std::int64_t all = p->tensors[o.makes[0]].count();
+void compute(const program& p, op_id id, stretto::task_memory memory) {
+    const auto [in, out] = memory;
+    const operation& o = p.ops[id];
+    const auto shape = [&](std::size_t k) -> const extents& { return p.shape(o.reads[k]); };
+    const auto count = [&](std::size_t k) { return p.tensors[o.reads[k]].count(); };
+    const auto read = [&](std::size_t k) { return memory.operand<const float>(k); };
+    const auto indices = [&](std::size_t k) { return memory.operand<const std::int32_t>(k); };
+    const auto numbers = [&](std::size_t k) { return memory.operand<const std::int64_t>(k); };
+    const auto changed = [&](std::size_t k) { return memory.operand<float>(k); };
+    const extents& made = p.shape(o.makes[0]);
+    const std::int64_t all = p.tensors[o.makes[0]].count();
     const std::int64_t columns = made.empty() ? 1 : made.back(), rows = columns == 0 ? 0 : all / columns;
-    float* const to = reinterpret_cast<float*>(out[0]);
-    auto* const integers = reinterpret_cast<std::int64_t*>(out[0]);
-    auto* const places = reinterpret_cast<std::int32_t*>(out[0]);
+    auto* const to = memory.result<float>(0);
+    auto* const integers = memory.result<std::int64_t>(0);
+    auto* const places = memory.result<std::int32_t>(0);
     // Rows come rank by rank, and of each rank expert by expert: entry k of the ends is for expert k modulo their
     // number.
     const auto each_group = [&](std::size_t at, std::int64_t experts, auto&& f) {
@@ -205,7 +206,7 @@ void kernel::operator()() const {
         return first;
     };
     const auto copy = [&](std::size_t k) {
-        if (all != 0) std::memcpy(out[0], in[k], static_cast<std::size_t>(p->tensors[o.makes[0]].size()));
+        if (all != 0) std::memcpy(out[0], in[k], static_cast<std::size_t>(p.tensors[o.makes[0]].size()));
     };
     switch (o.what) {
         case code::embed:
@@ -225,7 +226,7 @@ void kernel::operator()() const {
             }
             return;
         case code::norm_back: {
-            float* const gain = reinterpret_cast<float*>(out[1]);
+            float* const gain = memory.result<float>(1);
             std::fill(gain, gain + columns, 0.0f);
             for (std::int64_t r = 0; r < rows; ++r) {
                 const float *const g = read(0) + r * columns, *const x = read(1) + r * columns;
@@ -296,7 +297,7 @@ void kernel::operator()() const {
         case code::loss:
             *to = 0;
             for (std::int64_t r = 0; r < count(1); ++r) *to -= read(0)[r * shape(0)[1] + indices(1)[r]];
-            *reinterpret_cast<float*>(out[1]) = static_cast<float>(count(1));
+            *memory.result<float>(1) = static_cast<float>(count(1));
             return;
         case code::loss_back:
             std::fill(to, to + all, 0.0f);
@@ -345,7 +346,7 @@ void kernel::operator()() const {
             }
             return;
         case code::line_up: {
-            auto* const from = reinterpret_cast<std::int32_t*>(out[1]);
+            auto* const from = memory.result<std::int32_t>(1);
             std::iota(from, from + all, 0);
             std::sort(from, from + all, [&](std::int32_t a, std::int32_t b) {
                 return indices(0)[a] != indices(0)[b] ? indices(0)[a] < indices(0)[b] : a < b;
@@ -435,7 +436,7 @@ void kernel::operator()() const {
         case code::join: {
             std::byte* at = out[0];
             for (std::size_t k = 0; k < in.size(); ++k) {
-                const auto size = static_cast<std::size_t>(p->tensors[o.reads[k]].size());
+                const auto size = static_cast<std::size_t>(p.tensors[o.reads[k]].size());
                 if (size != 0) std::memcpy(at, in[k], size);
                 at += size;
             }
@@ -445,7 +446,7 @@ void kernel::operator()() const {
             copy(0);
             for (std::size_t k = 1; k < in.size(); ++k)
                 for (std::int64_t j = 0; j < all; ++j) {
-                    if (p->tensors[o.makes[0]].element == stretto::element_type::i64) integers[j] += numbers(k)[j];
+                    if (p.tensors[o.makes[0]].element == stretto::element_type::i64) integers[j] += numbers(k)[j];
                     else to[j] += read(k)[j];
                 }
             return;
@@ -463,8 +464,8 @@ void kernel::operator()() const {
             const std::int64_t ranks = o.field;
             for (std::int64_t r = 0, at = 0; r < ranks; ++r)
                 for (std::size_t k = 0; k < out.size(); ++k) {
-                    const std::int64_t share = p->tensors[o.makes[k]].count() / ranks;
-                    std::copy_n(read(0) + at, share, reinterpret_cast<float*>(out[k]) + r * share);
+                    const std::int64_t share = p.tensors[o.makes[k]].count() / ranks;
+                    std::copy_n(read(0) + at, share, memory.result<float>(k) + r * share);
                     at += share;
                 }
             return;

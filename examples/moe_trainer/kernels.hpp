@@ -3,11 +3,10 @@
 #ifndef MOE_TRAINER_KERNELS_HPP
 #define MOE_TRAINER_KERNELS_HPP
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include "ir.hpp"
+#include "stretto/backend/concepts.hpp"
 
 namespace trainer {
 
@@ -21,14 +20,8 @@ void multiply_transposed(std::int64_t m, std::int64_t n, std::int64_t k, const f
 /// The nearest number of 16 bits (bf16); of two, the even one.
 [[nodiscard]] float rounded_to_16_bits(float x);
 
-/// A kernel with its addresses. The program must outlive it.
-struct kernel {
-    const program* p;
-    op_id id;
-    std::vector<std::byte*> in, out;
-
-    void operator()() const;
-};
+/// Computes what an operation makes. Its operands and results are where these say.
+void compute(const program& p, op_id id, stretto::task_memory memory);
 
 }  // namespace trainer
 

@@ -29,11 +29,11 @@ public:
     }
 
     std::optional<std::string> run(rank_job& job) override {
-        const physical_groups groups(job.p);
+        const stretto::rank_groups groups = groups_of_ranks(job.p);
         std::unique_ptr<stretto::mpi_world> world;
         {
             const real_time priority(options_.real_time, urgency::channels);  // which are made here
-            auto made = stretto::mpi_world::make(MPI_COMM_WORLD, groups.all, {.timed = job.options.timed});
+            auto made = stretto::mpi_world::make(MPI_COMM_WORLD, groups.all(), {.timed = job.options.timed});
             if (!made) return explain(made.error());
             world = *std::move(made);
         }
@@ -42,7 +42,7 @@ public:
             static_cast<void>(run_rank(job, groups, r));
         });
         is_abandoned_ = world->is_abandoned();
-        if (failure) return words_of(*failure, job.p);
+        if (failure) return explain(*failure, names_of(job.p));
         world.reset();
         for (int rank = 0; rank < size_; ++rank) {
             const auto r = static_cast<std::size_t>(rank);

@@ -18,7 +18,7 @@ public:
     explicit devices(const transport_options& o) : ranks_(o.ranks) {}
 
     std::optional<std::string> run(rank_job& job) override {
-        const physical_groups groups(job.p);
+        const stretto::rank_groups groups = groups_of_ranks(job.p);
         library::id_type id = {};
         if (const auto made = library::make_id(id); !made.done()) return std::string("NCCL: ") + made.text;
         std::vector<std::optional<std::string>> wrong(ranks_);
@@ -38,16 +38,16 @@ public:
     }
 
 private:
-    std::optional<std::string> run_one(rank_job& job, const physical_groups& groups, const library::id_type& id,
+    std::optional<std::string> run_one(rank_job& job, const stretto::rank_groups& groups, const library::id_type& id,
                                        std::size_t r) const {
         stretto::cuda_nccl_options options;
         options.device = static_cast<int>(r);
         options.memory = stretto::device_memory::managed;
         auto rank =
-            stretto::cuda_nccl_rank<library>::make(static_cast<stretto::rank_id>(r), ranks_, id, groups.all, options);
-        if (!rank) return words_of(rank.error(), job.p);
+            stretto::cuda_nccl_rank<library>::make(static_cast<stretto::rank_id>(r), ranks_, id, groups.all(), options);
+        if (!rank) return explain(rank.error(), names_of(job.p));
         const auto failure = run_rank(job, groups, **rank);
-        return failure ? std::optional(words_of(*failure, job.p)) : std::nullopt;
+        return failure ? std::optional(explain(*failure, names_of(job.p))) : std::nullopt;
     }
 
     std::size_t ranks_;

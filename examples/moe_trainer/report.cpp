@@ -4,13 +4,13 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include "stretto/capture/capture_of_tasks.hpp"
 #include "stretto/capture/capture_writer.hpp"
+#include "stretto/schedule/checked_order.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
 #include "stretto/schedule/memory.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -91,9 +91,7 @@ std::string html_report(const run_figures& f, const std::vector<double>& losses,
 
 std::string trace_of(const form& whole, const planned_step& planned, const std::vector<stretto::measured_span>& times) {
     stretto::chrome_trace trace;
-    std::vector<stretto::task_id> order(whole.tasks->size());
-    std::iota(order.begin(), order.end(), stretto::task_id{0});
-    add_order(trace, "as written", whole, order);
+    add_order(trace, "as written", whole, program_order(*whole.tasks));
     add_order(trace, "as planned", planned.chosen, planned.schedule.order());
     std::map<stretto::rank_id, std::vector<stretto::measured_span>> by_rank;
     stretto::nanoseconds zero = times.empty() ? stretto::nanoseconds{} : times[0].begin;

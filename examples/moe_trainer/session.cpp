@@ -15,6 +15,7 @@
 #include "real_time.hpp"
 #include "report.hpp"
 #include "stretto/schedule/certificate.hpp"
+#include "stretto/schedule/checked_order.hpp"
 #include "stretto/schedule/fit_contention.hpp"
 #include "stretto/schedule/measured_run.hpp"
 #include "stretto/schedule/simulate.hpp"
@@ -24,12 +25,6 @@
 
 namespace trainer {
 namespace {
-
-std::vector<stretto::task_id> as_written(const form& f) {
-    std::vector<stretto::task_id> order(f.tasks->size());
-    std::iota(order.begin(), order.end(), stretto::task_id{0});
-    return order;
-}
 
 double median(std::vector<double> all) {
     std::sort(all.begin(), all.end());
@@ -199,7 +194,7 @@ private:
         o.steps = 10;
         o.timed = true;
         run_result made;
-        if (auto wrong = train_form(f, as_written(f), o, copy, made)) return wrong;
+        if (auto wrong = train_form(f, program_order(*f.tasks), o, copy, made)) return wrong;
         run = stretto::summarize_run(*f.tasks, made.times);
         milliseconds = median(made.milliseconds);
         return {};
@@ -213,7 +208,7 @@ private:
         auto with_durations = retimed(*whole, run, link_, false), as_measured = retimed(*whole, run, link_, true);
         if (!with_durations || !as_measured) return (with_durations ? as_measured : with_durations).error();
         whole_ = *std::move(with_durations);
-        const auto times = stretto::simulate(*as_measured->tasks, as_written(*whole_));
+        const auto times = stretto::simulate(*as_measured->tasks, program_order(*whole_->tasks));
         figures_.whole_predicted = stretto::to_milliseconds(times.makespan);
         if (on_->is_first())
             std::printf("as written: %zu operations, %.1f ms predicted, %.1f ms measured\n", whole_->p->order.size(),
@@ -262,7 +257,7 @@ private:
         run_options o;
         o.steps = 3;
         const form& f = planned_->unmerged;
-        if (auto wrong = train_form(f, as_written(f), o, a, unused)) return wrong;
+        if (auto wrong = train_form(f, program_order(*f.tasks), o, a, unused)) return wrong;
         if (auto wrong = train_form(planned_->chosen, planned_->schedule.order(), o, b, unused)) return wrong;
         if (!(a == b))
             return "after 3 steps the planned step has made other weights than its parts in the order written";

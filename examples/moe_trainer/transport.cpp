@@ -18,18 +18,18 @@ public:
     explicit threads(const transport_options& o) : options_(o) {}
 
     std::optional<std::string> run(rank_job& job) override {
-        const physical_groups groups(job.p);
+        const stretto::rank_groups groups = groups_of_ranks(job.p);
         std::unique_ptr<stretto::host_world> world;
         {
             const real_time priority(options_.real_time, urgency::channels);  // which are made here
             world = std::make_unique<stretto::host_world>(
-                options_.ranks, groups.all, stretto::host_options{.link = options_.link, .timed = job.options.timed});
+                options_.ranks, groups.all(), stretto::host_options{.link = options_.link, .timed = job.options.timed});
         }
         const auto failure = world->run([&](stretto::host_rank& r) {
             const real_time priority(options_.real_time, urgency::kernels);
             static_cast<void>(run_rank(job, groups, r));
         });
-        return failure ? std::optional(words_of(*failure, job.p)) : std::nullopt;
+        return failure ? std::optional(explain(*failure, names_of(job.p))) : std::nullopt;
     }
     bool has_emulated_link() const override { return true; }
 

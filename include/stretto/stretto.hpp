@@ -41,6 +41,7 @@
 #include "stretto/core/pure_call_model.hpp"
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/core/tensor_model.hpp"
+#include "stretto/core/tensor_op_model.hpp"
 #include "stretto/core/units.hpp"
 #include "stretto/core/value_map.hpp"
 #include "stretto/core/vertex_map.hpp"

@@ -89,6 +89,7 @@ set(STRETTO_HEADERS
     include/stretto/backend/archetypes.hpp
     include/stretto/backend/arena_plan.hpp
     include/stretto/backend/bind_error.hpp
+    include/stretto/backend/bound_step.hpp
     include/stretto/backend/check_backend.hpp
     include/stretto/backend/check_log.hpp
     include/stretto/backend/collective_operation.hpp
@@ -117,6 +118,7 @@ set(STRETTO_HEADERS
     include/stretto/backend/executor.hpp
     include/stretto/backend/lane_program.hpp
     include/stretto/backend/memory_access.hpp
+    include/stretto/backend/rank_groups.hpp
     include/stretto/backend/recorder.hpp
     include/stretto/backend/run_failure.hpp
     include/stretto/backend/stream_calls.hpp
@@ -148,6 +150,7 @@ set(STRETTO_HEADERS
     include/stretto/core/pure_call_model.hpp
     include/stretto/core/rewriter_concepts.hpp
     include/stretto/core/tensor_model.hpp
+    include/stretto/core/tensor_op_model.hpp
     include/stretto/core/unique_rows.hpp
     include/stretto/core/units.hpp
     include/stretto/core/value_map.hpp

@@ -33,4 +33,6 @@ TEST_CASE("a failure says what happened and who waits for whom") {
     CHECK(explain(run_failure{why::rank_left, 3}, name) == "rank 3 has left the run while others wait for it");
     CHECK(explain(run_failure{why::call_failed, 1, no_group, 0, no_task, "no such communicator"}, name) ==
           "rank 1 cannot go on: no such communicator");
+    CHECK(explain(run_failure{why::kernel_threw, 0, no_group, 0, 6, "no such expert"}) ==
+          "rank 0: the kernel of operation 6 failed: no such expert");
 }

@@ -21,41 +21,43 @@ int status(std::vector<std::string> words) {
 }  // namespace
 
 TEST_CASE("gradients are what differences of the loss say") {
-    const std::string text = read_text("/usr/share/common-licenses/GPL-3");
+    std::ifstream file("/usr/share/common-licenses/GPL-3");
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     REQUIRE(text.size() > 10'000);
+    for (char& c : text) c = static_cast<char>(c > 32 ? c - 32 : 0);
     network net;
-    const auto tasks = make_task_graph(net.view(), model());
-    std::vector<task_id> order(tasks->size());
-    std::iota(order.begin(), order.end(), task_id{0});
-    const auto checked = check_order(*tasks, order);
+    const auto tasks = make_task_graph(view(net), model());
+    const auto checked = check_order(*tasks, program_order(*tasks));
     process_groups groups;
     groups.add({.size = 1, .ranks = std::vector<rank_id>{0}});
     host_world world(1, groups);
     double largest = 0;
     int compared = 0;
     CHECK_FALSE(world.run([&](host_rank& rank) {
-        source mine(net, false);
-        auto bound = bind_order(*tasks, *checked, mine, rank);
-        if (!bound) throw std::runtime_error(explain(bound.error()));
+        auto step = bind_step(view(net), *tasks, *checked, model(), rank);
+        if (!step) throw std::runtime_error(explain(step.error()));
+        const auto memory = [&](node* x) { return step->memory<float>(x); };
         std::mt19937_64 random(7);
-        mine.draw(net, text, random);
-        const auto begin = mine.inputs;
-        const auto x = static_cast<value_id>(std::find(mine.tensors.begin(), mine.tensors.end(), net.loss->makes[0]) -
-                                             mine.tensors.begin());
+        std::vector<std::vector<float>> begin;
+        for (std::size_t k = 0; k < net.inputs.size(); ++k) {
+            const float most = std::sqrt(6.0f / static_cast<float>(net.inputs[k]->rows));
+            for (float& x : memory(net.inputs[k])) x = (static_cast<float>(random() >> 40) / 8388608.0f - 1.0f) * most;
+            if (k == 1) draw(text, random, memory(net.inputs[0]), memory(net.inputs[1]));
+        }
+        for (node* x : net.inputs) begin.emplace_back(memory(x).begin(), memory(x).end());
         // The loss if one weight were greater by that; a step changes the weights, which tells their gradients.
-        const auto loss = [&](tensor* w, std::size_t k, float more) {
-            for (const auto& [which, memory] : begin)
-                std::copy(memory.begin(), memory.end(), mine.inputs.at(which).begin());
-            mine.inputs.at(w)[k] += more;
-            if (bound->replay()) throw std::runtime_error("the replay failed");
-            return static_cast<double>(*reinterpret_cast<float*>(bound->address(x)));
+        const auto loss = [&](std::size_t w, std::size_t at, float more) {
+            for (std::size_t k = 0; k < begin.size(); ++k)
+                std::copy(begin[k].begin(), begin[k].end(), memory(net.inputs[k]).begin());
+            memory(net.inputs[w])[at] += more;
+            if (step->replay()) throw std::runtime_error("the replay failed");
+            return static_cast<double>(memory(net.loss)[0]);
         };
-        for (const auto& [w, memory] : begin) {
-            if (w == net.x || w == net.targets) continue;
+        for (std::size_t w = 2; w < begin.size(); ++w) {
             static_cast<void>(loss(w, 0, 0));
             std::vector<double> gradient;
-            for (std::size_t k = 0; k < memory.size(); ++k)
-                gradient.push_back(static_cast<double>(memory[k] - mine.inputs.at(w)[k]) / 0.4);
+            for (std::size_t k = 0; k < begin[w].size(); ++k)
+                gradient.push_back(static_cast<double>(begin[w][k] - memory(net.inputs[w])[k]) / 0.4);
             for (int few = 0; few < support::scaled_cases(4); ++few) {  // the greatest, and what is beside it
                 const auto size = [&](double a, double b) { return std::fabs(a) < std::fabs(b); };
                 const auto k = static_cast<std::size_t>(std::max_element(gradient.begin(), gradient.end(), size) -

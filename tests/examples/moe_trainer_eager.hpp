@@ -56,10 +56,10 @@ inline std::vector<array> call_all(code what, std::vector<array> reads, std::vec
     for (const array& x : reads) in.push_back(p.make(code::given, {}, x.shape, x.element));
     const trainer::op_id o = p.record(what, in, field);
     for (const array& x : makes) p.result(o, x.shape, x.element);
-    trainer::kernel k{&p, o, {}, {}};
-    for (array& x : reads) k.in.push_back(x.memory.data());
-    for (array& x : makes) k.out.push_back(x.memory.data());
-    k();
+    std::vector<std::byte*> from, to;
+    for (array& x : reads) from.push_back(x.memory.data());
+    for (array& x : makes) to.push_back(x.memory.data());
+    compute(p, o, {from, to});
     return makes;
 }
 inline array call(code what, std::vector<array> reads, extents shape, element_type e = element_type::f32,

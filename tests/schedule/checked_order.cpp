@@ -42,6 +42,21 @@ TEST_CASE("only a legal order is a checked one") {
     CHECK(too_much.error().broken == order_violation::rule::exceeds_memory_limit);
 }
 
+TEST_CASE("the order in which a program is written is a legal one, and says so") {
+    stretto_check("program order", 50, [](const std::vector<std::uint8_t>& bytes) {
+        toy_program p;
+        for (const std::uint8_t b : bytes) {
+            support::toy_op op{.results = {{{8}, {}}}};
+            if (!p.ops.empty()) op.operands.push_back({static_cast<std::uint32_t>(b % p.ops.size()), 0});
+            p.ops.push_back(op);
+        }
+        const task_graph g = support::graph_of(p);
+        const std::vector<task_id> order = program_order(g);
+        RC_ASSERT(order == support::program_order(g.size()));
+        RC_ASSERT(check_order(g, order).has_value());
+    });
+}
+
 TEST_CASE("an order belongs to the graph that it was checked for, and to what is as good") {
     toy_program p;
     p.ops.push_back({.duration = {10}, .results = {{{16}, {}}}});

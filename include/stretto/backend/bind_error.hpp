@@ -64,6 +64,12 @@ struct bind_error {
     }
     return "needs an arena larger than the memory that there is";
 }
+/// The whole sentence, over the caller's names: `name(t)` gives the text for a task.
+template <class Name>
+[[nodiscard]] std::string explain(const bind_error& e, const Name& name) {
+    return (e.task == no_task ? std::string("the step") : std::string(std::string_view(name(e.task)))) + " " +
+           explain(e);
+}
 
 }  // namespace stretto
 

@@ -73,9 +73,19 @@ concept backend =
         { b.finish() } -> std::same_as<std::optional<run_failure>>;
     };
 
-/// The addresses of a task's operands and results, in their order; null for a value without storage.
+/// The addresses of a task's operands and results, in their order; null for a value without storage. `operand` and
+/// `result` return them as pointers to the element type that the kernel knows.
 struct task_memory {
     std::span<std::byte* const> operands, results;
+
+    template <class T>
+    [[nodiscard]] T* operand(std::size_t k) const {
+        return reinterpret_cast<T*>(operands[k]);
+    }
+    template <class T>
+    [[nodiscard]] T* result(std::size_t k) const {
+        return reinterpret_cast<T*>(results[k]);
+    }
 };
 
 namespace detail {

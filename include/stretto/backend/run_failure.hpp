@@ -92,6 +92,10 @@ template <class Name>
     }
     return text;
 }
+/// The same where tasks have no names: "operation 12".
+[[nodiscard]] inline std::string explain(const run_failure& f) {
+    return explain(f, [](task_id t) { return "operation " + std::to_string(t); });
+}
 
 }  // namespace stretto
 

@@ -92,6 +92,14 @@ expected<checked_order, order_violation> check_order(const task_graph& g, std::v
     return checked;
 }
 
+/// The order in which the program is written: tasks by number.
+template <class = void>
+[[nodiscard]] std::vector<task_id> program_order(const task_graph& g) {
+    std::vector<task_id> order(g.size());
+    for (task_id t = 0; t < g.size(); ++t) order[t] = t;
+    return order;
+}
+
 }  // namespace stretto
 
 #endif

@@ -8,7 +8,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backend/mpi/mpi_session.hpp"
@@ -22,14 +24,26 @@ namespace {
 enum class failing : int {
     nothing,
     receive,
-    send,
-    test
+    send,      // once
+    sends,     // from then on
+    test,      // for notes
+    progress,  // the first time that a collective is asked for
 };
 std::atomic<failing> what = failing::nothing;
-std::atomic<int> left = 0;  // calls before the one that fails
+std::atomic<int> left = 0;       // calls before the one that fails
+std::atomic<int> under_way = 0;  // collectives of MPI that this process has begun and not completed
+thread_local bool moves = false, fails_next = false;
 
 /// Whether this call is the one that fails.
 bool fails(failing call) { return what.load() == call && left.fetch_sub(1) == 0; }
+
+/// A collective of MPI begins in this thread, which is the one that asks for it.
+int begun(int code) {
+    moves = true;
+    fails_next = fails(failing::progress);
+    under_way += code == MPI_SUCCESS;
+    return code;
+}
 
 }  // namespace
 
@@ -39,42 +53,66 @@ extern "C" int MPI_Irecv(void* to, int count, MPI_Datatype type, int from, int t
 }
 extern "C" int MPI_Isend(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                          MPI_Request* r) {
-    return fails(failing::send) ? MPI_ERR_OTHER : PMPI_Isend(from, count, type, to, tag, comm, r);
+    const bool never = what.load() == failing::sends && left.fetch_sub(1) <= 0;
+    return never || fails(failing::send) ? MPI_ERR_OTHER : PMPI_Isend(from, count, type, to, tag, comm, r);
 }
 extern "C" int MPI_Testsome(int count, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
     return fails(failing::test) ? MPI_ERR_OTHER : PMPI_Testsome(count, requests, done, which, statuses);
 }
+extern "C" int MPI_Iallgather(const void* from, int sent, MPI_Datatype sent_type, void* to, int received,
+                              MPI_Datatype type, MPI_Comm comm, MPI_Request* r) {
+    return begun(PMPI_Iallgather(from, sent, sent_type, to, received, type, comm, r));
+}
+extern "C" int MPI_Ialltoallv(const void* from, const int* sent, const int* sent_at, MPI_Datatype sent_type, void* to,
+                              const int* received, const int* received_at, MPI_Datatype type, MPI_Comm comm,
+                              MPI_Request* r) {
+    return begun(PMPI_Ialltoallv(from, sent, sent_at, sent_type, to, received, received_at, type, comm, r));
+}
+extern "C" int MPI_Test(MPI_Request* r, int* done, MPI_Status* status) {
+    if (std::exchange(fails_next, false)) return MPI_ERR_OTHER;
+    const int code = PMPI_Test(r, done, status);
+    if (moves && code == MPI_SUCCESS && *done != 0) --under_way;
+    return code;
+}
 
 namespace {
 
-/// Performs gathers of numbers that only this world and this process have. Returns what is wrong with what arrives.
-std::string gathers(mpi_rank& rank, int world, int times, std::optional<run_failure>& failure) {
+/// Performs gathers, or sums, of numbers that only this world and this process have. Returns what is wrong with what
+/// arrives.
+std::string collectives(mpi_rank& rank, int world, int times, transfer_kind kind, std::optional<run_failure>& failure) {
     std::string wrong;
     for (int k = 0; k < times; ++k) {
-        std::vector<std::int32_t> received(here.size(), -1);
+        const bool sums = kind == transfer_kind::all_reduce;
         const auto number = [&](std::size_t r) {
             return static_cast<std::int32_t>(1'000 * world + 10 * k) + static_cast<std::int32_t>(r);
         };
-        const std::int32_t mine = number(here.rank());
+        std::int32_t sum = 0;
+        for (std::size_t r = 0; r < here.size(); ++r) sum += number(r);
+        std::vector<std::int32_t> received(here.size(), -1);
+        const std::vector<std::int32_t> mine(sums ? here.size() : 1, number(here.rank()));
         collective_operation o;
-        o.kind = transfer_kind::all_gather;
-        o.send = reinterpret_cast<const std::byte*>(&mine);
+        o.kind = kind;
+        o.reduction = sums ? reduction_kind::sum : reduction_kind::none;
+        o.element = element_type::i32;
+        o.send = reinterpret_cast<const std::byte*>(mine.data());
         o.receive = reinterpret_cast<std::byte*>(received.data());
-        o.send_bytes = 4;
+        o.send_bytes = 4 * mine.size();
         o.receive_bytes = 4 * here.size();
         o.logical_id = static_cast<std::uint64_t>(1 + k);
         o.task = static_cast<task_id>(10 + k);
         failure = rank.perform(0, o);
         if (failure) return wrong;
         for (std::size_t r = 0; r < here.size(); ++r)
-            if (received[r] != number(r)) wrong = "gather " + std::to_string(k) + " brings what was not sent";
+            if (received[r] != (sums ? sum : number(r)))
+                wrong = "collective " + std::to_string(k) + " brings what was not sent";
     }
     return wrong;
 }
 
 /// A world in which a call fails on process `who`, at its collective `where`, after so many others, and then one in
 /// which none does. If others have been told of the collective by then, they may wait for it until their time is over.
-void check(failing call, std::size_t who, int where, int before, bool is_told = false) {
+void check(failing call, std::size_t who, int where, int before, bool is_told = false,
+           transfer_kind kind = transfer_kind::all_gather) {
     static int worlds = 0;
     CAPTURE(static_cast<int>(call));
     CAPTURE(who);
@@ -89,11 +127,11 @@ void check(failing call, std::size_t who, int where, int before, bool is_told = 
         std::optional<run_failure> seen;
         std::string wrong;
         const auto found = (*world)->run([&](mpi_rank& rank) {
-            wrong = gathers(rank, ++worlds, where, seen);
+            wrong = collectives(rank, ++worlds, where, kind, seen);
             if (seen) return;
             left = before;
             if (here.rank() == who) what = call;
-            wrong += gathers(rank, worlds, 3, seen);
+            wrong += collectives(rank, worlds, 3, kind, seen);
         });
         what = failing::nothing;
         REQUIRE(told_alike(found));
@@ -104,14 +142,16 @@ void check(failing call, std::size_t who, int where, int before, bool is_told = 
         CHECK(found->sequence == static_cast<std::uint32_t>(where));
         CHECK(found->task == 10);
         CHECK(found->detail != "");
-        if (!is_told) CHECK_FALSE((*world)->is_abandoned());
+        if (is_told) under_way = 0;  // they may be abandoned
+        else CHECK_FALSE((*world)->is_abandoned());
+        CHECK(under_way == 0);
     }
     CHECK(std::chrono::steady_clock::now() - begin < (is_told ? deadline / 2 : grace));
     const auto world = mpi_world::make(MPI_COMM_WORLD, one_group(here.size()), {.deadline = deadline, .grace = grace});
     REQUIRE(everywhere(world.has_value()));
     std::optional<run_failure> seen;
     std::string wrong;
-    const auto found = (*world)->run([&](mpi_rank& rank) { wrong = gathers(rank, ++worlds, 5, seen); });
+    const auto found = (*world)->run([&](mpi_rank& rank) { wrong = collectives(rank, ++worlds, 5, kind, seen); });
     CHECK_FALSE(found);
     CHECK(wrong == "");
     REQUIRE(everywhere(!found && wrong.empty()));
@@ -135,7 +175,23 @@ TEST_CASE("a process that cannot ask for notes, once, completes what all have be
         for (const int where : {0, 2}) check(failing::test, who, where, 0);
 }
 
-TEST_CASE("a process that cannot tell all others ends the run, and nobody waits for it until the deadline") {
+TEST_CASE("a process that cannot ask for a collective, once, completes what all are moving, and ends the run") {
+    if (here.size() == 1) return;
+    for (std::size_t who = 0; who < here.size(); ++who)
+        for (const int where : {0, 2}) {
+            check(failing::progress, who, where, 0);
+            for (const int before : {0, 1})  // a sum is two exchanges, which all others begin
+                check(failing::progress, who, where, before, false, transfer_kind::all_reduce);
+        }
+}
+
+TEST_CASE("a process that cannot tell one of several others, once, completes what these are moving, and ends the run") {
     if (here.size() <= 2) return;
-    for (std::size_t who = 0; who < here.size(); ++who) check(failing::send, who, 1, 1, true);
+    for (std::size_t who = 0; who < here.size(); ++who)
+        for (int before = 1; before + 1 < static_cast<int>(here.size()); ++before) check(failing::send, who, 1, before);
+}
+
+TEST_CASE("a process that can never tell all others ends the run, and nobody waits for it until the deadline") {
+    if (here.size() <= 2) return;
+    for (std::size_t who = 0; who < here.size(); ++who) check(failing::sends, who, 1, 1, true);
 }

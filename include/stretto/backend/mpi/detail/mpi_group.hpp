@@ -45,7 +45,8 @@ public:
           notices_(2 * size(), MPI_REQUEST_NULL),
           finished_(notices_.size()),
           outcomes_(notices_.size()),
-          mover_(run, communicator, size(), place, largest_count) {
+          mover_(run, communicator, size(), place, largest_count,
+                 [this](int code) { static_cast<void>(works(code, *moving_)); }) {
         for (std::size_t k = 0; k < size(); ++k) arrived_[k] = 0;
         send_sizes_.reserve(size());
         receive_sizes_.reserve(size());
@@ -98,6 +99,8 @@ public:
     void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
 
 private:
+    static constexpr int retries = 8;  // of a note that must be sent, because others have theirs
+
     // A note has what write_note() writes, and of an all-to-all then what goes to each member, and what is expected of
     // each. Notes of all members lie one behind the other, in the order of members.
     [[nodiscard]] std::size_t longest_note() const { return note_length + 2 * size(); }
@@ -111,7 +114,10 @@ private:
     }
 
     /// Begins to tell all others what this member has come for, and to hear it from them. After a call that has failed
-    /// nobody else is told, and nothing is heard any more; who had been told before may wait for this member in vain.
+    /// nobody else is told, and nothing is heard any more. But who has been told may be moving bytes already, and
+    /// cannot be called back: so once somebody has been, a call that fails ends the run and is made again, a few times,
+    /// and the collective is completed if it works then. If it never does, who had been told waits for this member in
+    /// vain.
     bool tell(const collective_operation& o) {
         std::uint64_t* const mine = note(place_);
         write_note(o, o.send_bytes, mine);
@@ -132,11 +138,17 @@ private:
                                         communicator_, &notices_[k]),
                               k, k);
         std::vector<rank_id> untold;
+        bool is_told = false;  // whoever came before in this loop
         for (std::size_t k = 0; k < size(); ++k) {
             if (k == place_) continue;
-            fine = fine && posted(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0,
-                                            communicator_, &notices_[size() + k]),
-                                  size() + k, k);
+            const int tries = is_told ? 1 + retries : 1;
+            for (int n = 0; fine && n < tries; ++n) {
+                is_told = posted(MPI_Isend(mine, static_cast<int>(length), MPI_UINT64_T, static_cast<int>(k), 0,
+                                           communicator_, &notices_[size() + k]),
+                                 size() + k, k);
+                if (is_told) break;
+            }
+            fine = fine && is_told;
             if (!fine) untold.push_back(ranks_[k]);
         }
         run_.told(id_, untold);
@@ -227,9 +239,8 @@ private:
     /// Moves the bytes of an operation that all members have begun.
     bool move(const collective_operation& o) {
         const std::size_t longest = o.kind == transfer_kind::all_to_all ? longest_exchange() : 0;
-        if (mover_.move(o, send_sizes_, receive_sizes_, longest)) return true;
-        static_cast<void>(works(mover_.code(), o));
-        return false;
+        moving_ = &o;
+        return mover_.move(o, send_sizes_, receive_sizes_, longest);
     }
     /// Whether a call of MPI has worked, one for a note of or to member `other` if that is one. If not, the run is
     /// given up.
@@ -256,6 +267,7 @@ private:
     std::vector<int> finished_;                              // requests, as MPI lists them
     std::vector<MPI_Status> outcomes_;                       // of those requests
     std::vector<std::size_t> send_sizes_, receive_sizes_;    // of an all-to-all
+    const collective_operation* moving_ = nullptr;           // the last one
     mpi_mover mover_;
 };
 

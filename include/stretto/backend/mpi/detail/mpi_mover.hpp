@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,23 +22,30 @@ namespace stretto::detail {
 /// of what all others send, and folds it in the order of members, as ranks on the host do.
 class mpi_mover {
 public:
+    /// `fails(code)` is called for the first call of MPI in a `move` that fails, as soon as it does: others hear of it
+    /// while the operation is still under way.
     mpi_mover(const mpi_run& run, MPI_Comm communicator, std::size_t members, std::size_t place,
-              std::size_t largest_count)
+              std::size_t largest_count, std::function<void(int)> fails)
         : run_(run),
           communicator_(communicator),
           members_(members),
           place_(place),
           largest_count_(largest_count),
+          fails_(std::move(fails)),
           send_(members),
           receive_(members) {}
 
-    /// What MPI has said when `move` has failed; MPI_SUCCESS if the run was given up.
-    [[nodiscard]] int code() const noexcept { return code_; }
-
     /// Moves the bytes of an operation, and reduces them. Of an all-to-all, no member sends or receives more than
-    /// `longest` bytes. Returns whether it is complete.
+    /// `longest` bytes. Returns whether it is complete, and no call of MPI has failed.
     bool move(const collective_operation& o, std::span<const std::size_t> send_sizes,
               std::span<const std::size_t> receive_sizes, std::size_t longest) {
+        code_ = MPI_SUCCESS;
+        return moves(o, send_sizes, receive_sizes, longest) && code_ == MPI_SUCCESS;
+    }
+
+private:
+    bool moves(const collective_operation& o, std::span<const std::size_t> send_sizes,
+               std::span<const std::size_t> receive_sizes, std::size_t longest) {
         const auto keep = [](std::byte* to, const std::byte* from, std::size_t size) {
             if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, it is there
         };
@@ -87,8 +95,6 @@ public:
         }
         return true;
     }
-
-private:
     /// Fetches this member's part, which `send_` has placed, of what all members send, and folds it.
     bool reduce(const collective_operation& o, std::byte* to) {
         const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
@@ -138,8 +144,10 @@ private:
         return complete([&](MPI_Request* r) { return call(1, all.type(), r); });
     }
 
-    /// Begins a collective of MPI and asks for progress until it is complete. Only if the others do not answer any more
-    /// after a failure, it stays under way.
+    /// Begins a collective of MPI and asks for progress until it is complete. When MPI answers with an error, the
+    /// others are moving bytes all the same, in memory of this process too, so it asks again as long as there is a
+    /// request, and what belongs to the same operation follows. Only if the others do not answer any more after a
+    /// failure, it stays under way. Returns false for that, and if it cannot be begun.
     template <class Begin>
     bool complete(Begin begin) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -147,8 +155,8 @@ private:
         patience between(20'000);
         while (true) {
             int done = 0;
-            if (!works(MPI_Test(&request, &done, MPI_STATUS_IGNORE))) return false;
-            if (done != 0) return true;
+            if (works(MPI_Test(&request, &done, MPI_STATUS_IGNORE)) && done != 0) return true;
+            if (request == MPI_REQUEST_NULL) return true;  // it has ended with that error
             if (run_.abandoned()) return false;
             between.pause();
         }
@@ -182,14 +190,16 @@ private:
 
     /// Whether a call of MPI has worked.
     bool works(int code) {
-        code_ = code;
-        return code == MPI_SUCCESS;
+        if (code == MPI_SUCCESS) return true;
+        if (std::exchange(code_, code) == MPI_SUCCESS) fails_(code);
+        return false;
     }
 
     const mpi_run& run_;
     MPI_Comm communicator_;
     std::size_t members_, place_, largest_count_;
-    int code_ = MPI_SUCCESS;
+    std::function<void(int)> fails_;
+    int code_ = MPI_SUCCESS;  // of the last call that has failed in this operation
     placement send_, receive_;
     std::vector<std::byte> parts_;  // of others, before they are reduced
 };

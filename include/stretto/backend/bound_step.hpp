@@ -1,0 +1,191 @@
+// A step that is bound to one rank, in the words of the caller's own IR. The executor speaks of tasks and values by
+// number; whoever trains has operations and tensors. So here kernels are told which operation they are, inputs have
+// memory of the backend, and whatever the step reads or leaves is found by its handle.
+#ifndef STRETTO_BACKEND_BOUND_STEP_HPP
+#define STRETTO_BACKEND_BOUND_STEP_HPP
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "stretto/backend/executor.hpp"
+#include "stretto/core/config.hpp"
+#include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/expected.hpp"
+#include "stretto/core/units.hpp"
+#include "stretto/core/value_map.hpp"
+#include "stretto/schedule/checked_order.hpp"
+#include "stretto/schedule/task_graph.hpp"
+
+namespace stretto {
+
+/// What the operations of a program do when they run:
+///   compute(v, memory)            the work of an operation that computes; of a backend whose lane has arguments for
+///                                 kernels, such as a stream, these follow
+///   call(v) -> collective_call    of a start: what it does. An op model with calls has it already
+/// And, all optional, what kernel_source says of tasks and values by number: offset(x), row_bytes(v), count(x) and
+/// capacity(x).
+template <class W, class G>
+concept step_work = dataflow_graph<G> && std::copy_constructible<W> && requires(const W& work, vertex_t<G> v) {
+    { work.call(v) } -> std::convertible_to<collective_call>;
+};
+
+namespace detail {
+
+/// One operation with its addresses.
+template <class V, class Work>
+class step_kernel {
+public:
+    step_kernel(const Work& work, V v, task_memory m)
+        : work_(work), vertex_(v), addresses_(m.operands.begin(), m.operands.end()), operands_(m.operands.size()) {
+        addresses_.insert(addresses_.end(), m.results.begin(), m.results.end());
+    }
+    template <class... Lane>
+        requires requires(const Work& w, V v, task_memory m, Lane... lane) { w.compute(v, m, lane...); }
+    void operator()(Lane... lane) const {
+        const std::span<std::byte* const> all(addresses_);
+        work_.compute(vertex_, task_memory{all.first(operands_), all.subspan(operands_)}, lane...);
+    }
+
+private:
+    Work work_;
+    V vertex_;
+    std::vector<std::byte*> addresses_;  // of operands, then of results
+    std::size_t operands_;
+};
+
+/// Translates numbers of the task graph into handles.
+template <class G, class Work>
+class step_source {
+public:
+    step_source(const std::vector<vertex_t<G>>& vertices, const value_numbering<G>& values, const Work& work,
+                const std::vector<std::byte*>& inputs)
+        : vertices_(vertices), values_(values), work_(work), inputs_(inputs) {}
+
+    [[nodiscard]] step_kernel<vertex_t<G>, Work> kernel(task_id t, task_memory m) const {
+        return {work_, vertices_[t], m};
+    }
+    [[nodiscard]] collective_call call(task_id t) const { return work_.call(vertices_[t]); }
+    [[nodiscard]] std::byte* address(value_id x) const { return inputs_[x]; }
+    [[nodiscard]] bytes offset(value_id x) const {
+        if constexpr (has_value_offset_of) return work_.offset(values_.value(x));
+        else return {};
+    }
+    [[nodiscard]] bytes row_bytes(task_id t) const
+        requires requires(const Work& w, vertex_t<G> v) { w.row_bytes(v); }
+    {
+        return work_.row_bytes(vertices_[t]);
+    }
+    [[nodiscard]] const std::int64_t* count(value_id x) const
+        requires requires(const Work& w, value_t<G> y) { w.count(y); }
+    {
+        return work_.count(values_.value(x));
+    }
+    [[nodiscard]] bytes capacity(value_id x) const
+        requires requires(const Work& w, value_t<G> y) { w.capacity(y); }
+    {
+        return work_.capacity(values_.value(x));
+    }
+
+private:
+    static constexpr bool has_value_offset_of = requires(const Work& w, value_t<G> x) { w.offset(x); };
+
+    const std::vector<vertex_t<G>>& vertices_;  // by task
+    const value_numbering<G>& values_;
+    const Work& work_;
+    const std::vector<std::byte*>& inputs_;  // by value; null for what is no input
+};
+
+}  // namespace detail
+
+/// A step on one rank of a backend, which must outlive it. `bind_step` makes one.
+template <backend B, dataflow_graph G, step_work<G> Work>
+class bound_step {
+    using kernel_type = detail::step_kernel<vertex_t<G>, Work>;
+
+public:
+    /// Runs the step once, on what its inputs hold; see executor::replay.
+    [[nodiscard]] std::optional<run_failure> replay() {
+        const auto begin = std::chrono::steady_clock::now();
+        std::optional<run_failure> failure = executor_.replay();
+        last_ = {
+            std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count()};
+        return failure;
+    }
+    /// How long the last replay has taken on this rank, from its first launch until all of it was complete.
+    [[nodiscard]] nanoseconds last_replay() const noexcept { return last_; }
+
+    /// The elements of a value: all from where it begins to the end of its storage. Those of an input are the caller's
+    /// to write between replays, and are not set to anything at first; those that the step makes are there after a
+    /// replay, until the next one begins. Empty for a value without storage. The host can reach them if it can reach
+    /// arenas of the backend. Preconditions: the step has `x`, which lies in one storage at most.
+    template <class T>
+    [[nodiscard]] std::span<T> memory(value_t<G> x) const {
+        const value_id id = values_.number(x);
+        STRETTO_ASSERT(id != values_.none, "the step that is bound does not have this value");
+        std::byte* const at = executor_.address(id);
+        if (at == nullptr) return {};
+        return {reinterpret_cast<T*>(at), static_cast<std::size_t>(rest_[id].count) / sizeof(T)};
+    }
+    [[nodiscard]] const executor<B, kernel_type>& order() const noexcept { return executor_; }
+
+private:
+    template <backend C, vertex_list_graph H, step_work<H> W>
+    friend expected<bound_step<C, H, W>, bind_error> bind_step(H, const task_graph&, const checked_order&, W, C&);
+
+    bound_step(std::optional<typename B::arena_type> inputs, value_numbering<G> values, std::vector<bytes> rest,
+               executor<B, kernel_type> bound)
+        : inputs_(std::move(inputs)), values_(std::move(values)), rest_(std::move(rest)), executor_(std::move(bound)) {}
+
+    std::optional<typename B::arena_type> inputs_;
+    value_numbering<G> values_;
+    std::vector<bytes> rest_;  // by value: from where it begins to the end of its storage
+    executor<B, kernel_type> executor_;
+    nanoseconds last_;
+};
+
+/// Binds an order of the tasks of `view` to a rank. `tasks` is the task graph of the view as it is now, and `order` was
+/// checked for it. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or the first thing
+/// that is wrong; `error.task` is the position of the operation in the view. The rank and the program of the view must
+/// outlive the step, and the program must not change; the graph and the order may go. Every kernel has a copy of
+/// `work`, which therefore should be as small as a view. O(V + values) and what bind_order costs.
+template <backend B, vertex_list_graph G, step_work<G> Work>
+[[nodiscard]] expected<bound_step<B, G, Work>, bind_error> bind_step(G view, const task_graph& tasks,
+                                                                     const checked_order& order, Work work, B& rank) {
+    constexpr std::int64_t alignment = 64;
+    std::vector<vertex_t<G>> vertices;
+    value_numbering<G> values(view);
+    for (const vertex_t<G> v : view.vertices()) {
+        vertices.push_back(v);
+        values.add(v);
+    }
+    STRETTO_ASSERT(vertices.size() == tasks.size() && values.size() == tasks.allocation.size(),
+                   "the task graph is of another program, or of this one before it was changed");
+    const auto is_input = [&](value_id x) { return tasks.kind[tasks.storage_owner[x]] == op_kind::input; };
+    const auto room = [&](value_id x) { return (tasks.allocation[x].count + alignment - 1) / alignment * alignment; };
+    std::int64_t size = 0;
+    for (value_id x = 0; x < values.size(); ++x) size += is_input(x) ? room(x) : 0;
+    std::optional<typename B::arena_type> memory = rank.make_arena({size}, std::size_t{alignment});
+    if (!memory) return unexpected(bind_error{bind_error::reason::no_memory});
+    std::vector<std::byte*> inputs(values.size(), nullptr);
+    std::byte* next = memory->data();
+    for (value_id x = 0; x < values.size(); ++x)
+        if (is_input(x)) inputs[x] = std::exchange(next, next + room(x));
+
+    detail::step_source<G, Work> source(vertices, values, work, inputs);
+    auto bound = bind_order(tasks, order, source, rank);
+    if (!bound) return unexpected(bound.error());
+    std::vector<bytes> rest(values.size());
+    for (value_id x = 0; x < values.size(); ++x)
+        if (!tasks.storages[x].empty()) rest[x] = tasks.allocation[tasks.storages[x][0]] - source.offset(x);
+    return bound_step<B, G, Work>(std::move(memory), std::move(values), std::move(rest), *std::move(bound));
+}
+
+}  // namespace stretto
+
+#endif
