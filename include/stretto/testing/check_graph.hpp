@@ -73,11 +73,12 @@ template <dependence_graph G>
 }
 
 /// Checks a model against its graph: durations and sizes are not negative, groups are positions in a list, a wait waits
-/// for an earlier start or for nothing, aliases and effects name values that exist by then and that the operation
-/// reads, or whose storage it reads (first_unread_storage), no result aliases itself, and no member has a name that
-/// looks like a misspelt optional one. Replays the program as well: between a start and its first wait, no kernel and
-/// no other start reads or writes what the collective fills, through aliases too, or writes what it reads. Asks of a
-/// vertex only what `op_model` documents for its kind. Precondition: check_graph is satisfied. O(V + E) questions.
+/// for an earlier start or for nothing, operands are defined by then, aliases and effects name values that exist by
+/// then and that the operation reads, or whose storage it reads (first_unread_storage), no result aliases itself, and
+/// no member has a name that looks like a misspelt optional one. Replays the program as well: between a start and its
+/// first wait, no kernel and no other start reads or writes what the collective fills, through aliases too, or writes
+/// what it reads. Asks of a vertex only what `op_model` documents for its kind. Precondition: check_graph is satisfied.
+/// O(V + E) questions.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
@@ -134,6 +135,11 @@ template <dependence_graph G, op_model<G> M>
             }
             default:
                 broken("kind", "kind(v) is none of the enumerators");
+        }
+        for (value_t<G> x : g.operands(v)) {
+            const std::size_t p = checker.definition(x);
+            if (p == finding::none) broken("operand", "an operation reads a value that the graph does not have");
+            else if (p >= here) broken("operand", "an operation reads a value that is defined later", p);
         }
         for (value_t<G> x : g.results(v)) {
             if (allocation_of<G>(model, x) < bytes{}) broken("bytes", "bytes_of(x) of a result is negative");
