@@ -288,10 +288,13 @@ TEST_CASE("what is not known of an exchange is asked for when it is bound") {
         return bound.error();
     };
     using why = bind_error::reason;
-    struct without_rows : source {
-        using source::source;
-        void row_bytes(task_id) const = delete;
-    } no_rows(t, made, 0);
+    struct without_rows {
+        source own;
+        auto kernel(task_id task, task_memory m) const { return own.kernel(task, m); }
+        collective_call call(task_id task) const { return own.call(task); }
+        bytes offset(value_id x) const { return own.offset(x); }
+        std::byte* address(value_id x) { return own.address(x); }
+    } no_rows{source(t, made, 0)};
     CHECK(refusal(no_rows) == bind_error{why::sizes_at_run_time, made.dispatch});
     source no_operand(t, made, 0);
     no_operand.there[1].value = 5;

@@ -13,6 +13,7 @@
 #include "stretto/testing/model_archetypes.hpp"
 #include "support/linked_ir.hpp"
 #include "support/random_program.hpp"
+#include "support/row_ir.hpp"
 
 using namespace stretto;
 
@@ -294,6 +295,26 @@ TEST_CASE("broken promises of a model") {
     CHECK(verdict(model_of_lies::effect_is_unread) == "effect 6");
     CHECK(verdict(model_of_lies::group_is_hash) == "group 5");
     CHECK(verdict(model_of_lies::no_kind) == "kind 3");
+}
+
+TEST_CASE("what is read before it is made is found, also by who has not asked check_graph") {
+    support::row_program p;
+    using does = support::row_op::does;
+    support::row_op* x = p.append(does::input, {}, 4);
+    support::row_op* y = p.append(does::scale, {x}, 4);
+    support::row_op* z = p.append(does::scale, {y}, 4);
+    p.append(does::output, {z}, 1);
+    REQUIRE(check_op_model(support::row_view{&p}, support::row_model{}));
+    y->reads[0] = z;  // a circle
+    p.renumber();
+    const auto circle = check_op_model(support::row_view{&p}, support::row_model{});
+    REQUIRE(!circle);
+    CHECK(circle.error().rule == std::string("operand"));
+    CHECK(circle.error().vertex == 1);
+    CHECK(circle.error().other == 2);
+    y->reads[0] = y;
+    p.renumber();
+    CHECK(check_op_model(support::row_view{&p}, support::row_model{}).error().vertex == 1);
 }
 
 TEST_CASE("the summary of a model says which members it has") {

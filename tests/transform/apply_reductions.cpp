@@ -2,10 +2,14 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "stretto/core/rewriter_concepts.hpp"
 #include "stretto/transform/plan_reductions.hpp"
+#include "stretto/transform/verify_reductions.hpp"
 #include "support/reduction_ir.hpp"
 
 using namespace stretto;
@@ -43,4 +47,55 @@ TEST_CASE("an empty plan changes nothing") {
     apply_reductions(nothing, reduction_view{&p}, rewriter);
     CHECK(rewriter.log.empty());
     CHECK(nothing.saved() == 0);
+}
+
+namespace {
+
+/// Gives a clone the extents that its part says, as rewriters of tensors do.
+struct rewriter_of_parts : reduction_rewriter {
+    std::size_t clones = 0;
+
+    std::array<std::uint32_t, 1> clone(std::uint32_t v, std::span<const std::uint32_t> operands,
+                                       const chunk_part& part) {
+        ++clones;
+        REQUIRE(part.operands.size() == operands.size());
+        REQUIRE(part.results.size() == 1);
+        CHECK(part.chunks == 1);
+        CHECK(part.share(12) == 12);
+        CHECK(part.operands[0] == chunk_state{});
+        CHECK(part.results[0] == chunk_state{});
+        return reduction_rewriter::clone(v, operands, part);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("clones are told that they are everything") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), ra = p.reduced(p.op(mix, {x})), rb = p.reduced(p.op(mix, {x}));
+    p.output({p.op(add, {p.op(reverse, {ra}), p.op(reverse, {rb})})});
+    const auto plan = plan_reductions(reduction_view{&p}, reduction_model{&p}, reduction_model{&p});
+    reduction_program made = p;
+    rewriter_of_parts rewriter{{&made}};
+    apply_reductions(plan, reduction_view{&p}, rewriter);
+    CHECK(rewriter.clones == 3);  // start, wait and view
+    CHECK(run(made) == run(p));
+}
+
+TEST_CASE("as the documentation shows it") {
+    reduction_program p;
+    const std::uint32_t x = p.input(), ra = p.reduced(p.op(mix, {x})), rb = p.reduced(p.op(mix, {x}));
+    p.output({p.op(add, {ra, rb})});
+    reduction_program made = p;
+    reduction_rewriter rewriter{&made};
+    const reduction_view view{&p};
+    const reduction_model ops{&p}, linear{&p};
+    // [reduce-once]
+    const auto plan = plan_reductions(view, ops, linear);
+    if (const auto verified = verify_reductions(plan, view, ops, linear); !verified)
+        FAIL(explain(verified.error()[0].rule));
+    apply_reductions(plan, view, rewriter);
+    // [/reduce-once]
+    CHECK(plan.reductions.size() == 1);
+    CHECK(run(made) == run(p));
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "stretto/analysis/infer_input_roles.hpp"
 #include "stretto/transform/plan_buckets.hpp"
 #include "support/bucket_checks.hpp"
 
@@ -97,4 +98,22 @@ TEST_CASE("by module and direction, and errors with names") {
     REQUIRE(!twice);
     CHECK(twice.error().pattern == "layers.1");
     CHECK(twice.error().other == "layers.*.ffn");
+}
+
+TEST_CASE("as the documentation shows it") {
+    reduction_program p;
+    const std::uint32_t w = p.input(), u = p.input();
+    const std::uint32_t a = p.reduced(w, {.kind = gather}), b = p.reduced(u, {.kind = gather});
+    p.output({p.op(mix, {a, b})});
+    const reduction_view view{&p};
+    const reduction_model ops{&p};
+    // [classify]
+    const auto roles = infer_input_roles(view, ops);  // or a model of your own, which knows them
+    const auto tags = classify_collectives(view, ops, roles);
+    const buckets_by_traffic<reduction_view> choose{&tags};  // refers to the tags
+    const auto plan = plan_buckets(view, ops, choose, {.most_bytes = {25 << 20}});
+    // [/classify]
+    REQUIRE(plan);
+    CHECK(plan->saved() == 1);
+    CHECK(run(support::bucketed(*plan, p)) == run(p));
 }

@@ -76,6 +76,9 @@ TEST_CASE("what plan_chunks refuses is said of the caller's operations") {
     CHECK(said({{{y}, {5, -1}}}, {{x, 0}}).cause == "is to run in chunks of 5 + -1 rows");
     CHECK(said({{{y}, {INT64_MAX, 5}}}, {{x, 0}}).cause ==
           "is to run in chunks of 9223372036854775807 + 5 rows, more than 2^63 - 1");
+    CHECK(said({{{y}, std::vector<std::int64_t>(1000, 1)}}, {{x, 0}}).cause ==
+          "has 4 rows of tokens along dimension 0, and the chunks of the region have "
+          "1 + 1 + 1 + 1 + 1 + 1 + 1 + 1 + (992 more) = 1000");
     const auto uneven = said({{{y}, {2, 1}}}, {{x, 0}});
     CHECK(uneven.about == subject::vertex);
     CHECK(uneven.vertex == x);

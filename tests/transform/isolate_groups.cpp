@@ -5,10 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "stretto/core/process_groups.hpp"
+#include "stretto/transform/explain_groups.hpp"
 #include "support/prop.hpp"
 
 using namespace stretto;
@@ -181,4 +183,26 @@ TEST_CASE("property: classes are apart afterwards, ranks stay, and nothing else 
         RC_ASSERT(ir.program == before);
     });
     if (support::runs_all_cases()) CHECK(moved > 200);
+}
+
+TEST_CASE("as the documentation shows it") {
+    grouped_ir ir(0);
+    // [isolate]
+    constexpr rank_id ranks[] = {0, 1, 2, 3};
+    process_groups groups;
+    groups.add({.size = 4, .ranks = ranks});  // group 0: group(v) of the op model counts in this list
+    // [/isolate]
+    ir.groups = groups;
+    ir.launch(gather, 0);
+    const auto moved = ir.launch(exchange, 0);
+    const support::program_view view{&ir.program};
+    const support::program_model ops{&ir.program};
+    grouped_ir::verbs rewriter{&ir};
+    // [isolate]
+    const auto plan = plan_isolation(view, ops, groups);
+    if (!plan) FAIL(explain(plan.error(), [](group_id g) { return "group " + std::to_string(g); }));
+    apply(*plan, rewriter);
+    // [/isolate]
+    CHECK(ir.group(moved) == 1);
+    CHECK(ir.groups.group_count() == 2);
 }

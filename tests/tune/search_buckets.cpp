@@ -191,6 +191,27 @@ TEST_CASE("errors, limits of zero, and steps without anything to merge") {
     CHECK(searched(q, {.memory_limit = {1}}).front.empty());  // nothing fits
 }
 
+namespace {
+
+struct vast_payloads : priced_reductions {
+    std::int64_t each;
+    bytes payload(std::uint32_t) const { return {each}; }
+};
+
+}  // namespace
+
+TEST_CASE("payloads beyond what times and bytes may add up to are refused, and those up to it are searched") {
+    reduction_program q;
+    const std::uint32_t w = q.input();
+    q.output({q.reduced(w), q.reduced(q.op(mix, {w}))});
+    const auto refused =
+        search_buckets(reduction_view{&q}, vast_payloads{{{&q}}, INT64_MAX}, together{&q}, reduction_bucket_costs{});
+    REQUIRE(!refused);
+    CHECK(refused.error().why == task_graph_error::reason::overflow);
+    CHECK(search_buckets(reduction_view{&q}, vast_payloads{{{&q}}, std::int64_t{1} << 61}, together{&q},
+                         no_bucket_costs{}));
+}
+
 TEST_CASE("never slower than without buckets, never above the limit, and no better than the best of all divisions") {
     std::size_t programs = 0, faster = 0, best = 0, contended = 0, tight = 0, given_up = 0;
     stretto_check("random programs", 6000, [&](const std::vector<std::uint8_t>& data) {

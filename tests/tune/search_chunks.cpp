@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "stretto/schedule/list_schedule.hpp"
@@ -204,6 +205,50 @@ TEST_CASE("a step that stays whole says why") {
     CHECK(misfit.refused->why == chunk_reason::extent_indivisible);
     CHECK(misfit.makespan == q.whole());
     CHECK(no_tokens.makespan == q.whole());
+}
+
+namespace {
+
+/// Takes less than no time, if it is told so.
+struct time_is_gained : priced_row_model {
+    nanoseconds duration(row_op* v) const {
+        return {kind(v) == op_kind::compute ? -1 : priced_row_model::duration(v).count};
+    }
+};
+
+/// Parts gain time, or take all that there is.
+struct costs_no_task_has {
+    decltype(std::declval<question&>().costs()) own;
+    std::int64_t each;
+
+    clone_cost of_clone(row_op* v, const chunk_part& part, std::span<bytes> allocated) const {
+        clone_cost cost = own.of_clone(v, part, allocated);
+        cost.duration.count = each;
+        return cost;
+    }
+    join_cost of_concat(row_op* x) const { return own.of_concat(x); }
+    join_cost of_sum(row_op* x) const { return own.of_sum(x); }
+    bytes of_empty(row_op* x) const { return own.of_empty(x); }
+    nanoseconds of_slice_write(row_op* x, std::size_t dim, std::span<const std::int64_t> sizes, std::size_t k) const {
+        return own.of_slice_write(x, dim, sizes, k);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("costs that no task has are the reason, and not that nothing can be cut") {
+    question q(2, 240, false, 100);
+    const auto refused =
+        search_chunks(q.step.view(), time_is_gained{}, row_chunk_model{}, q.costs(), q.units, q.tokens());
+    REQUIRE(!refused);
+    CHECK(refused.error().why == task_graph_error::reason::negative_duration);
+    for (const std::int64_t each : {std::int64_t{-5}, INT64_MAX}) {
+        const result whole = *search_chunks(q.step.view(), priced_row_model{}, row_chunk_model{},
+                                            costs_no_task_has{q.costs(), each}, q.units, q.tokens());
+        CHECK(whole.why == whole_reason::costs_refused);
+        CHECK(whole.makespan == q.whole());
+    }
+    CHECK(explain(whole_reason::costs_refused) == "the costs of its parts are negative, or add up to more than 2^62");
 }
 
 TEST_CASE("slices are chosen where they are faster, or where they are asked for") {

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "stretto/testing/archetypes.hpp"
@@ -102,4 +104,31 @@ TEST_CASE("numbered: archetypes suffice") {
     CHECK(check_graph(views::numbered(program, own)));
     CHECK(views::numbered(program, own).index_bound() == 8);
     CHECK(numbering(list).size() == 8);
+}
+
+namespace {
+
+/// Handles of a class type in a class that can only be moved: to copy a numbering is not to number one.
+struct two_pointers {
+    const int* op = nullptr;
+    const int* argument = nullptr;
+    friend bool operator==(const two_pointers&, const two_pointers&) = default;
+};
+struct keeps_numbers {
+    std::unique_ptr<int> owned;
+    numbering<two_pointers> numbers;
+};
+
+}  // namespace
+
+TEST_CASE("numbered: a class that keeps the numbers can be copied and moved") {
+    static_assert(std::is_copy_constructible_v<numbering<two_pointers>>);
+    static_assert(std::is_move_constructible_v<keeps_numbers>);
+    static_assert(!std::is_constructible_v<numbering<two_pointers>, int>);
+    CHECK(two_pointers{} == two_pointers{});
+    support::linked_ir ir(support::seeded_program(4, 20));
+    const auto view = ir.view();
+    const numbering numbers(view);
+    const numbering copy(numbers);
+    for (auto* op : view.vertices()) CHECK(copy.index(op) == view.index(op));
 }

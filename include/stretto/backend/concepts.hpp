@@ -90,6 +90,11 @@ struct task_memory {
 
 namespace detail {
 
+STRETTO_MEMBER_NAME(offset);
+STRETTO_MEMBER_NAME(capacity);
+STRETTO_MEMBER_NAME(row_bytes);
+STRETTO_MEMBER_NAME(count);
+
 template <class S>
 concept has_value_offset = requires(S& s, value_id x) {
     { s.offset(x) } -> std::convertible_to<bytes>;
@@ -101,14 +106,25 @@ concept has_value_capacity = requires(S& s, value_id x) {
 };
 
 template <class S>
-concept has_row_bytes = requires(S& s, task_id t) {
+concept has_bytes_of_rows = requires(S& s, task_id t) {
     { s.row_bytes(t) } -> std::convertible_to<bytes>;
 };
 
 template <class S>
-concept has_count = requires(S& s, value_id x) {
+concept has_measured_count = requires(S& s, value_id x) {
     { s.count(x) } -> std::convertible_to<const std::int64_t*>;
 };
+
+// An optional member is either missing, or as documented: an offset that was ignored would let a view of a part read
+// from the beginning.
+template <class S>
+concept offset_returns_bytes = !has_offset<S, value_id> || has_value_offset<S>;
+template <class S>
+concept capacity_returns_bytes = !has_capacity<S, value_id> || has_value_capacity<S>;
+template <class S>
+concept row_bytes_returns_bytes = !has_row_bytes<S, task_id> || has_bytes_of_rows<S>;
+template <class S>
+concept count_returns_pointer_to_const_int64 = !has_count<S, value_id> || has_measured_count<S>;
 
 template <class S>
 using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
@@ -131,11 +147,13 @@ using kernel_of = decltype(std::declval<S&>().kernel(task_id{}, task_memory{}));
 ///   capacity(x) -> bytes              the bytes available to what such a start sends or makes, counted from its
 ///                                     beginning; default: the rest of its storage. More ends the run, as an overflow
 template <class S>
-concept kernel_source = requires(S& s, task_id t, value_id x, task_memory memory) {
-    requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
-    { s.call(t) } -> std::convertible_to<collective_call>;
-    { s.address(x) } -> std::convertible_to<std::byte*>;
-};
+concept kernel_source =
+    requires(S& s, task_id t, value_id x, task_memory memory) {
+        requires std::move_constructible<std::remove_cvref_t<decltype(s.kernel(t, memory))>>;
+        { s.call(t) } -> std::convertible_to<collective_call>;
+        { s.address(x) } -> std::convertible_to<std::byte*>;
+    } && detail::offset_returns_bytes<S> && detail::capacity_returns_bytes<S> && detail::row_bytes_returns_bytes<S> &&
+    detail::count_returns_pointer_to_const_int64<S>;
 
 }  // namespace stretto
 

@@ -148,7 +148,7 @@ private:
     /// The length of a row; 0, which no row has, if the source does not know it.
     template <class S>
     [[nodiscard]] static bytes row_of(S& source, task_id t) {
-        if constexpr (detail::has_row_bytes<S>) return source.row_bytes(t);
+        if constexpr (detail::has_bytes_of_rows<S>) return source.row_bytes(t);
         else return {};
     }
     /// The bytes available to a value from its beginning: the source's capacity for a measured one, else the rest of
@@ -179,7 +179,7 @@ private:
     /// lies in the value's storage, which must have 8 aligned bytes left there.
     template <class S>
     [[nodiscard]] const std::int64_t* count_at(const task_graph& g, S& source, value_id x) const {
-        if constexpr (detail::has_count<S>) {
+        if constexpr (detail::has_measured_count<S>) {
             return source.count(x);
         } else {
             if (g.storages[x].size() != 1) return nullptr;

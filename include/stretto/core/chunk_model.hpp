@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "stretto/core/dataflow_concepts.hpp"
+#include "stretto/core/has_member.hpp"
 
 namespace stretto {
 
@@ -96,6 +97,18 @@ struct chunk_interval {
     return static_cast<std::int64_t>(all * (chunk.first + chunk.count) / tokens - all * chunk.first / tokens);
 }
 
+namespace detail {
+
+STRETTO_MEMBER_NAME(makes_zeros);
+
+// An optional member is either missing, or as documented.
+template <class M, class G>
+concept makes_zeros_returns_bool = !has_makes_zeros<M, vertex_t<G>> || requires(const M& m, const vertex_t<G> v) {
+    { m.makes_zeros(v) } -> std::convertible_to<bool>;
+};
+
+}  // namespace detail
+
 /// How a program can be chunked.
 ///
 /// `components_of(x)` is the number of tensors in x (none for a number, which has one state). `rank(x, component)` and
@@ -119,14 +132,15 @@ concept chunk_model =
         { m.rank(x, component) } -> std::convertible_to<std::size_t>;
         { m.extent(x, component, dim) } -> std::convertible_to<std::int64_t>;
         { m.combine_rule(v, tokens, operands, results) } -> std::same_as<chunk_verdict>;
-    };
+    } &&
+    detail::makes_zeros_returns_bool<M, G>;
 
 namespace detail {
 
 /// Whether the model says that v makes zeros; false if the model has no `makes_zeros`.
 template <class M, class V>
 [[nodiscard]] constexpr bool makes_zeros(const M& m, const V& v) {
-    if constexpr (requires { static_cast<bool>(m.makes_zeros(v)); }) return static_cast<bool>(m.makes_zeros(v));
+    if constexpr (has_makes_zeros<M, V>) return m.makes_zeros(v);
     else return false;
 }
 

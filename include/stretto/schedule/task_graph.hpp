@@ -137,7 +137,7 @@ template <class G, class M>
         }
         return no_task;
     };
-    std::int64_t total_time = 0, total_bytes = 0;
+    std::int64_t total_time = 0, total_bytes = 0, total_payload = 0;
     constexpr std::int64_t ceiling = std::int64_t{1} << 62;
     std::size_t position = 0;
     for (vertex_t<G> v : view.vertices()) {
@@ -167,6 +167,9 @@ template <class G, class M>
             g.group[t] = group_of<G>(model, v);
             g.payload[t] = payload_of<G>(model, v);
             if (g.payload[t].count < 0) return unexpected(task_graph_error{why::negative_bytes, t, no_task});
+            if (g.payload[t].count > ceiling - total_payload)
+                return unexpected(task_graph_error{why::overflow, t, no_task});
+            total_payload += g.payload[t].count;
             if (g.group[t] >= group_limit) return unexpected(task_graph_error{why::group_out_of_range, t, no_task});
             if (g.group[t] >= g.groups) g.groups = std::size_t{g.group[t]} + 1;
         }

@@ -73,12 +73,12 @@ template <dependence_graph G>
 }
 
 /// Checks a model against its graph: durations and sizes are not negative; groups are positions in a list; a wait waits
-/// for an earlier start or for nothing; aliases and effects name values that already exist and that the operation
-/// reads, or whose storage it reads (first_unread_storage); no result aliases itself; and no member has a name that
-/// looks like a misspelt optional one. It also replays the program: between a start and its first wait, no kernel and
-/// no other start may read or write what the collective fills, or write what it reads, even through aliases. For each
-/// vertex it calls only the members that `op_model` documents for its kind. Precondition: check_graph finds nothing.
-/// O(V + E) calls.
+/// for an earlier start or for nothing; operands are defined before they are read; aliases and effects name values that
+/// already exist and that the operation reads, or whose storage it reads (first_unread_storage); no result aliases
+/// itself; and no member has a name that looks like a misspelt optional one. It also replays the program: between a
+/// start and its first wait, no kernel and no other start may read or write what the collective fills, or write what it
+/// reads, even through aliases. For each vertex it calls only the members that `op_model` documents for its kind.
+/// Precondition: check_graph finds nothing. O(V + E) calls.
 template <dependence_graph G, op_model<G> M>
 [[nodiscard]] expected<model_summary, finding> check_op_model(G g, M model) {
     using V = vertex_t<G>;
@@ -135,6 +135,11 @@ template <dependence_graph G, op_model<G> M>
             }
             default:
                 broken("kind", "kind(v) is none of the enumerators");
+        }
+        for (value_t<G> x : g.operands(v)) {
+            const std::size_t p = checker.definition(x);
+            if (p == finding::none) broken("operand", "an operation reads a value that the graph does not have");
+            else if (p >= here) broken("operand", "an operation reads a value that is defined later", p);
         }
         for (value_t<G> x : g.results(v)) {
             if (allocation_of<G>(model, x) < bytes{}) broken("bytes", "bytes_of(x) of a result is negative");

@@ -61,7 +61,7 @@ struct rewriter_options {
 ///     `empty_like`, and nothing else;
 ///   - `replace_uses` changes one reader, wherever it reads or writes the value; `erase` removes one operation, which
 ///     then no longer counts among the readers of its operands;
-///   - `move_before` changes the order and nothing else;
+///   - `move_before` changes the order and nothing else; it is not tried on inputs, which need no place in an order;
 ///   - the view keeps all promises that check_graph checks, throughout.
 /// Vertices in a finding are positions in the program after the verb. The result is deterministic. O(most (V + E)) per
 /// verb.

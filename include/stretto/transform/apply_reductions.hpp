@@ -18,7 +18,8 @@ namespace stretto {
 /// each reduction it calls `add` once per member after the first, in front of that member, with what it reads as the
 /// second summand; `clone` of the last member, in front of it, on the sum; `clone` of its wait and of the views of
 /// `layout`, in front of the vertex of `result`; `replace_uses` once per use of `result`; and `erase` once for each of
-/// sums, waits and members, readers first. Nothing else. Besides the rewriter, O(vertices of the plan, and readers of
+/// sums, waits and members, readers first. Nothing else. The part of a clone is everything, in one chunk: its operand
+/// and its only result are whole, and each is one tensor. Besides the rewriter, O(vertices of the plan, and readers of
 /// its results).
 template <dataflow_graph G, reducing_rewriter<G> R>
 void apply_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
@@ -26,8 +27,10 @@ void apply_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g, 
     using X = value_t<G>;
     const auto like = [&](V v, X operand) {
         const std::array<X, 1> operands = {operand};
+        const std::array<chunk_state, 1> whole = {};  // of its operand, and of its only result
+        const chunk_part everything{0, 1, 1, {0, 1}, whole, whole};
         X made{};
-        for (X x : rewriter.clone(v, std::span<const X>(operands), chunk_part{})) made = x;
+        for (X x : rewriter.clone(v, std::span<const X>(operands), everything)) made = x;
         return made;
     };
     for (const reduction<V, X>& r : plan.reductions) {

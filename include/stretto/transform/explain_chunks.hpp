@@ -167,9 +167,12 @@ private:
         return text;
     }
     [[nodiscard]] std::string sizes(std::uint32_t region) const {
+        constexpr std::size_t most = 12;  // the first ones of very many tell enough
+        const std::vector<std::int64_t>& all = regions_[region].sizes;
+        const std::size_t shown = all.size() <= most ? all.size() : most - 4;
         std::string text;
-        for (std::int64_t size : regions_[region].sizes) text += (text.empty() ? "" : " + ") + std::to_string(size);
-        return text;
+        for (std::size_t k = 0; k < shown; ++k) text += (k == 0 ? "" : " + ") + std::to_string(all[k]);
+        return shown == all.size() ? text : text + " + (" + std::to_string(all.size() - shown) + " more)";
     }
     [[nodiscard]] std::string have(std::uint32_t region) const {
         std::int64_t rows = 0;

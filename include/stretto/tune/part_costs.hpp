@@ -11,6 +11,7 @@
 #include <span>
 
 #include "stretto/core/chunk_model.hpp"
+#include "stretto/core/config.hpp"
 #include "stretto/core/dataflow_concepts.hpp"
 #include "stretto/core/op_model.hpp"
 #include "stretto/core/part_cost_model.hpp"
@@ -26,9 +27,10 @@ namespace detail {
 /// because its times and bytes must add up to 2^62 at most.
 inline constexpr std::int64_t most_of_a_task = INT64_MAX;
 
-/// The sum of two amounts, neither of which is negative; it saturates.
+/// The sum of two amounts; it saturates.
 [[nodiscard]] constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) noexcept {
-    return a > most_of_a_task - b ? most_of_a_task : a + b;
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? most_of_a_task : sum;
 }
 /// Nanoseconds rounded down; it saturates.
 [[nodiscard]] constexpr std::int64_t whole_nanoseconds(double time) noexcept {
@@ -107,7 +109,10 @@ template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_co
 class share_costs {
 public:
     share_costs(G g, M ops, S sizes, part_cost_options options = {}, Prices prices = {})
-        : graph_(g), ops_(ops), sizes_(sizes), options_(options), prices_(prices) {}
+        : graph_(g), ops_(ops), sizes_(sizes), options_(options), prices_(prices) {
+        STRETTO_ASSERT(options.memory_bytes_per_second > 0, "the bandwidth of memory is more than nothing");
+        STRETTO_ASSERT(options.launch.count >= 0, "a launch takes no less than no time");
+    }
 
     [[nodiscard]] clone_cost of_clone(vertex_t<G> v, const chunk_part& part, std::span<bytes> allocated) const {
         std::int64_t made = 0;

@@ -70,6 +70,7 @@ enum class whole_reason : std::uint8_t {
     too_few_rows,    ///< there are no two chunks: fewer than two rows, or no more than one chunk is allowed
     no_plan,         ///< plan_chunks refuses the tokens, or their rows: `refused` says why
     nothing_cut,     ///< no token reaches an operation that can run per chunk
+    costs_refused,   ///< what the parts cost is negative, or times or bytes of them add up to more than 2^62
     exceeds_memory,  ///< nothing that was tried fits
     nothing_faster,  ///< what fits takes as long as the step whole, or longer
 };
@@ -85,6 +86,8 @@ enum class whole_reason : std::uint8_t {
             return "the tokens or their rows do not fit the step";
         case whole_reason::nothing_cut:
             return "nothing that tokens reach can run per chunk";
+        case whole_reason::costs_refused:
+            return "the costs of its parts are negative, or add up to more than 2^62";
         case whole_reason::exceeds_memory:
             return "no chunks that were tried fit into the memory limit";
         case whole_reason::nothing_faster:
@@ -162,6 +165,8 @@ template <class G, class C, class P>
             if (!plan && !halves.empty() && plan.error().why != chunk_reason::nothing_reached) {
                 best.why = whole_reason::no_plan;
                 best.refused = in_handles(step, plan.error());
+            } else if (plan && !plan->empty() && !trials(halves, limits.slices)) {
+                best.why = whole_reason::costs_refused;
             }
         }
         return best;
@@ -200,6 +205,10 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     chunk_search_options options = {}) {
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
+    // Trials say only whether there are tasks. If the step has none even whole, its error is the reason.
+    const step_table& table = step->table();
+    if (const auto whole = make_task_graph(step_table_view{&table}, step_table_model{&table}); !whole)
+        return unexpected(whole.error());
     return detail::search_step(*step, chunks, costs, units, tokens, options, {});
 }
 

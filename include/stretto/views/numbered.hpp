@@ -5,6 +5,7 @@
 #define STRETTO_VIEWS_NUMBERED_HPP
 
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -37,7 +38,9 @@ struct byte_hash {
 template <handle V, class Hash = byte_hash<V>>
 class numbering {
 public:
-    template <vertex_list_graph G>
+    // A copy is none of these: to ask whether a numbering is a graph would be to ask whether it can be copied.
+    template <class G>
+        requires(!std::same_as<G, numbering> && vertex_list_graph<G>)
     explicit numbering(G g, Hash hash = {}) : hash_(hash) {
         renumber(g);
     }

@@ -46,12 +46,16 @@ public:
                 if (!*f.rule) f = try_replace(inner[k]);
             if (*f.rule) return f;
         }
+        // Inputs stay where they are: arguments of a block need not have a place among its operations.
+        std::vector<std::size_t> movable;
+        for (std::size_t k = 0; k < first.now.size(); ++k)
+            if (first.now[k].kind != op_kind::input) movable.push_back(k);
         if constexpr (ordering_rewriter<R, G>)
-            for (std::size_t k = 0; k < options_.most && first.now.size() > 1; ++k) {
-                const std::size_t from = pick_.below(first.now.size());
-                std::size_t to = pick_.below(first.now.size() - 1);
+            for (std::size_t k = 0; k < options_.most && movable.size() > 1; ++k) {
+                const std::size_t from = pick_.below(movable.size());
+                std::size_t to = pick_.below(movable.size() - 1);
                 to += to >= from;
-                if (finding f = try_move(from, to); *f.rule) return f;
+                if (finding f = try_move(movable[from], movable[to]); *f.rule) return f;
             }
         return {};
     }

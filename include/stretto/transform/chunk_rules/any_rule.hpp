@@ -15,11 +15,31 @@
 #include <utility>
 #include <vector>
 
+#include "stretto/core/has_member.hpp"
 #include "stretto/transform/chunk_rules/blocks.hpp"
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
 #include "stretto/transform/chunk_rules/elementwise.hpp"
 
 namespace stretto::chunk_rules {
+
+namespace detail {
+
+STRETTO_MEMBER_NAME(name_operands);
+STRETTO_MEMBER_NAME(accumulates);
+
+// An optional member is either missing, or as documented.
+template <class K>
+concept has_name_operands_as_documented = requires(const K& k, operand_names& to) { k.name_operands(to); };
+template <class K>
+concept has_accumulates_as_documented = requires(const K& k) {
+    { k.accumulates() } -> std::convertible_to<bool>;
+};
+template <class K>
+concept name_operands_takes_operand_names = !has_name_operands<K, operand_names> || has_name_operands_as_documented<K>;
+template <class K>
+concept accumulates_returns_bool = !has_accumulates<K, int> || has_accumulates_as_documented<K>;
+
+}  // namespace detail
 
 /// A kind of rule: a small value whose members say which operand is what, and which judges a call. The headers of this
 /// folder have a kind for each family of operations; an author may add others.
@@ -39,7 +59,7 @@ template <class K>
 concept rule_kind =
     std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
         { k.verdict(c) } -> std::same_as<chunk_verdict>;
-    };
+    } && detail::name_operands_takes_operand_names<K> && detail::accumulates_returns_bool<K>;
 
 /// What an operation does, as far as chunking is concerned: a kind, and the operand that it writes in place, if any. A
 /// kind converts to a rule; a rule without a kind says that nothing is known of the operation, which is refused. Kinds
@@ -132,7 +152,7 @@ private:
     }
     template <class Kind>
     static void name_operands([[maybe_unused]] const std::byte* kept, [[maybe_unused]] operand_names& to) {
-        if constexpr (requires(const Kind& k) { k.name_operands(to); })
+        if constexpr (detail::has_name_operands_as_documented<Kind>)
             std::launder(reinterpret_cast<const Kind*>(kept))->name_operands(to);
     }
 
@@ -142,7 +162,7 @@ private:
     }
     template <class Kind>
     static bool accumulates([[maybe_unused]] const std::byte* kept) {
-        if constexpr (requires(const Kind& k) { static_cast<bool>(k.accumulates()); })
+        if constexpr (detail::has_accumulates_as_documented<Kind>)
             return std::launder(reinterpret_cast<const Kind*>(kept))->accumulates();
         else return false;
     }

@@ -333,7 +333,7 @@ private:
 
     /// How large a value is, if somebody says so: a view allocates nothing.
     [[nodiscard]] bytes size_of(const X& x) const {
-        if constexpr (requires { bytes{costs_.size_of(x)}; }) return costs_.size_of(x);
+        if constexpr (has_size_as_documented<C, X>) return costs_.size_of(x);
         else return allocation_of<G>(model_, x);
     }
 

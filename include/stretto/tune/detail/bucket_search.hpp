@@ -94,8 +94,12 @@ private:
     /// Powers of two, from the smallest that is more than one collective to all there is. Of such a list first every
     /// second one is tried, then the neighbours of the best one.
     [[nodiscard]] std::vector<bucket_window> by_bytes() const {
+        constexpr std::int64_t ceiling = std::int64_t{1} << 61;  // twice as much still is a number
         std::int64_t all = 0, least = INT64_MAX, most = 1;
-        for (const bucketable& i : items_) all += i.weight.count, least = std::min(least, i.weight.count);
+        for (const bucketable& i : items_) {
+            all += std::min(i.weight.count, ceiling - all);
+            least = std::min(least, i.weight.count);
+        }
         std::vector<bucket_window> levels;
         for (; most / 2 < all; most *= 2)
             if (most > least) levels.push_back({by::bytes, most});

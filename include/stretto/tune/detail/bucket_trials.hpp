@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -138,16 +139,20 @@ private:
         [[nodiscard]] collective_call call(id v) const { return call_of<G>(*of->ops_, of->step_->vertex(v)); }
     };
     struct prices {
-        const bucket_trials* of;
+        const bucket_trials* of = nullptr;
 
         [[nodiscard]] nanoseconds of_merged(id v, bytes payload) const { return of->merged(v, payload); }
         [[nodiscard]] nanoseconds of_moving(bytes moved) const { return of->costs_->of_moving(moved); }
-        [[nodiscard]] bytes size_of(id x) const
-            requires requires(const C& c, value_t<G> y) { bytes{c.size_of(y)}; }
-        {
-            return of->costs_->size_of(of->step_->value(x));
-        }
     };
+    struct prices_and_sizes : prices {
+        [[nodiscard]] bytes size_of(id x) const { return this->of->costs_->size_of(this->of->step_->value(x)); }
+    };
+    using prices_type = std::conditional_t<has_size_as_documented<C, value_t<G>>, prices_and_sizes, prices>;
+    [[nodiscard]] static prices_type make_prices(const bucket_trials* trials) {
+        prices_type made;
+        made.of = trials;
+        return made;
+    }
 
     /// A program in one order, of which plans are asked.
     struct ordered_program {
@@ -155,7 +160,7 @@ private:
             : order(o), planner({{table}, order}, of.models_, of.prices_, of.options_) {}
 
         std::vector<id> order;
-        bucket_planner<ordered_step_view, models, prices> planner;
+        bucket_planner<ordered_step_view, models, prices_type> planner;
     };
     [[nodiscard]] ordered_program& program_in(const std::vector<id>& order) {
         for (ordered_program& p : programs_)
@@ -171,7 +176,7 @@ private:
     bucketed_tasks tasks_;                // of the last plan
     std::vector<bucket_choice> choices_;  // by vertex
     models models_{{&step_->table()}, this};
-    prices prices_{this};
+    prices_type prices_ = make_prices(this);
     std::deque<ordered_program> programs_;  // planners refer to orders, which must stay where they are
     std::optional<bucketed_program_facts<step_table_view>> given_;
 };
