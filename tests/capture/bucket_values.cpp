@@ -579,7 +579,7 @@ TEST_CASE("whole numbers in buckets are what they are apart: gathers, sums and a
         for (const bucket_mode mode : {bucket_mode::pack, bucket_mode::coalesced})
             RC_ASSERT(merged_difference(s, mode, bytes.size() % 4, saved) == "");
     });
-    CHECK(saved > 0);
+    if (support::runs_all_cases()) CHECK(saved > 0);
 }
 
 TEST_CASE("fractions in buckets are what they are apart wherever their parts are added in the same order") {

@@ -432,6 +432,18 @@ TEST_CASE("members of a bucket must be alike") {
     CHECK(fault([](draft& d) { d["scatter2"].writes = {"acc"}; }));
 }
 
+TEST_CASE("what takes less than a launch takes no longer in each of its parts") {
+    draft step = sample_step(), plan = chunked_plan();
+    step["up"].ns = plan["up_chunk0"].ns = plan["up_chunk1"].ns = 60;
+    const plan_report paid = check_plan(step.build(), plan.build());
+    CHECK_MESSAGE(paid.legal(), listed(paid));
+    plan["up_chunk0"].ns -= 3;  // 2 ns of which are roundings
+    const plan_report underpaid = check_plan(step.build(), plan.build());
+    REQUIRE(!underpaid.legal());
+    CHECK(underpaid.violations[0].rule == plan_rule::chunks_underpaid);
+    CHECK(underpaid.violations[0].node == "up");
+}
+
 TEST_CASE("a cast that others read is not absorbed") {
     draft step = sample_step();
     step["up"].inputs = {"mm2", "cast2"};
@@ -444,6 +456,18 @@ TEST_CASE("a cast that others read is not absorbed") {
                                          v.other == "cast2";
                               }),
                   listed(r));
+}
+
+TEST_CASE("what the packs of a step have absorbed before its plan is nothing that the plan absorbs") {
+    const capture step = bucketed_plan().build();
+    const plan_report same = check_plan(step, step);
+    CHECK_MESSAGE(same.legal(), listed(same));
+    draft plan = bucketed_plan();
+    plan["pack"].field("absorbs") = R"(["cast1"])";
+    const plan_report other = check_plan(step, plan.build());
+    REQUIRE(!other.legal());
+    CHECK(other.violations[0].rule == plan_rule::absorbed_wrongly);
+    CHECK(other.violations[0].node == "pack");
 }
 
 TEST_CASE("a pack reads where it stands, not where its bucket is launched") {
@@ -460,13 +484,18 @@ TEST_CASE("a pack reads where it stands, not where its bucket is launched") {
     CHECK(r.violations[0].other == "cast1");
 }
 
-TEST_CASE("chunks of in-place operations stay in order") {
+namespace {
+
+/// The sample step, which adds `down` to `acc` in place.
+draft step_with_bump() {
     draft step = sample_step();
     step.insert_before("loss", support::in_place("bump", "aten.add_.Tensor", {"acc", "down"}, "acc"));
-    step.insert_before("loss", support::kernel("look", "aten.neg.default", {"acc"}, 600, 400, tensor("100", "f32")));
-    step["loss"].inputs = {"down", "look"};
+    return step;
+}
+
+/// A plan of it, in which each chunk adds its own part.
+draft plan_with_bumps() {
     draft plan = chunked_plan();
-    plan["loss"].inputs = {"down_whole", "look"};
     for (const char* k : {"0", "1"}) {
         draft_node n = support::in_place(std::string("bump_chunk") + k, "aten.add_.Tensor",
                                          {*k == '0' ? "acc" : "bump_chunk0", std::string("down_chunk") + k}, "acc");
@@ -475,6 +504,17 @@ TEST_CASE("chunks of in-place operations stay in order") {
         n.field("chunk") = k;
         plan.insert_before("loss", n);
     }
+    return plan;
+}
+
+}  // namespace
+
+TEST_CASE("chunks of in-place operations stay in order") {
+    draft step = step_with_bump();
+    step.insert_before("loss", support::kernel("look", "aten.neg.default", {"acc"}, 600, 400, tensor("100", "f32")));
+    step["loss"].inputs = {"down", "look"};
+    draft plan = plan_with_bumps();
+    plan["loss"].inputs = {"down_whole", "look"};
     plan.insert_before("loss", step["look"]);
     const auto judged = [&] { return check_plan(step.build(), plan.build()); };
     CHECK_MESSAGE(judged().legal(), listed(judged()));
@@ -494,18 +534,9 @@ TEST_CASE("chunks of in-place operations stay in order") {
 }
 
 TEST_CASE("chunks that hand one buffer on are whole in the last of them") {
-    draft step = sample_step();
-    step.insert_before("loss", support::in_place("bump", "aten.add_.Tensor", {"acc", "down"}, "acc"));
+    draft step = step_with_bump();
     step["output"].inputs.push_back("bump");
-    draft plan = chunked_plan();
-    for (const char* k : {"0", "1"}) {
-        draft_node n = support::in_place(std::string("bump_chunk") + k, "aten.add_.Tensor",
-                                         {*k == '0' ? "acc" : "bump_chunk0", std::string("down_chunk") + k}, "acc");
-        if (*k == '1') n.writes = {"bump_chunk0"};
-        n.field("origin") = "\"bump\"";
-        n.field("chunk") = k;
-        plan.insert_before("loss", n);
-    }
+    draft plan = plan_with_bumps();
     plan["output"].inputs.push_back("bump_chunk1");
     const auto judged = [&] { return check_plan(step.build(), plan.build()); };
     CHECK_MESSAGE(judged().legal(), listed(judged()));

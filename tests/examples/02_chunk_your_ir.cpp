@@ -1,8 +1,4 @@
 // The adapters of the example keep every promise, on a small program of the same kinds of operations.
-#define main example_main
-#include "../../examples/02_chunk_your_ir.cpp"
-#undef main
-
 #include <doctest/doctest.h>
 
 #include <memory>
@@ -10,6 +6,7 @@
 #include <vector>
 
 #include "stretto/testing/run_conformance.hpp"
+#include "support/example_ir.hpp"
 
 namespace {
 

@@ -1,9 +1,5 @@
 // A complete writer of forms, over the IR of examples/02_chunk_your_ir.cpp: the step with exchanges on a communicator
 // of their own, and in chunks. docs/algorithms/best-form.md shows it.
-#define main example_main
-#include "../../examples/02_chunk_your_ir.cpp"
-#undef main
-
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -21,6 +17,7 @@
 #include "stretto/testing/check_form_writer.hpp"
 #include "stretto/tune/best_form.hpp"
 #include "stretto/tune/form_writer.hpp"
+#include "support/example_ir.hpp"
 
 namespace {
 

@@ -405,13 +405,13 @@ json_tree part_of(const json_tree& step, std::vector<char> keep) {
     return made;
 }
 
-json_tree some_of(const json_tree& step, dice& d) {
+json_tree some_of(const json_tree& step, dice& d, std::size_t most) {
     const json_tree* nodes = step.find("nodes");
     const std::size_t n = nodes == nullptr ? 0 : nodes->items.size();
     std::vector<std::size_t> exchanges;
     for (std::size_t v = 0; v < n; ++v)
         if (text_of(nodes->items[v], "collective") == "\"all_to_all\"") exchanges.push_back(v);
-    const std::size_t count = 20 + d.below(d.one_in(4) ? 400 : 120);
+    const std::size_t count = 20 + d.below(d.one_in(4) ? most : std::min<std::size_t>(most, 120));
     std::size_t first = d.below(n);
     if (!exchanges.empty() && !d.one_in(4)) {
         const std::size_t at = exchanges[d.below(exchanges.size())], before = d.below(count);

@@ -36,8 +36,9 @@ private:
 /// read is an input, and what nobody among them reads is read by an output. `step` may be damaged.
 json_tree part_of(const json_tree& step, std::vector<char> keep);
 
-/// Some of the nodes of a step, next to one another, more often around an all-to-all than anywhere.
-json_tree some_of(const json_tree& step, dice& d);
+/// Some 20 of the nodes of a step, next to one another, more often around an all-to-all than anywhere, and up to so
+/// many more.
+json_tree some_of(const json_tree& step, dice& d, std::size_t most = 400);
 
 /// Changes one thing, and says which.
 std::string damage(json_tree& step, dice& d);

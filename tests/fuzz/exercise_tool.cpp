@@ -16,7 +16,9 @@
 #include "stretto/capture/capture_reader.hpp"
 #include "stretto/capture/capture_writer.hpp"
 #include "stretto/capture/gzip.hpp"
+#include "stretto/capture/retimed_capture.hpp"
 #include "stretto/schedule/chrome_trace.hpp"
+#include "taking_apart.hpp"
 #include "text_report.hpp"
 
 namespace support {
@@ -36,6 +38,20 @@ std::optional<planner::arguments> parsed(const std::vector<std::string>& argumen
 
 expected<stretto::capture, stretto::diagnostic> read(const std::string& text, std::string_view file) {
     return stretto::parse_capture(text, std::string(file), {.file = {.max_bytes = std::uint64_t{1} << 26}});
+}
+
+/// A step as the tool plans it under these arguments: with what it takes that the host reads a number, which is for
+/// planning alone, and without the buckets that it came in.
+expected<stretto::capture, std::string> read_step(const std::string& text, const planner::arguments& args,
+                                                  bool for_planning) {
+    auto step = read(text, step_file);
+    if (step && for_planning && args.host_reads.count != 0)
+        step = stretto::with_synchronisation(*step, args.host_reads);
+    if (!step) return stretto::unexpected(step.error().message());
+    if (args.jobs[0].apart.empty()) return *std::move(step);
+    auto apart = planner::take_step_apart(*std::move(step), std::string(step_file), args.wishes.under.from);
+    if (!apart) return stretto::unexpected(std::move(apart.error().message));
+    return std::move(apart->step);
 }
 
 /// What is wrong with a refusal.
@@ -73,28 +89,39 @@ std::string fault_of_reports(const planner::comparison& c, std::size_t explain) 
     return is_json(std::move(trace).json()) ? "" : "a trace that is no JSON";
 }
 
-/// What is wrong with a plan that has been written to a file, if anything is: it is what is in memory.
-std::string fault_of_file(const planner::comparison& c, const std::string& file) {
-    if (file.empty()) return "";
-    if (const auto written = stretto::write_plan(c.after.of->capture, c.after.order, file); !written)
-        return "a plan that is not written: " + written.error().message();
+/// What is wrong with a file that has been written, if anything is: it reads as what is in memory.
+std::string fault_of_written(const expected<std::uint64_t, stretto::diagnostic>& written, const std::string& file,
+                             const std::string& meant) {
+    if (!written) return "a file that is not written: " + written.error().message();
     const auto text = stretto::read_text(file);
     if (!text) return "a file that the tool has written and does not read: " + text.error().message();
-    const auto plan = stretto::parse_capture(*text, file);
-    if (!plan) return "a file that the tool has written and does not read: " + plan.error().message();
-    const auto meant = plan_text(c);
-    return meant && *meant == stretto::to_json(*plan) ? "" : "a file with another plan";
+    const auto again = stretto::parse_capture(*text, file);
+    if (!again) return "a file that the tool has written and does not read: " + again.error().message();
+    return meant == stretto::to_json(*again) ? "" : "a file with another step";
+}
+
+/// What is wrong with the files that the arguments want, a plan and the step without its buckets, if anything is.
+std::string fault_of_files(const planner::comparison& c, const planner::job& wanted) {
+    std::string fault;
+    if (const std::string& file = wanted.apart; !file.empty()) {
+        const stretto::capture& step = c.before.of->capture;
+        fault = fault_of_written(stretto::write_capture(step, file), file, stretto::to_json(step));
+    }
+    if (const std::string& file = wanted.plan; fault.empty() && !file.empty())
+        if (const auto plan = plan_text(c))
+            fault = fault_of_written(stretto::write_plan(c.after.of->capture, c.after.order, file), file, *plan);
+    return fault;
 }
 
 /// Reads back the plan that was made of a step, and checks it.
-std::string fault_of_plan(const std::string& step, const planner::comparison& c, bool sound) {
+std::string fault_of_plan(stretto::capture step, const planner::comparison& c, bool sound) {
     const auto text = plan_text(c);
     if (!text) return text.error();
     auto plan = read(*text, plan_file);
     if (!plan) return "a plan that the tool does not read: " + plan.error().message();
     if (const auto fault = planner::fault_of_storages(*plan, std::string(plan_file)))
         return "a plan that the tool would not plan again: " + fault->message;
-    const auto checked = planner::check(*read(step, step_file), std::string(step_file), *std::move(plan),
+    const auto checked = planner::check(std::move(step), std::string(step_file), *std::move(plan),
                                         std::string(plan_file), c.memory_limit, c.under);
     if (!checked) return "a plan that the tool cannot check: " + checked.error().message;
     if (checked->after.times.makespan != c.after.times.makespan)
@@ -117,23 +144,22 @@ tool_result exercise_tool(const std::string& step, const std::string& plan, cons
         if (!r.broken.empty()) r.broken += ": " + r.message;
         return r;
     };
-    auto read_step = read(step, step_file);
-    if (!read_step) return refused(read_step.error().message());
+    auto given = read_step(step, *args, plan.empty());
+    if (!given) return refused(given.error());
     if (plan.empty()) {
         r.is_read = true;
-        const auto made =
-            planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks, args->wishes);
+        const auto made = planner::plan_step(*given, std::string(step_file), args->limit, args->chunks, args->wishes);
         if (!made) return refused(made.error().message);
         r.in_chunks = made->chunks > 1;
         r.broken = fault_of_reports(*made, args->explain);
-        if (r.broken.empty()) r.broken = fault_of_plan(step, *made, sound);
-        if (r.broken.empty()) r.broken = fault_of_file(*made, args->jobs[0].plan);
+        if (r.broken.empty()) r.broken = fault_of_plan(*std::move(given), *made, sound);
+        if (r.broken.empty()) r.broken = fault_of_files(*made, args->jobs[0]);
         return r;
     }
     auto read_plan = read(plan, plan_file);
     if (!read_plan) return refused(read_plan.error().message());
     r.is_read = true;
-    const auto checked = planner::check(*std::move(read_step), std::string(step_file), *std::move(read_plan),
+    const auto checked = planner::check(*std::move(given), std::string(step_file), *std::move(read_plan),
                                         std::string(plan_file), args->limit, args->wishes.under.from);
     if (!checked) return refused(checked.error().message);
     r.broken = fault_of_reports(*checked, args->explain);
@@ -142,10 +168,11 @@ tool_result exercise_tool(const std::string& step, const std::string& plan, cons
 
 std::string plan_of(const std::string& step, const std::vector<std::string>& arguments) {
     const auto args = parsed(arguments);
-    auto read_step = read(step, step_file);
-    if (!args || !read_step) return "";
+    if (!args) return "";
+    auto given = read_step(step, *args, true);
+    if (!given) return "";
     const auto made =
-        planner::plan_step(*std::move(read_step), std::string(step_file), args->limit, args->chunks, args->wishes);
+        planner::plan_step(*std::move(given), std::string(step_file), args->limit, args->chunks, args->wishes);
     if (!made) return "";
     const auto text = plan_text(*made);
     return text ? *text : "";

@@ -16,9 +16,8 @@ struct tool_result {
 };
 
 /// Does what the tool does with a step, and with a plan to check if there is one, under these arguments, and writes
-/// every report, in memory but for a plan that the arguments give a file: a refusal is one printable line about the
-/// file, reports are well formed, and a plan that the tool has made can be read and checked; of a sound step, it
-/// passes.
+/// every report, in memory but for what the arguments give a file: a refusal is one printable line about the file,
+/// reports are well formed, and a plan that the tool has made can be read and checked; of a sound step, it passes.
 tool_result exercise_tool(const std::string& step, const std::string& plan, const std::vector<std::string>& arguments,
                           bool sound);
 

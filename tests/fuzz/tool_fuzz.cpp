@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -27,9 +29,10 @@
 #include "stretto/capture/gzip.hpp"
 #include "stretto/transform/module_pattern.hpp"
 
-// A case that wants more memory than that is a defect, not a reason to disturb the machine.
+// A process that dies on purpose frees nothing. (ASan's own limit of memory is for the process that it started with:
+// the thread that watches it is not forked.)
 extern "C" const char* __asan_default_options();
-extern "C" const char* __asan_default_options() { return "hard_rss_limit_mb=6144:detect_leaks=0"; }
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 
 namespace {
 
@@ -38,7 +41,7 @@ using support::json_tree;
 
 struct fuzz_options {
     std::uint64_t cases = 100, seed = 1;
-    unsigned seconds = 0, seconds_per_case = 20;
+    unsigned seconds = 0, seconds_per_case = 60;
     std::string out = "fuzz-findings";
     std::string minimise;
     bool tell = false;
@@ -54,7 +57,8 @@ struct fuzz_case {
 /// What the process that may die tells the other.
 struct progress {
     std::uint64_t at, ran, read, planned, in_chunks;
-    char broken[2048];
+    std::uint64_t slowest;   ///< the case that took most
+    double slowest_seconds;  ///< of processor time
 };
 
 json_tree read_tree(const std::string& file) {
@@ -116,7 +120,8 @@ std::string any_group(const json_tree& step, dice& d) {
 
 /// All options that change what the tool does, most of them rarely, so that they meet one another in many ways. What
 /// one of them takes is drawn from every form that --help names.
-std::vector<std::string> any_arguments(const json_tree& step, const std::string& out, dice& d) {
+/// `thorough` searches with more effort, which takes some ten times as long.
+std::vector<std::string> any_arguments(const json_tree& step, bool thorough, const std::string& out, dice& d) {
     std::vector<std::string> all;
     const auto add = [&](const char* option, std::string value) { all.insert(all.end(), {option, std::move(value)}); };
     switch (d.below(9)) {
@@ -165,9 +170,14 @@ std::vector<std::string> any_arguments(const json_tree& step, const std::string&
     }
     if (d.one_in(3)) add("--payload-order", any_of({"execution", "execution", "registration"}, d));
     if (d.one_in(3)) add("--isolate", d.one_in(3) ? any_group(step, d) : any_of({"ep", "none"}, d));
-    if (d.one_in(3))
-        add("--contention", any_of({"1", "1.25", "5/4", "2", "1:1.5", "1:2", "5/4:3/2", "1.5:1.5", "1:16"}, d));
-    if (d.one_in(4)) add("--effort", std::to_string(1 + d.below(d.one_in(4) ? 6 : 3)));
+    std::string contention;
+    if (d.one_in(3)) contention = any_of({"1", "1.25", "5/4", "2", "1:1.5", "1:2", "5/4:3/2", "1.5:1.5", "1:16"}, d);
+    if (!contention.empty()) add("--contention", contention);
+    // Under contention every search is three, and in a range of it there are three of these.
+    const bool in_range = contention.find(':') != std::string::npos;
+    if (thorough) add("--effort", std::to_string(1 + d.below(in_range ? 2 : d.one_in(4) ? 6 : 3)));
+    if (d.one_in(5)) add("--host-reads", any_of({"12us", "1ns", "0.1ms", "1s", "0"}, d));
+    if (d.one_in(4)) add("--apart", out + "/apart.json");
     if (d.one_in(5)) all.emplace_back("--pareto");
     if (d.one_in(3)) all.emplace_back("--json");
     if (d.one_in(3)) add("-o", out + any_of({"/written.plan.json", "/written.plan.json.gz"}, d));
@@ -179,8 +189,14 @@ fuzz_case make_case(const std::vector<json_tree>& steps, const std::string& out,
     dice d(seed);
     for (int k = 0; k < 4; ++k) d.next();
     fuzz_case c;
-    json_tree step = some_of(steps[d.below(steps.size())], d);
-    c.arguments = any_arguments(step, out, d);
+    const bool thorough = d.one_in(4);
+    json_tree step = some_of(steps[d.below(steps.size())], d, thorough ? 40 : 400);  // so that none takes long
+    if (d.one_in(6)) {  // with what only plans have, such as buckets and chunks
+        std::vector<std::string> wanted = {"--bucket", any_of({"auto", "unlimited"}, d), "--memory-limit", "unlimited"};
+        if (d.one_in(2)) wanted.insert(wanted.end(), {"--chunk", any_of({"2", "auto"}, d)});
+        if (auto made = json_tree::parse(support::plan_of(step.printed(), wanted))) step = *std::move(made);
+    }
+    c.arguments = any_arguments(step, thorough, out, d);
     json_tree plan;
     const bool check = d.one_in(5);
     if (check) {
@@ -242,6 +258,29 @@ void limit_time(unsigned seconds) {
     setitimer(ITIMER_PROF, &limit, nullptr);
 }
 
+/// What this process has worked so far, as the limit counts it.
+double seconds_worked() {
+    timespec t{};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+/// A case that wants so much memory is a defect, not a reason to disturb the machine: from there on allocations fail.
+/// What the process has mapped so far, terabytes with sanitizers, does not count.
+void limit_memory(std::uint64_t bytes) {
+    std::FILE* status = std::fopen("/proc/self/status", "r");
+    if (status == nullptr) return;
+    unsigned long long kibibytes = 0;
+    char line[256];
+    while (std::fgets(line, sizeof line, status) != nullptr && std::sscanf(line, "VmData: %llu", &kibibytes) != 1) {
+    }
+    std::fclose(status);
+    rlimit limit{};
+    if (kibibytes == 0 || getrlimit(RLIMIT_DATA, &limit) != 0) return;
+    limit.rlim_cur = std::min<rlim_t>(limit.rlim_max, kibibytes * 1024 + bytes);
+    setrlimit(RLIMIT_DATA, &limit);
+}
+
 /// Runs it in a process of its own, whose words go to a file: whether it ended as it should.
 template <class F>
 bool survives(const std::string& words, F run) {
@@ -251,6 +290,7 @@ bool survives(const std::string& words, F run) {
         const int to = open(words.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
         dup2(to, STDERR_FILENO);
         dup2(to, STDOUT_FILENO);
+        limit_memory(std::uint64_t{6} << 30);
         run();
         _exit(0);
     }
@@ -261,14 +301,19 @@ bool survives(const std::string& words, F run) {
     return status == 0;
 }
 
-void note(progress* shared, const support::tool_result& r) {
+void note(progress* shared, const support::tool_result& r, double seconds) {
+    if (seconds > shared->slowest_seconds) {
+        shared->slowest = shared->at;
+        shared->slowest_seconds = seconds;
+    }
+    if (!r.broken.empty()) {
+        std::fprintf(stderr, "broken promise: %s\n", r.broken.c_str());
+        _exit(3);
+    }
     ++shared->ran;
     shared->read += r.is_read;
     shared->planned += r.is_read && r.message.empty();
     shared->in_chunks += r.in_chunks;
-    if (r.broken.empty()) return;
-    std::fprintf(stderr, "broken promise: %s\n", r.broken.c_str());
-    _exit(3);
 }
 
 /// The line of a report that tells findings apart.
@@ -308,15 +353,18 @@ int fuzz(const fuzz_options& o) {
         const bool fine = survives(words, [&] {
             for (; shared->at < end && !time_is_up(); ++shared->at) {
                 limit_time(o.seconds_per_case);
+                const double before = seconds_worked();
                 const fuzz_case c = make_case(steps, o.out, shared->at);
                 write_case(current, c);
                 const bool sound = c.blows.empty();
                 const support::tool_result r = support::exercise_tool(c.step, c.plan, c.arguments, sound);
-                if (outcomes != nullptr)
-                    std::fprintf(outcomes, "%llu: %s\n", static_cast<unsigned long long>(shared->at),
+                const double seconds = seconds_worked() - before;
+                if (outcomes != nullptr) {
+                    std::fprintf(outcomes, "%llu: %.2f s: %s\n", static_cast<unsigned long long>(shared->at), seconds,
                                  r.message.empty() ? "fine" : r.message.c_str());
-                if (outcomes != nullptr) std::fflush(outcomes);
-                note(shared, r);
+                    std::fflush(outcomes);
+                }
+                note(shared, r, seconds);
             }
         });
         if (fine) break;
@@ -334,6 +382,8 @@ int fuzz(const fuzz_options& o) {
                 static_cast<unsigned long long>(shared->ran + findings), static_cast<unsigned long long>(shared->read),
                 static_cast<unsigned long long>(shared->planned), static_cast<unsigned long long>(shared->in_chunks),
                 findings);
+    std::printf("case %llu took longest: %.1f s of the %u s that a case may\n",
+                static_cast<unsigned long long>(shared->slowest), shared->slowest_seconds, o.seconds_per_case);
     if (findings > 0) {
         std::printf("files, arguments and words of each are in %s; --minimise %s/CASE makes one smaller\n",
                     o.out.c_str(), o.out.c_str());
@@ -403,7 +453,8 @@ int main(int argc, char** argv) {
     app.add_option("--seed", o.seed, "Of the first case; the next has the next")->capture_default_str();
     app.add_option("--out", o.out, "Where findings go")->capture_default_str();
     app.add_option("--minimise", o.minimise, "Make a finding smaller, such as fuzz-findings/17");
-    app.add_flag("--tell", o.tell, "Write into the file \"outcomes\" there what the tool says of every case");
+    app.add_flag("--tell", o.tell,
+                 "Write into the file \"outcomes\" there what the tool says of every case, and how long it takes");
     app.add_option("STEP", o.steps, "Sound captured steps to damage");
     CLI11_PARSE(app, argc, argv);
     if (!o.minimise.empty()) return minimise(o);

@@ -115,6 +115,5 @@ TEST_CASE("fingerprints are equal exactly if the sequences of all groups are") {
         RC_ASSERT((fingerprint_of(g, one) == fingerprint_of(g, other)) == equal);
         ++(equal ? same : different);
     });
-    CHECK(same > 100);
-    CHECK(different > 100);
+    if (support::runs_all_cases()) CHECK((same > 100 && different > 100));
 }

@@ -84,6 +84,10 @@ struct reduction_program {
         return op(reduction_op::wait, {start(x, std::move(like))});
     }
     void output(std::vector<std::uint32_t> operands) { add({reduction_op::output, std::move(operands), 0}); }
+    /// Whether what the start `v` sends is the result of a cast.
+    [[nodiscard]] bool sends_cast(std::uint32_t v) const {
+        return nodes[nodes[v].operands[0]].op == reduction_op::cast;
+    }
     [[nodiscard]] std::size_t count(reduction_op o) const {
         return static_cast<std::size_t>(
             std::count_if(order.begin(), order.end(), [&](std::uint32_t v) { return nodes[v].op == o; }));

@@ -13,17 +13,17 @@
 
 namespace support {
 
-/// All values have the same length but what is gathered or scattered, so that anything can read anything.
-inline reduction_program random_traffic(const std::vector<std::uint8_t>& bytes) {
+/// All values have the same length but what is gathered or scattered, so that anything can read anything. Of so many of
+/// the bytes at most, for tests that plan a program many times.
+inline reduction_program random_traffic(const std::vector<std::uint8_t>& bytes, std::size_t most = SIZE_MAX) {
     using stretto::collective_kind;
     reduction_program p;
     std::vector<std::uint32_t> values = {p.input(), p.input(), p.input(), p.input()}, seen;
     std::size_t at = 0;
-    const auto next = [&](std::size_t bound) {
-        return bound == 0 || at >= bytes.size() ? std::size_t{0} : bytes[at++] % bound;
-    };
+    const std::size_t end = std::min(bytes.size(), most);
+    const auto next = [&](std::size_t bound) { return bound == 0 || at >= end ? std::size_t{0} : bytes[at++] % bound; };
     const auto recent = [&] { return values[values.size() - 1 - next(std::min<std::size_t>(values.size(), 8))]; };
-    while (at < bytes.size()) switch (next(16)) {
+    while (at < end) switch (next(16)) {
             case 0:
             case 1:
                 values.push_back(p.op(reduction_op::mix, {recent(), recent()}));

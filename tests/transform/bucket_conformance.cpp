@@ -30,9 +30,7 @@ constexpr collective_kind gather = collective_kind::all_gather, scatter = collec
 
 struct anything {
     const reduction_program* p;
-    bucket_choice operator()(std::uint32_t v) const {
-        return {.label = 0, .cast = p->nodes[p->nodes[v].operands[0]].op == cast};
-    }
+    bucket_choice operator()(std::uint32_t v) const { return {.label = 0, .cast = p->sends_cast(v)}; }
 };
 
 program_bucket_plan plan_of(const reduction_program& p, const bucket_options& o = {}) {

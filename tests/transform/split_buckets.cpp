@@ -168,10 +168,7 @@ TEST_CASE("merged and taken apart: the same operations, and the same values") {
         if (data.size() % 5 == 1) o.mode = bucket_mode::coalesced;
         const auto plan = plan_buckets(
             reduction_view{&p}, reduction_model{&p},
-            [&](std::uint32_t v) {
-                return bucket_choice{.label = 0, .place = v, .cast = p.nodes[p.nodes[v].operands[0]].op == cast};
-            },
-            o);
+            [&](std::uint32_t v) { return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)}; }, o);
         RC_ASSERT(plan.has_value());
         const reduction_program merged = support::merged_by(*plan, p);
         const auto apart = support::splits_of(merged);

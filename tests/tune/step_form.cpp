@@ -16,6 +16,7 @@
 #include "support/dies.hpp"
 #include "support/prop.hpp"
 #include "support/row_layers.hpp"
+#include "support/twelve_limits.hpp"
 
 using namespace stretto;
 using namespace support;
@@ -114,15 +115,11 @@ TEST_CASE("a larger limit never gives a longer step, and chunks are never worse 
     stretto_check("twelve limits", 40, [&](bool below) {
         question q(*rc::gen::inRange<std::size_t>(1, 4), *rc::gen::element<std::int64_t>(6, 24, 120, 400),
                    *rc::gen::arbitrary<bool>(), *rc::gen::element<std::int64_t>(0, 50, 400, 3000));
-        const std::int64_t peak = peak_of_input(q.tasks).count;
-        const std::vector<int> percent = below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
-                                               : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0};
+        const bytes peak = peak_of_input(q.tasks);
         std::optional<nanoseconds> before;
-        for (int p : percent) {
-            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
-            if (below && limit.count >= peak) continue;
+        for (const bytes limit : support::twelve_limits(peak, below)) {
             const auto best = q.fastest({.memory_limit = limit, .most = 4});
-            const auto own = q.makespan(best.form, limit, bytes{peak});
+            const auto own = q.makespan(best.form, limit, peak);
             if (!best.form.is_whole()) ++chunked;
             if (before) RC_ASSERT(own.has_value());
             if (before) RC_ASSERT(*own <= *before);

@@ -27,7 +27,7 @@ namespace {
 
 program_bucket_plan plan_of(const reduction_program& p, const bucket_options& options) {
     const auto together = [&](std::uint32_t v) {
-        return bucket_choice{.label = 0, .place = v, .cast = p.nodes[p.nodes[v].operands[0]].op == cast};
+        return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)};
     };
     const auto plan =
         plan_buckets(reduction_view{&p}, priced_reductions{{&p}}, together, options, reduction_bucket_costs{});

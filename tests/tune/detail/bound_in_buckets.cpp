@@ -69,14 +69,13 @@ TEST_CASE("shares of a bucket are no more than the bucket takes, whatever is in 
 TEST_CASE("no schedule of a step in buckets, or as it is, is faster than the bound") {
     std::size_t merged = 0, faster = 0, near = 0;
     stretto_check("random buckets of random steps", 4000, [&](const std::vector<std::uint8_t>& data) {
-        const reduction_program p = support::random_traffic(
-            {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(data.size(), 60))});
+        const reduction_program p = support::random_traffic(data, 60);
         const priced_reductions ops{{&p}};
         const reduction_bucket_costs costs;
         const auto step = numbered_step<reduction_view>::read(reduction_view{&p}, ops);
         RC_ASSERT(step.has_value());
         const auto choose = [&](std::uint32_t v) {
-            return bucket_choice{.label = 0, .place = v, .cast = p.nodes[p.nodes[v].operands[0]].op == cast};
+            return bucket_choice{.label = 0, .place = v, .cast = p.sends_cast(v)};
         };
         bucket_options limits;
         if (data.size() % 5 == 0) limits.mode = bucket_mode::coalesced;

@@ -72,8 +72,7 @@ TEST_CASE("the contracted tasks are those of the program written in buckets and 
         const step_table& table = step->table();
         std::vector<char> casts;
         for (std::uint32_t v : step->vertices())
-            casts.push_back(p.nodes[v].op == support::reduction_op::start &&
-                            p.nodes[p.nodes[v].operands[0]].op == cast);
+            casts.push_back(p.nodes[v].op == support::reduction_op::start && p.sends_cast(v));
         auto tasks = detail::bucket_contraction<>::of(table);
         RC_ASSERT(tasks.has_value());
         bucketed_tasks made;

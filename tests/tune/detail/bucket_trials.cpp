@@ -25,15 +25,13 @@ using enum support::reduction_op;
 TEST_CASE("a plan does not depend on the plans that were asked for before") {
     std::size_t merged = 0, reordered = 0;
     stretto_check("divisions one after another", 4000, [&](const std::vector<std::uint8_t>& data) {
-        const reduction_program p = support::random_traffic(
-            {data.begin(), data.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(data.size(), 60))});
+        const reduction_program p = support::random_traffic(data, 60);
         const priced_reductions ops{{&p}};
         const reduction_bucket_costs costs;
         const auto step = numbered_step<reduction_view>::read(reduction_view{&p}, ops);
         RC_ASSERT(step.has_value());
         const auto choose = [&](std::uint32_t v) {
-            const bool casts = p.nodes[p.nodes[v].operands[0]].op == cast;
-            return bucket_choice{.label = 0, .place = (v * 7u) % 5, .cast = casts};
+            return bucket_choice{.label = 0, .place = (v * 7u) % 5, .cast = p.sends_cast(v)};
         };
         bucket_options limits;
         if (data.size() % 3 == 0) limits.most_members = 3;

@@ -17,6 +17,7 @@
 #include "stretto/tune/detail/chunk_search.hpp"
 #include "stretto/tune/detail/limit_levels.hpp"
 #include "support/prop.hpp"
+#include "support/twelve_limits.hpp"
 
 using namespace stretto;
 
@@ -109,13 +110,8 @@ TEST_CASE("whatever chunks do, a larger limit never gives a longer makespan, and
     int chunked = 0, later = 0;
     stretto_check("twelve limits", 1500, [&](bool below) {
         question q;
-        const std::int64_t peak = peak_of_input(q.whole).count;
-        const std::vector<int> percent = below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
-                                               : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0};
         std::optional<found> before;
-        for (int p : percent) {
-            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
-            if (below && limit.count >= peak) continue;
+        for (const bytes limit : support::twelve_limits(peak_of_input(q.whole), below)) {
             const found f = q.search(limit);
             if (before) RC_ASSERT(f.makespan <= before->makespan);
             if (before) RC_ASSERT(f.trials >= before->trials);
@@ -142,10 +138,7 @@ TEST_CASE("two forms, the second of which gives up what is slower than the first
         other.tries.graphs.front() = q.whole;
         std::optional<nanoseconds> before;
         std::vector<limit_figures> figures;
-        for (int p : below ? std::vector{7, 13, 25, 40, 50, 55, 60, 70, 75, 80, 90, 97}
-                           : std::vector{100, 101, 102, 107, 110, 120, 125, 150, 180, 200, 350, 0}) {
-            const bytes limit = p == 0 ? unlimited_bytes : bytes{peak * p / 100};
-            if (below && limit.count >= peak) continue;
+        for (const bytes limit : support::twelve_limits({peak}, below)) {
             const found first = other.search(limit), f = q.search(limit, first.figures);
             RC_ASSERT(first.figures.size() >= figures.size());
             for (std::size_t k = 0; k < figures.size() && limit.count >= peak / 16; ++k)

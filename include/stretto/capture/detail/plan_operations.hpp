@@ -279,11 +279,12 @@ private:
                 "the clones of one operation are numbered 0, 1, 2, ...");
         const auto n = static_cast<std::int64_t>(parts.size());
         const std::int64_t whole_work = m_.step.duration(u).count;
-        // Each clone may be short of the exact share by the rounding to a nanosecond.
+        // What takes less than a launch takes no longer in parts. Each clone may be short of the exact share by the
+        // rounding to a nanosecond.
+        const std::int64_t launch = std::min(whole_work, m_.step.costs().launch.count);
         if (m_.step.kind(u) == op_kind::compute && whole_work > 0 &&
             static_cast<double>(paid) + static_cast<double>(n) <
-                static_cast<double>(whole_work) +
-                    static_cast<double>(n - 1) * static_cast<double>(m_.step.costs().launch.count))
+                static_cast<double>(whole_work) + static_cast<double>(n - 1) * static_cast<double>(launch))
             add(plan_rule::chunks_underpaid, name, m_.plan.name(parts[0]),
                 "takes " + std::to_string(whole_work) + " ns, its " + std::to_string(n) + " chunks together " +
                     std::to_string(paid),

@@ -19,6 +19,7 @@
 #include "stretto/capture/detail/plan_match.hpp"
 #include "stretto/capture/detail/plan_prices.hpp"
 #include "stretto/capture/detail/plan_stand_ins.hpp"
+#include "stretto/capture/detail/same_json.hpp"
 
 namespace stretto::detail {
 
@@ -28,7 +29,7 @@ class plan_packs {
 public:
     plan_packs(plan_match& match, const plan_stand_ins& stand_ins) : m_(match), stand_ins_(stand_ins) {
         for (new_id v = 0; v < m_.plan.size(); ++v)
-            if (m_.plan.field(v, "absorbs")) absorb(v);
+            if (m_.plan.field(v, "absorbs") && !comes_with_step(v)) absorb(v);
     }
 
     /// Checks node v of the plan. Precondition: `stand_ins` has passed everything before it.
@@ -41,6 +42,11 @@ public:
 private:
     void add(plan_rule rule, new_id v, std::string_view other, std::string cause, std::string hint) {
         m_.found.add(rule, m_.plan.name(v), other, std::move(cause), std::move(hint));
+    }
+
+    /// Whether what v absorbs is nothing that the plan does: the step came in buckets, and its casts had gone before.
+    [[nodiscard]] bool comes_with_step(new_id v) const {
+        return m_.old_of[v] != nobody && same_json(m_.step.field(m_.old_of[v], "absorbs"), m_.plan.field(v, "absorbs"));
     }
 
     /// Notes the casts that a pack absorbs, and reports those that it may not.
