@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "stretto/schedule/detail/range_profile.hpp"
@@ -15,24 +13,32 @@
 using namespace stretto;
 using detail::range_profile;
 
-TEST_CASE("range_profile: maxima and additions over ranges; executed positions do not count") {
+TEST_CASE("range_profile: additions before a position; the last one above a value; executed positions do not count") {
     detail::workspace w;
     range_profile profile(std::vector<std::int64_t>{5, 1, 4, 2}, w);
-    CHECK(profile.maximum(0, 4) == 5);
-    CHECK(profile.maximum(1, 2) == 1);
-    CHECK(profile.maximum(2, 2) == range_profile::executed);
-    profile.add(0, 3, 10);
-    CHECK(profile.maximum(0, 4) == 15);
-    CHECK(profile.maximum(1, 2) == 11);
-    CHECK(profile.last_at_least(0, 4, 14) == 2);
-    CHECK(profile.last_at_least(0, 4, 16) == 4);
+    const auto check = [&](std::uint32_t front, std::uint32_t to, std::int64_t value, std::uint32_t at,
+                           std::int64_t found) {
+        const range_profile::point p = profile.last_above(front, to, value);
+        CHECK(p.position == at);
+        CHECK(p.value == found);
+    };
+    check(0, 4, 4, 0, 5);
+    check(0, 4, 3, 2, 4);
+    check(0, 4, 5, 4, 5);  // there is none
+    check(0, 2, 0, 1, 1);
+    check(0, 0, 0, 0, 0);
+    profile.add_before(3, 10);
+    check(0, 4, 13, 2, 14);
+    check(0, 4, 1, 3, 2);
+    check(0, 4, 15, 4, 15);
     CHECK(profile.most_sunk() == 0);
     profile.mark_executed(2);
-    CHECK(profile.maximum(1, 4) == 11);
-    CHECK(profile.maximum(2, 3) <= range_profile::executed);
-    profile.add(1, 4, -11);
-    CHECK(profile.maximum(1, 4) == 0);
-    CHECK(profile.maximum(3, 4) == -9);
+    check(1, 3, 10, 1, 11);
+    check(1, 4, 11, 4, 11);
+    check(2, 3, -1000, 3, -1000);
+    profile.add_before(4, -11);
+    check(2, 4, -10, 3, -9);
+    check(2, 4, -9, 4, -9);
     CHECK(profile.most_sunk() == 11);
 }
 
@@ -49,35 +55,31 @@ TEST_CASE("range_profile is a vector of numbers of which the front is forgotten"
         std::vector<bool> executed(size, false);
         const std::vector<std::int64_t> at_first = values;
         std::uint32_t front = 0;
-        for (auto [what, from, to, amount] : operations) {
+        for (auto [what, far, to, amount] : operations) {
             // The front moves by a few positions, or by many.
-            if (what == 0) front = std::min(size, front + from % 20);
-            if (what == 1) front = std::min(size, front + from / 8);
-            from = std::max(from, front);
+            if (what == 0) front = std::min(size, front + far % 20);
+            if (what == 1) front = std::min(size, front + far / 8);
             to = std::max(to, front);
-            if (from > to) std::swap(from, to);
-            if (what > 2) {
-                profile.add(front, to, amount);
-                for (std::uint32_t p = front; p < to; ++p) values[p] += amount;
-            } else if (what == 2 && from < size && !executed[from]) {
-                profile.mark_executed(from);
-                executed[from] = true;
+            if (what > 2 && to > 0) {
+                profile.add_before(to, amount);
+                for (std::uint32_t p = 0; p < to; ++p) values[p] += amount;
+            } else if (what == 2 && to < size && !executed[to]) {
+                profile.mark_executed(to);
+                executed[to] = true;
             }
-            for (const auto& [first, last] : {std::pair{from, to}, std::pair{front, size}, std::pair{front, to}}) {
-                std::optional<std::int64_t> expected;
-                for (std::uint32_t p = first; p < last; ++p)
-                    if (!executed[p] && (!expected || values[p] > *expected)) expected = values[p];
-                if (expected) RC_ASSERT(profile.maximum(first, last) == *expected);
-                // Additions may have moved what marks the executed, but nowhere near a number of bytes.
-                else RC_ASSERT(profile.maximum(first, last) < range_profile::executed / 2);
-            }
-            const std::int64_t wanted = amount * 2;
-            for (const auto& [first, last] : {std::pair{from, to}, std::pair{front, size}}) {
-                std::uint32_t expected = last;
-                for (std::uint32_t p = first; p < last; ++p)
-                    if (!executed[p] && values[p] >= wanted) expected = p;
-                RC_ASSERT(profile.last_at_least(first, last, wanted) == expected);
-            }
+            // About the highest of all, where bounds decide; just below it; and anything.
+            std::int64_t highest = -5000;
+            for (std::uint32_t p = front; p < to; ++p)
+                if (!executed[p]) highest = std::max(highest, values[p]);
+            for (const std::uint32_t end : {to, size})
+                for (const std::int64_t value : {highest, highest - 1, std::int64_t{amount} * 2}) {
+                    std::uint32_t expected = end;
+                    for (std::uint32_t p = front; p < end; ++p)
+                        if (!executed[p] && values[p] > value) expected = p;
+                    const range_profile::point found = profile.last_above(front, end, value);
+                    RC_ASSERT(found.position == expected);
+                    RC_ASSERT(found.value == (expected < end ? values[expected] : value));
+                }
             for (std::uint32_t p = front; p < size; ++p)
                 if (!executed[p]) RC_ASSERT(at_first[p] - values[p] <= profile.most_sunk());
         }

@@ -67,17 +67,17 @@ template <class = void>
     return b;
 }
 
-/// What was in the way of nodes that memory has refused: for each the highest position that it would have overtaken.
+/// What was in the way of nodes that memory has refused: for each a position that it would have overtaken.
 class known_obstacles {
 public:
     /// Nothing is known. The arrays are taken from the open scope of the workspace.
     known_obstacles(std::uint32_t nodes, workspace& w)
-        : position_(w.take(nodes, 0u)), height_(w.take(nodes, range_profile::executed)) {}
+        : position_(w.take(nodes, 0u)), height_(w.take(nodes, INT64_MIN / 4)) {}
 
-    /// `position`, with the value `height`, is in the way of `n`.
-    void note(std::uint32_t n, std::uint32_t position, std::int64_t height, const range_profile& profile) {
-        position_[n] = position;
-        height_[n] = height + profile.most_sunk();
+    /// What is in the way of `n`.
+    void note(std::uint32_t n, const range_profile::point& obstacle, const range_profile& profile) {
+        position_[n] = obstacle.position;
+        height_[n] = obstacle.value + profile.most_sunk();
     }
     /// Whether what was in the way of `n` is not `done`, and has more than `most` bytes whatever was added since.
     [[nodiscard]] bool surely_exceed(std::uint32_t n, std::int64_t most, std::span<const bool> done,
@@ -127,9 +127,9 @@ public:
             const std::int64_t stays = added_by(n);
             if (stays <= 0) return true;
             if (!obstacles_.surely_exceed(n, limit_ - stays, done_, profile_)) {
-                const std::int64_t highest = profile_.maximum(front_, p);
-                if (highest + stays <= limit_) return true;
-                obstacles_.note(n, profile_.last_at_least(front_, p, highest), highest, profile_);
+                const range_profile::point obstacle = profile_.last_above(front_, p, limit_ - stays);
+                if (obstacle.position == p) return true;
+                obstacles_.note(n, obstacle, profile_);
             }
         }
         refused_ = true;
@@ -163,9 +163,9 @@ public:
             if (b_.uses[last_[s]] != p) continue;
             // The storage now dies after an earlier task of the remaining baseline, or at once.
             from_now -= size;
-            if (!gone) profile_.add(front_, last_remaining_use(s) + 1, size);
+            if (!gone) profile_.add_before(last_remaining_use(s) + 1, size);
         }
-        profile_.add(front_, p, from_now);
+        profile_.add_before(p, from_now);
     }
 
 private:
@@ -186,8 +186,8 @@ private:
     const compact_tasks& c_;
     const baseline b_;
     std::int64_t limit_;
-    range_profile profile_;
-    std::span<bool> done_;  // by position, and a false one behind the last
+    mutable range_profile profile_;  // questions make it more exact
+    std::span<bool> done_;           // by position, and a false one behind the last
     std::uint32_t front_ = 0;
     std::int64_t live_ = 0;     // bytes now
     std::int64_t highest_ = 0;  // bytes at most so far

@@ -71,9 +71,9 @@ public:
         if (live_ + born <= limit_) {
             if (stays <= 0) return true;
             if (obstacles_.position(n) >= until || !obstacles_.surely_exceed(n, limit_ - stays, done_, profile_)) {
-                const std::int64_t highest = profile_.maximum(front_, until);
-                if (highest + stays <= limit_) return true;
-                obstacles_.note(n, profile_.last_at_least(front_, until, highest), highest, profile_);
+                const range_profile::point obstacle = profile_.last_above(front_, until, limit_ - stays);
+                if (obstacle.position == until) return true;
+                obstacles_.note(n, obstacle, profile_);
             }
         }
         refused_ = true;
@@ -103,11 +103,11 @@ public:
             } else if (!alive) {
                 live_ += size;
                 const std::uint32_t first = c_.size() - 1 - b_.uses[last_[s] - 1];
-                if (first > front_) profile_.add(front_, first, size);
+                if (first > front_) profile_.add_before(first, size);
                 last_[s] = 0;
             }
         }
-        if (!at_front) profile_.add(front_, p, from_now);
+        if (!at_front) profile_.add_before(p, from_now);
     }
 
 private:
@@ -123,8 +123,8 @@ private:
     const compact_tasks& c_;
     const baseline b_;
     std::int64_t limit_;
-    range_profile profile_;
-    std::span<bool> done_;  // by place, and a false one behind the last
+    mutable range_profile profile_;  // questions make it more exact
+    std::span<bool> done_;           // by place, and a false one behind the last
     std::uint32_t front_ = 0;
     std::int64_t live_ = 0;  // bytes now
     mutable bool refused_ = false;

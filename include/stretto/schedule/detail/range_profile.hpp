@@ -1,9 +1,10 @@
-// The live bytes at each position of an order of which the front is forgotten, with "add to a range" and "maximum over
-// a range".
+// The live bytes at each position of an order of which the front is forgotten, with "add to everything before" and "is
+// there more than this in a range".
 #ifndef STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 #define STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -11,180 +12,117 @@
 
 namespace stretto::detail {
 
-/// The profile of the positions that have not been executed. It is a tree of fan-out 16 over flat arrays; every node
-/// above the positions has an addend for everything below it and a cached maximum. An operation takes O(32 log_16 n)
-/// simple steps, and short ranges, which are most of them, stay within a block or two. A binary segment tree is much
-/// slower.
+/// The profile of the positions that have not been executed. Whatever is added begins at the front, so a value is the
+/// sum of the steps from its position to the end, and an addition changes one step. A tree of fan-out 16 over flat
+/// arrays holds sums of steps, and upper bounds on values. Only questions that come across a bound lower it to what is
+/// below it. So an addition takes O(log_16 n) and no branch depends on a value, and a question takes O(16 log_16^2 n),
+/// amortised: every addition and every execution makes the bound of one part on each level too high at most. A pass has
+/// about two additions for each question.
 class range_profile {
 public:
-    /// The value of a position that has been executed: below every sum that can occur.
-    static constexpr std::int64_t executed = INT64_MIN / 4;
+    /// A position and its value.
+    struct point {
+        std::uint32_t position;
+        std::int64_t value;
+    };
 
-    /// The profile of `values`. Its arrays are taken from the open scope of the workspace.
+    /// The profile of `values`. Its arrays are taken from the open scope of the workspace. O(n).
     range_profile(std::span<const std::int64_t> values, workspace& w) {
-        add_level(values.size(), w);
-        std::copy(values.begin(), values.end(), levels_[0].maximum.begin());
-        for (std::size_t nodes = values.size(); nodes > fan_out;) {
-            nodes = (nodes + fan_out - 1) / fan_out;
-            const level& above = add_level(nodes, w);
-            const std::span<const std::int64_t> below = levels_[height_ - 2].maximum;
-            for (std::uint32_t k = 0; k < nodes; ++k) above.maximum[k] = scan(below, k * fan_out, fan_out);
-            std::fill(above.addend.begin(), above.addend.end(), 0);
+        const auto size = static_cast<std::uint32_t>(values.size());
+        std::span<part> here = add_level(size, w);
+        for (std::uint32_t p = 0; p < size; ++p) {
+            const std::int64_t step = values[p] - (p + 1 < size ? values[p + 1] : 0);
+            here[p] = {step, step};
         }
-    }
-
-    /// The maximum over [from, to); at most `executed` if nothing in it is left.
-    [[nodiscard]] std::int64_t maximum(std::uint32_t from, std::uint32_t to) const {
-        if (from >= to) return executed;
-        // What has been seen from the two ends so far, without the addends above. There are two, because the ends may
-        // lie below different nodes.
-        std::int64_t left = executed, right = executed;
-        std::uint32_t first = from, last = to - 1;  // the nodes on this level that hold the two ends
-        for (std::size_t l = 0;; ++l) {
-            const level& here = levels_[l];
-            if (first / fan_out == last / fan_out || l + 1 == height_) {
-                left = std::max({left, right, scan(here.maximum, from, to - from)});
-                for (first /= fan_out; ++l < height_; first /= fan_out) left += levels_[l].addend[first];
-                return left;
+        while (here.size() > fan_out) {
+            const std::span<const part> below = here;
+            here = add_level((here.size() + fan_out - 1) / fan_out, w);
+            for (std::size_t k = 0; k < here.size(); ++k) {
+                here[k] = {0, executed};
+                for (std::size_t i = std::min(below.size(), (k + 1) * fan_out); i-- > k * fan_out;) {
+                    here[k].most = std::max(here[k].most, here[k].sum + below[i].most);
+                    here[k].sum += below[i].sum;
+                }
             }
-            const std::uint32_t from_above = (from + fan_out - 1) / fan_out, to_above = to / fan_out;
-            left = std::max(left, scan(here.maximum, from, from_above * fan_out - from));
-            right = std::max(right, scan(here.maximum, to_above * fan_out, to - to_above * fan_out));
-            from = from_above;
-            to = to_above;
-            first /= fan_out;
-            last /= fan_out;
-            left += levels_[l + 1].addend[first];
-            right += levels_[l + 1].addend[last];
         }
     }
 
-    /// The last position of [from, to) whose value is at least `value`; `to` if there is none.
-    [[nodiscard]] std::uint32_t last_at_least(std::uint32_t from, std::uint32_t to, std::int64_t value) const {
-        if (from >= to) return to;
+    /// Adds `amount` to all positions before `end`, which is not 0.
+    void add_before(std::uint32_t end, std::int64_t amount) {
+        if (amount < 0) most_sunk_ -= amount;
+        std::uint32_t k = end - 1;
+        levels_[0][k].sum += amount;
+        levels_[0][k].most += amount;
+        for (std::size_t l = 1; l < height_; ++l) {
+            part& above = levels_[l][k /= fan_out];
+            above.sum += amount;
+            above.most += std::max<std::int64_t>(amount, 0);
+        }
+    }
+
+    /// No longer counts a position.
+    void mark_executed(std::uint32_t p) { levels_[0][p].most = executed; }
+
+    /// The last position of [front, to) with a value above `value`, and that value; {to, value} if there is none.
+    /// Precondition: nobody asks for anything before `front` any more.
+    [[nodiscard]] point last_above(std::uint32_t front, std::uint32_t to, std::int64_t value) {
+        point found{to, value};
+        if (front >= to) return found;
         const std::size_t top = height_ - 1;
-        return last_below({from, to, value}, top, 0, static_cast<std::uint32_t>(levels_[top].maximum.size()), 0);
+        search(found, front, to, top, 0, static_cast<std::uint32_t>(levels_[top].size()), 0);
+        return found;
     }
 
     /// By how much additions can have lowered a value since the profile was made, at most. What this has grown by since
     /// some moment bounds how far any value has sunk since then.
     [[nodiscard]] std::int64_t most_sunk() const noexcept { return most_sunk_; }
 
-    /// Adds `amount` to [from, to). Precondition: nobody asks for anything before `from` any more. The blocks in which
-    /// `from` lies can therefore be raised as a whole, because their maxima are only asked for from there on.
-    void add(std::uint32_t from, std::uint32_t to, std::int64_t amount) {
-        if (from >= to || amount == 0) return;
-        if (amount < 0) most_sunk_ -= amount;
-        std::uint32_t last = to - 1;    // the node on this level that holds the end
-        std::int64_t right = executed;  // the maximum of that node, once it is above the positions
-        for (std::size_t l = 0;; ++l) {
-            const bool top = l + 1 == height_;
-            if (from / fan_out == last / fan_out || top) {
-                const std::int64_t raised = std::max(right, raise(l, from, to, amount));
-                if (!top && refresh(l + 1, last / fan_out, raised, amount)) refresh_above(l + 1, last / fan_out);
-                return;
-            }
-            const std::uint32_t to_above = to / fan_out;
-            right = std::max(right, raise(l, to_above * fan_out, to, amount));
-            last /= fan_out;
-            refresh(l + 1, last, right, amount);
-            right = levels_[l + 1].maximum[last];
-            from /= fan_out;
-            to = to_above;
-        }
-    }
-
-    /// Takes a position out of all maxima.
-    void mark_executed(std::uint32_t p) {
-        const std::int64_t before = levels_[0].maximum[p];
-        levels_[0].maximum[p] = executed;
-        if (height_ > 1 && before + levels_[1].addend[p / fan_out] == levels_[1].maximum[p / fan_out])
-            refresh_above(0, p);
-    }
-
 private:
-    static constexpr std::uint32_t fan_out = 16;
+    static constexpr std::uint32_t fan_out = 16, width = 4;
+    /// More than can be added to this stays below every value that can occur.
+    static constexpr std::int64_t executed = INT64_MIN / 4;
 
-    struct level {
-        std::span<std::int64_t> maximum;  // whole blocks; it includes the addends of its own level, but not those above
-        std::span<std::int64_t> addend;   // empty for the positions themselves
+    /// Neighbouring positions: a single one, or fan_out smaller parts.
+    struct part {
+        std::int64_t sum;   ///< of its steps
+        std::int64_t most;  ///< no value here is more than this above the sum of the steps behind; exact for a position
     };
 
-    const level& add_level(std::size_t nodes, workspace& w) {
-        const std::size_t whole = (nodes + fan_out - 1) / fan_out * fan_out;
-        level& l = levels_[height_++];
-        l.maximum = w.take<std::int64_t>(whole);
-        std::fill(l.maximum.begin() + static_cast<std::ptrdiff_t>(nodes), l.maximum.end(), executed);
-        if (height_ > 1) l.addend = w.take<std::int64_t>(nodes);
-        return l;
-    }
-    /// What last_at_least looks for.
-    struct sought {
-        std::uint32_t from, to;
-        std::int64_t value;
-    };
-    /// The same below the nodes [first, end) of level l, to whose values `above` is added; `to` if there is none.
-    [[nodiscard]] std::uint32_t last_below(const sought& s, std::size_t l, std::uint32_t first, std::uint32_t end,
-                                           std::int64_t above) const {
-        const auto width = static_cast<int>(4 * l);  // a node spans fan_out^l positions
-        const level& here = levels_[l];
-        first = std::max(first, s.from >> width);
-        end = std::min(end, ((s.to - 1) >> width) + 1);
-        for (std::uint32_t k = end; k-- > first;) {
-            if (here.maximum[k] + above < s.value) continue;
-            if (l == 0) return k;
-            const std::uint32_t found = last_below(s, l - 1, k * fan_out, (k + 1) * fan_out, above + here.addend[k]);
-            if (found != s.to) return found;
+    std::span<part> add_level(std::size_t parts, workspace& w) { return levels_[height_++] = w.take<part>(parts); }
+
+    /// Searches the parts [first, end) of level l, last to first; `behind` is the sum of the steps behind them. Returns
+    /// an upper bound on the values at positions from the front on, unless something was found.
+    std::int64_t search(point& found, std::uint32_t front, std::uint32_t to, std::size_t l, std::uint32_t first,
+                        std::uint32_t end, std::int64_t behind) {
+        const auto shift = static_cast<int>(width * l);
+        const std::span<part> here = levels_[l];
+        end = std::min(end, static_cast<std::uint32_t>(here.size()));
+        first = std::max(first, front >> shift);
+        const std::uint32_t inside = std::min(end, ((to - 1) >> shift) + 1);
+        std::int64_t most = executed;
+        for (std::uint32_t k = end; k-- > inside;) {
+            most = std::max(most, behind + here[k].most);
+            behind += here[k].sum;
         }
-        return s.to;
-    }
-    /// The maximum of `count` values. Two accumulators let the two chains of comparisons overlap.
-    [[nodiscard]] static std::int64_t scan(std::span<const std::int64_t> v, std::uint32_t from, std::uint32_t count) {
-        const std::int64_t* x = v.data() + from;
-        std::int64_t even = executed, odd = executed;
-        for (; count >= 2; count -= 2, x += 2) {
-            even = std::max(even, x[0]);
-            odd = std::max(odd, x[1]);
+        for (std::uint32_t k = inside; k-- > first;) {
+            part& p = here[k];
+            if (behind + p.most > found.value) {
+                if (l == 0) {
+                    found = {k, behind + p.most};
+                    return most;
+                }
+                const std::uint32_t before = found.position;
+                const std::int64_t bound = search(found, front, to, l - 1, k * fan_out, (k + 1) * fan_out, behind);
+                if (found.position != before) return most;
+                p.most = bound - behind;
+            }
+            most = std::max(most, behind + p.most);
+            behind += p.sum;
         }
-        if (count != 0) even = std::max(even, *x);
-        return std::max(even, odd);
-    }
-    /// Adds `amount` to a range of one level. Returns the new maximum over the range; at most `executed` if nothing in
-    /// it is left.
-    std::int64_t raise(std::size_t l, std::uint32_t from, std::uint32_t to, std::int64_t amount) {
-        if (l > 0)
-            for (std::int64_t& x : levels_[l].addend.subspan(from, to - from)) x += amount;
-        std::int64_t largest = executed;
-        for (std::int64_t& x : levels_[l].maximum.subspan(from, to - from)) {
-            x += amount;
-            largest = std::max(largest, x);
-        }
-        return largest;
-    }
-    /// Sets the maximum of a node above the positions. A part of the node has been raised by `amount`, except that its
-    /// ends may have been raised by less, and that part now has the maximum `raised`. Returns whether the maximum of
-    /// the node has changed.
-    bool refresh(std::size_t l, std::uint32_t k, std::int64_t raised, std::int64_t amount) {
-        const std::int64_t own = levels_[l].maximum[k] - levels_[l].addend[k];
-        if (amount < 0) return raised - amount >= own && refresh(l, k);
-        if (raised <= own) return false;
-        levels_[l].maximum[k] += raised - own;
-        return true;
-    }
-    /// Computes the maximum of a node from those of its children. Returns whether it has changed.
-    bool refresh(std::size_t l, std::uint32_t k) {
-        const level& here = levels_[l];
-        const std::int64_t before = here.maximum[k];
-        here.maximum[k] = scan(levels_[l - 1].maximum, k * fan_out, fan_out) + here.addend[k];
-        return here.maximum[k] != before;
-    }
-    /// Refreshes the nodes above node k of level l, as far as anything changes.
-    void refresh_above(std::size_t l, std::uint32_t k) {
-        while (++l < height_ && refresh(l, k /= fan_out)) {
-        }
+        return most;
     }
 
-    level levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
+    std::span<part> levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
     std::size_t height_ = 0;
     std::int64_t most_sunk_ = 0;
 };
