@@ -193,6 +193,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/memory_flow.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
+    include/stretto/schedule/detail/memory_precedences.hpp
     include/stretto/schedule/detail/order_search.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/range_profile.hpp

@@ -11,6 +11,7 @@
 #include "stretto/schedule/detail/deferred_work.hpp"
 #include "stretto/schedule/detail/machine_jobs.hpp"
 #include "stretto/schedule/detail/memory_jobs.hpp"
+#include "stretto/schedule/detail/memory_precedences.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
 #include "stretto/schedule/detail/spine_bound.hpp"
 #include "stretto/schedule/memory.hpp"
@@ -24,6 +25,7 @@ enum class bound_kind : std::uint8_t {
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
     memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
+    precedence,     ///< memory, with what the limit puts after a kernel as if it depended on that kernel
     deferral,       ///< what cannot be put off until after a kernel within the memory limit, it, and what follows it
     contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
 };
@@ -129,8 +131,15 @@ public:
         lower_bound best = without;
         const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
         if (!jobs.empty()) {
-            const std::int64_t value = with_jobs(jobs, lengths, under);
+            const std::int64_t value = with_jobs(c_, jobs, lengths, under);
             if (value > best.value.count) best = {{value}, bound_kind::memory, 0};
+        }
+        const std::vector<node_pair> pairs = memory_precedences(c_, forced_, w_).within(limit.count);
+        if (!pairs.empty()) {
+            const compact_tasks ordered = with_precedences(c_, pairs);
+            path_lengths longer = longest_paths(ordered, w_);
+            const std::int64_t value = with_jobs(ordered, jobs, longer, under);
+            if (value > best.value.count) best = {{value}, bound_kind::precedence, 0};
         }
         const std::int64_t value = deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count);
         if (value > best.value.count) best = {{value}, bound_kind::deferral, 0};
@@ -139,16 +148,17 @@ public:
 
 private:
     /// The better of the spine bound and Jackson's with these jobs. It raises the heads.
-    [[nodiscard]] std::int64_t with_jobs(const std::vector<memory_job>& jobs, path_lengths& lengths, contention under) {
+    [[nodiscard]] std::int64_t with_jobs(const compact_tasks& c, const std::vector<memory_job>& jobs,
+                                         path_lengths& lengths, contention under) {
         const workspace::scope scratch(w_);
-        const machine_jobs of_machines = jobs_of_machines(c_, w_);
-        std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c_, of_machines, w_));
+        const machine_jobs of_machines = jobs_of_machines(c, w_);
+        std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c, of_machines, w_));
         std::vector<further_job>& memory = further.emplace_back();
-        for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c_.duration[job.node]});
-        std::int64_t value = spine_bound(c_, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
-        pass_heads_on(c_, lengths);
-        for (std::uint32_t m = 0; m < c_.machines; ++m)
-            value = std::max(value, jackson_bound(c_, lengths, of_machines.of(m), w_));
+        for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c.duration[job.node]});
+        std::int64_t value = spine_bound(c, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
+        pass_heads_on(c, lengths);
+        for (std::uint32_t m = 0; m < c.machines; ++m)
+            value = std::max(value, jackson_bound(c, lengths, of_machines.of(m), w_));
         return value;
     }
 
