@@ -12,8 +12,10 @@
 #include "stretto/schedule/detail/machine_jobs.hpp"
 #include "stretto/schedule/detail/memory_jobs.hpp"
 #include "stretto/schedule/detail/memory_precedences.hpp"
+#include "stretto/schedule/detail/ordered_tasks.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
 #include "stretto/schedule/detail/spine_bound.hpp"
+#include "stretto/schedule/detail/work_between.hpp"
 #include "stretto/schedule/memory.hpp"
 
 namespace stretto {
@@ -25,8 +27,8 @@ enum class bound_kind : std::uint8_t {
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
     memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
-    precedence,     ///< memory, with what the limit puts after a kernel as if it depended on that kernel
     deferral,       ///< what cannot be put off until after a kernel within the memory limit, it, and what follows it
+    precedence,     ///< memory, with what the limit puts after a kernel, or between two of them, as dependences
     contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
 };
 
@@ -124,25 +126,29 @@ public:
         return least;
     }
 
-    /// The better of `without` and the bound within the limit. Precondition: the limit is at least the least peak.
-    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {}) {
+    /// The better of `without` and the bound within the limit. What costs most is only tried for a bound below
+    /// `enough`. Precondition: the limit is at least the least peak.
+    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {},
+                                     std::int64_t enough = INT64_MAX) {
         const workspace::scope scratch(w_);
         path_lengths lengths = longest_paths(c_, w_);
         lower_bound best = without;
+        const auto consider = [&](std::int64_t value, bound_kind kind) {
+            if (value > best.value.count) best = {{value}, kind, 0};
+        };
         const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
-        if (!jobs.empty()) {
-            const std::int64_t value = with_jobs(c_, jobs, lengths, under);
-            if (value > best.value.count) best = {{value}, bound_kind::memory, 0};
-        }
-        const std::vector<node_pair> pairs = memory_precedences(c_, forced_, w_).within(limit.count);
-        if (!pairs.empty()) {
-            const compact_tasks ordered = with_precedences(c_, pairs);
-            path_lengths longer = longest_paths(ordered, w_);
-            const std::int64_t value = with_jobs(ordered, jobs, longer, under);
-            if (value > best.value.count) best = {{value}, bound_kind::precedence, 0};
-        }
-        const std::int64_t value = deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count);
-        if (value > best.value.count) best = {{value}, bound_kind::deferral, 0};
+        if (!jobs.empty()) consider(with_jobs(c_, jobs, lengths, under), bound_kind::memory);
+        consider(deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count),
+                 bound_kind::deferral);
+        if (best.value.count >= enough) return best;
+
+        work_between between(c_, forced_, w_);
+        std::vector<node_pair> pairs =
+            memory_precedences(c_, forced_, w_).within(limit.count, [&](std::size_t place, auto side) {
+                between.add(place, side, limit.count);
+            });
+        if (!pairs.empty()) consider(with_pairs(pairs, jobs, under), bound_kind::precedence);
+        if (between.append_to(pairs)) consider(with_pairs(pairs, jobs, under), bound_kind::precedence);
         return best;
     }
 
@@ -160,6 +166,16 @@ private:
         for (std::uint32_t m = 0; m < c.machines; ++m)
             value = std::max(value, jackson_bound(c, lengths, of_machines.of(m), w_));
         return value;
+    }
+
+    /// The same in the graph with these pairs as further dependences.
+    [[nodiscard]] std::int64_t with_pairs(const std::vector<node_pair>& pairs, std::vector<memory_job> jobs,
+                                          contention under) {
+        const workspace::scope scratch(w_);
+        const ordered_tasks ordered = with_precedences(c_, pairs);
+        for (memory_job& job : jobs) job.node = ordered.number[job.node];
+        path_lengths lengths = longest_paths(ordered.tasks, w_);
+        return with_jobs(ordered.tasks, jobs, lengths, under);
     }
 
     const compact_tasks& c_;
@@ -180,9 +196,10 @@ template <class = void>
 }
 
 /// The same for the orders whose peak memory is within `limit`, on a machine with contention: the better of that, of
-/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp) and of the contention
-/// bound (detail/contention_jobs.hpp). For a limit below least_peak there are no such orders, and any number bounds
-/// them; the one for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp), of the precedence bound
+/// (detail/memory_precedences.hpp, detail/work_between.hpp) and of the contention bound (detail/contention_jobs.hpp).
+/// For a limit below least_peak there are no such orders, and any number bounds them; the one for unlimited memory is
+/// returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
     detail::workspace w;

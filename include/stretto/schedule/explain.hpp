@@ -184,7 +184,7 @@ template <task_names L>
         case bound_kind::memory:
             return "what finds no room beside each other must lie between points of the critical path";
         case bound_kind::precedence:
-            return "work that memory has no room for before a kernel comes after it";
+            return "what memory has no room for before a kernel comes after it";
         case bound_kind::deferral:
             return "work that memory has no room to put off comes before a kernel and what must follow it";
         case bound_kind::spine:

@@ -22,9 +22,12 @@
 
 namespace stretto::detail {
 
-/// Of two nodes, which comes first in every order within a limit.
+/// Of two nodes, which comes first in every order within a limit, and how much time lies between the end of the one
+/// and the beginning of the other at least. If `first` is no_node, the time counts from the beginning of the step; if
+/// `then` is, to its end.
 struct node_pair {
     std::uint32_t first, then;
+    std::int64_t apart = 0;  // nanoseconds
 };
 
 /// Finds such pairs. The base is a flow at v (detail/memory_flow.hpp), which is no more than what is alive there. If it
@@ -43,34 +46,54 @@ public:
           carried_(w.take<std::int64_t>(c.storage_bytes.size())) {}
 
     /// The pairs for this limit: kernels at which memory is scarce, and nodes that the limit puts after them, without
-    /// those that come after another such node. O(V + E + uses) for each of up to 16 kernels; searches of up to 200
-    /// steps take at most 48 V together. Precondition: the limit is at least least_peak().
-    [[nodiscard]] std::vector<node_pair> within(std::int64_t limit) {
-        std::vector<node_pair> pairs;
-        steps_left_ = steps_per_node * c_.size();
-        int in_vain = 0;
+    /// those that come after another such node. Of each such kernel, see(place, side) is told on which side of it nodes
+    /// run. O(V + E + uses) for each of up to 12 kernels. Precondition: the limit is at least least_peak().
+    template <class See>
+    [[nodiscard]] std::vector<node_pair> within(std::int64_t limit, See see) {
+        std::vector<std::size_t> places;
         for (const std::size_t place : forced_.scarcest_first()) {
             // Where most of the memory may be free, nearly everything fits.
-            if (forced_.forced(place) < limit / 2 || in_vain == most_in_vain) break;
-            const std::size_t known = pairs.size();
+            if (forced_.forced(place) < limit / 2 || places.size() == most_kernels) break;
+            places.push_back(place);
+        }
+        std::sort(places.begin(), places.end(),
+                  [&](std::size_t a, std::size_t b) { return forced_.kernels()[a] < forced_.kernels()[b]; });
+        std::vector<node_pair> pairs;
+        steps_left_ = steps_per_node * c_.size();
+        for (const std::size_t place : places) {
             forced_.decide_sides(place, side_);
-            find_pairs(forced_.kernels()[place], limit, pairs);
-            in_vain = pairs.size() == known ? in_vain + 1 : 0;
+            find_pairs(place, limit, pairs);
+            see(place, std::span<const kernel_side>(side_));
         }
         return pairs;
     }
 
 private:
-    static constexpr int most_rounds = 3, most_in_vain = 4;
-    static constexpr std::size_t steps_per_node = 48;
+    static constexpr std::size_t most_kernels = 12, steps_per_node = 64;
+    static constexpr int most_rounds = 3;
 
-    /// Appends the pairs of the kernel v, from which all sides are seen.
-    void find_pairs(std::uint32_t v, std::int64_t limit, std::vector<node_pair>& pairs) {
+    /// Whether most kernels may run on either side. To search from all of them would take the steps of other kernels.
+    [[nodiscard]] bool most_is_free() const {
+        std::int64_t work = 0, free = 0;
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            if (c_.kind[n] != compact_tasks::role::compute) continue;
+            work += c_.duration[n];
+            if (side_[n] == kernel_side::free) free += c_.duration[n];
+        }
+        return free > work / 2;
+    }
+
+    /// Appends the pairs of a kernel, from which all sides are seen.
+    void find_pairs(std::size_t place, std::int64_t limit, std::vector<node_pair>& pairs) {
+        const std::uint32_t v = forced_.kernels()[place];
         const std::size_t known = pairs.size();
+        std::size_t no_steps = 0;
+        std::size_t& steps_left = most_is_free() ? no_steps : steps_left_;
         for (int round = 0; round < most_rounds; ++round) {
+            // Where more ways end after v than before, there may be more of a flow.
             std::fill(carried_.begin(), carried_.end(), 0);
             const std::int64_t alive = flow_.at(v, side_, forced_.kept(), carried_);
-            if (!put_after(limit - alive + 1, v, pairs)) break;
+            if (alive > limit || !put_after(limit - alive + 1, v, pairs, steps_left)) break;
         }
         // What comes after another of these nodes needs no pair of its own.
         const auto follows = [&](const node_pair& p) {
@@ -83,7 +106,8 @@ private:
     }
 
     /// Puts after v what leaves no room for `more`, and what comes after that. Returns whether there was any such node.
-    [[nodiscard]] bool put_after(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs) {
+    [[nodiscard]] bool put_after(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs,
+                                 std::size_t& steps_left) {
         find_passages(more);
         bool any = false;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
@@ -91,7 +115,7 @@ private:
             bool after = false;
             for (const std::uint32_t p : c_.predecessors[n]) after = after || side_[p] == kernel_side::after;
             if (!after) {
-                if (passes_[n] == 0 && !flow_.grows_by(more, n, carried_, steps_left_)) continue;
+                if (passes_[n] == 0 && !flow_.grows_by(more, n, carried_, steps_left)) continue;
                 pairs.push_back({v, n});
             }
             side_[n] = kernel_side::after;
@@ -120,26 +144,6 @@ private:
     std::span<std::int64_t> carried_;  // by storage: the flow at v
     std::size_t steps_left_ = 0;       // of all searches
 };
-
-/// The same graph with these pairs as further dependences, without those that run against program order: an order that
-/// keeps them all is no longer known. O(V + E).
-template <class = void>
-[[nodiscard]] inline compact_tasks with_precedences(const compact_tasks& c, std::vector<node_pair> pairs) {
-    std::sort(pairs.begin(), pairs.end(), [](const node_pair& a, const node_pair& b) {
-        return a.then != b.then ? a.then < b.then : a.first < b.first;
-    });
-    compact_tasks made = c;
-    made.predecessors = {};
-    auto next = pairs.begin();
-    for (std::uint32_t n = 0; n < c.size(); ++n) {
-        for (const std::uint32_t p : c.predecessors[n]) made.predecessors.push(p);
-        for (; next != pairs.end() && next->then == n; ++next)
-            if (next->first < n) made.predecessors.push(next->first);
-        made.predecessors.close_row();
-    }
-    made.successors = made.predecessors.inverse(made.size());
-    return made;
-}
 
 }  // namespace stretto::detail
 
