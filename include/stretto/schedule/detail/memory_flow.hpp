@@ -85,8 +85,15 @@ public:
     }
     /// Adds to the flow that was found last what gets through from a free node, at most `most`, and returns that. If
     /// the node is paid that much for running after the kernel, all of the flow is no more than what is alive and paid.
-    [[nodiscard]] std::int64_t add_from(std::uint32_t n, std::int64_t most, std::span<std::int64_t> flow) {
-        return through_node(flow, n, most, 0);
+    /// Steps are limited as above.
+    [[nodiscard]] std::int64_t add_from(std::uint32_t n, std::int64_t most, std::span<std::int64_t> flow,
+                                        std::size_t& steps_left) {
+        trail_.clear();
+        steps_left_ = steps_left;
+        const std::int64_t sent = through_node(flow, n, most, 0);
+        steps_left = steps_left_;
+        steps_left_ = no_limit;
+        return sent;
     }
     /// A free node has turned out to run after the kernel.
     void put_after(std::uint32_t n) { side_[n] = kernel_side::after; }

@@ -47,7 +47,7 @@ public:
 
     /// The pairs for this limit: kernels at which memory is scarce, and nodes that the limit puts after them, without
     /// those that come after another such node. Of each such kernel, see(place, side) is told on which side of it nodes
-    /// run. O(V + E + uses) for each of up to 12 kernels. Precondition: the limit is at least least_peak().
+    /// run. O(V + E + uses) for each of up to 8 kernels. Precondition: the limit is at least least_peak().
     template <class See>
     [[nodiscard]] std::vector<node_pair> within(std::int64_t limit, See see) {
         std::vector<std::size_t> places;
@@ -60,7 +60,9 @@ public:
                   [&](std::size_t a, std::size_t b) { return forced_.kernels()[a] < forced_.kernels()[b]; });
         std::vector<node_pair> pairs;
         steps_left_ = steps_per_node * c_.size();
+        int in_vain = 0;
         for (const std::size_t place : places) {
+            if (pairs.empty() && in_vain++ == most_in_vain) steps_left_ = 0;  // then only single paths are tried
             forced_.decide_sides(place, side_);
             find_pairs(place, limit, pairs);
             see(place, std::span<const kernel_side>(side_));
@@ -69,8 +71,8 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_kernels = 12, steps_per_node = 64;
-    static constexpr int most_rounds = 3;
+    static constexpr std::size_t most_kernels = 8, steps_per_node = 24;
+    static constexpr int most_rounds = 2, most_in_vain = 3;
 
     /// Whether most kernels may run on either side. To search from all of them would take the steps of other kernels.
     [[nodiscard]] bool most_is_free() const {

@@ -23,10 +23,12 @@ namespace stretto::detail {
 ///     the work before w, at least - the work before v, at most - v
 ///
 /// The first is found as in detail/deferred_work.hpp: let a kernel that may run before w or after it cost `price` bytes
-/// per nanosecond if it runs before; then a flow at w, less the limit, is paid by such kernels.
+/// per nanosecond if it runs before; then a flow at w, less the limit, is paid by such kernels. The second is found in
+/// the same way from what runs after v at least.
 template <class = void>
 class work_between {
 public:
+    /// The arrays are taken from the open scope of the workspace.
     work_between(const compact_tasks& c, const forced_memory<>& forced, workspace& w)
         : c_(c),
           forced_(forced),
@@ -114,10 +116,12 @@ private:
         const std::int64_t price = limit / free + 1;
         std::fill(carried_.begin(), carried_.end(), 0);
         std::int64_t flow = flow_.at(v, side, forced_.kept(), carried_);
-        for (std::uint32_t n = 0; n < c_.size(); ++n)
-            if (is_kernel(n) && side[n] == kernel_side::free)
-                flow += flow_.add_from(n, c_.duration[n] > all_bytes_ / price ? all_bytes_ : c_.duration[n] * price,
-                                       carried_);
+        std::size_t steps_left = 2 * std::size_t{c_.size()};
+        for (std::uint32_t n = 0; n < c_.size(); ++n) {
+            if (!is_kernel(n) || side[n] != kernel_side::free) continue;
+            const std::int64_t pays = c_.duration[n] > all_bytes_ / price ? all_bytes_ : c_.duration[n] * price;
+            flow += flow_.add_from(n, pays, carried_, steps_left);
+        }
         return flow > limit ? std::min(free, (flow - limit) / price) : 0;
     }
 
