@@ -183,6 +183,23 @@ private:
     forced_memory<> forced_;
 };
 
+/// What is enough of a bound for an order: within 2 % of it, the dearest bounds are not tried.
+template <class = void>
+[[nodiscard]] inline std::int64_t enough_for(nanoseconds makespan) {
+    return makespan.count - makespan.count / 50;
+}
+
+/// The bound within a limit, of which `enough` is as good as anything above it.
+template <class = void>
+[[nodiscard]] inline lower_bound bound_below(const task_graph& g, bytes limit, contention under, std::int64_t enough) {
+    workspace w;
+    const compact_tasks c = make_compact_tasks(g, w);
+    const lower_bound without = bound_below(c, w, under);
+    if (limit == unlimited_bytes) return without;
+    memory_bounds memory(c, w);
+    return limit < memory.least_peak().value ? without : memory.within(limit, without, under, enough);
+}
+
 }  // namespace detail
 
 /// The best of the load, critical path, spine and Jackson bounds; of equal ones the first in this order. It holds for
@@ -202,12 +219,7 @@ template <class = void>
 /// returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
-    detail::workspace w;
-    const detail::compact_tasks c = detail::make_compact_tasks(g, w);
-    const lower_bound without = detail::bound_below(c, w, under);
-    if (limit == unlimited_bytes) return without;
-    detail::memory_bounds memory(c, w);
-    return limit < memory.least_peak().value ? without : memory.within(limit, without, under);
+    return detail::bound_below(g, limit, under, INT64_MAX);
 }
 
 /// A peak that no order of `g` is below: of what each task needs to run, and of what must be alive around the kernels

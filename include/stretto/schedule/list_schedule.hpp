@@ -113,7 +113,7 @@ template <class = void>
         for (std::size_t k = 0; k < orders.size(); ++k)
             if (front[k].pass.makespan > enough)
                 orders[k].bound = within.within(orders[k].limit, step.bound(), options.under,
-                                                front[k].pass.makespan - front[k].pass.makespan / 50);
+                                                enough_for(nanoseconds{front[k].pass.makespan}));
     }
     return orders;
 }
