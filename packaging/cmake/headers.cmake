@@ -196,7 +196,9 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/matched_launches.hpp
     include/stretto/schedule/detail/memory_flow.hpp
     include/stretto/schedule/detail/memory_jobs.hpp
+    include/stretto/schedule/detail/memory_precedences.hpp
     include/stretto/schedule/detail/order_search.hpp
+    include/stretto/schedule/detail/ordered_tasks.hpp
     include/stretto/schedule/detail/path_lengths.hpp
     include/stretto/schedule/detail/range_profile.hpp
     include/stretto/schedule/detail/ready_set.hpp
@@ -205,6 +207,7 @@ set(STRETTO_HEADERS
     include/stretto/schedule/detail/shortest_wait_cycle.hpp
     include/stretto/schedule/detail/sorted_by_key.hpp
     include/stretto/schedule/detail/spine_bound.hpp
+    include/stretto/schedule/detail/work_between.hpp
     include/stretto/schedule/detail/workspace.hpp
     include/stretto/schedule/explain.hpp
     include/stretto/schedule/explain_deadlock.hpp

@@ -63,6 +63,7 @@ TEST_CASE("names are those of the enumerators") {
     CHECK(name_of(bound_kind::jackson) == "jackson");
     CHECK(name_of(bound_kind::spine) == "spine");
     CHECK(name_of(bound_kind::memory) == "memory");
+    CHECK(name_of(bound_kind::precedence) == "precedence");
     CHECK(name_of(bound_kind::deferral) == "deferral");
 }
 
@@ -130,6 +131,8 @@ TEST_CASE("what bounds rest on") {
     CHECK(explain(lower_bound{{1}, bound_kind::critical_path, 0}, names{}) == "a chain of dependences takes that long");
     CHECK(explain(lower_bound{{1}, bound_kind::memory, 0}, names{}) ==
           "what finds no room beside each other must lie between points of the critical path");
+    CHECK(explain(lower_bound{{1}, bound_kind::precedence, 0}, names{}) ==
+          "what memory has no room for before a kernel comes after it");
     CHECK(explain(lower_bound{{1}, bound_kind::deferral, 0}, names{}) ==
           "work that memory has no room to put off comes before a kernel and what must follow it");
     CHECK(explain(lower_bound{{1}, bound_kind::spine, 0}, names{}) ==

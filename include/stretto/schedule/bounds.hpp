@@ -11,8 +11,11 @@
 #include "stretto/schedule/detail/deferred_work.hpp"
 #include "stretto/schedule/detail/machine_jobs.hpp"
 #include "stretto/schedule/detail/memory_jobs.hpp"
+#include "stretto/schedule/detail/memory_precedences.hpp"
+#include "stretto/schedule/detail/ordered_tasks.hpp"
 #include "stretto/schedule/detail/path_lengths.hpp"
 #include "stretto/schedule/detail/spine_bound.hpp"
+#include "stretto/schedule/detail/work_between.hpp"
 #include "stretto/schedule/memory.hpp"
 
 namespace stretto {
@@ -25,6 +28,7 @@ enum class bound_kind : std::uint8_t {
     spine,          ///< work enclosed between points of the critical path, summed along it
     memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
     deferral,       ///< what cannot be put off until after a kernel within the memory limit, it, and what follows it
+    precedence,     ///< memory, with what the limit puts after a kernel, or between two of them, as dependences
     contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
 };
 
@@ -122,40 +126,79 @@ public:
         return least;
     }
 
-    /// The better of `without` and the bound within the limit. Precondition: the limit is at least the least peak.
-    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {}) {
+    /// The better of `without` and the bound within the limit. What costs most is only tried for a bound below
+    /// `enough`. Precondition: the limit is at least the least peak.
+    [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {},
+                                     std::int64_t enough = INT64_MAX) {
         const workspace::scope scratch(w_);
         path_lengths lengths = longest_paths(c_, w_);
         lower_bound best = without;
+        const auto consider = [&](std::int64_t value, bound_kind kind) {
+            if (value > best.value.count) best = {{value}, kind, 0};
+        };
         const std::vector<memory_job> jobs = forced_.jobs_within(limit.count);
-        if (!jobs.empty()) {
-            const std::int64_t value = with_jobs(jobs, lengths, under);
-            if (value > best.value.count) best = {{value}, bound_kind::memory, 0};
-        }
-        const std::int64_t value = deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count);
-        if (value > best.value.count) best = {{value}, bound_kind::deferral, 0};
+        if (!jobs.empty()) consider(with_jobs(c_, jobs, lengths, under), bound_kind::memory);
+        consider(deferred_work(c_, forced_, lengths, w_).bound_within(limit.count, best.value.count),
+                 bound_kind::deferral);
+        if (best.value.count >= enough) return best;
+
+        work_between between(c_, forced_, w_);
+        std::vector<node_pair> pairs =
+            memory_precedences(c_, forced_, w_).within(limit.count, [&](std::size_t place, auto side) {
+                between.add(place, side, limit.count);
+            });
+        if (!pairs.empty()) consider(with_pairs(pairs, jobs, under), bound_kind::precedence);
+        if (between.append_to(pairs)) consider(with_pairs(pairs, jobs, under), bound_kind::precedence);
         return best;
     }
 
 private:
     /// The better of the spine bound and Jackson's with these jobs. It raises the heads.
-    [[nodiscard]] std::int64_t with_jobs(const std::vector<memory_job>& jobs, path_lengths& lengths, contention under) {
+    [[nodiscard]] std::int64_t with_jobs(const compact_tasks& c, const std::vector<memory_job>& jobs,
+                                         path_lengths& lengths, contention under) {
         const workspace::scope scratch(w_);
-        const machine_jobs of_machines = jobs_of_machines(c_, w_);
-        std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c_, of_machines, w_));
+        const machine_jobs of_machines = jobs_of_machines(c, w_);
+        std::vector<std::vector<further_job>> further = for_spine(jobs_under(under, c, of_machines, w_));
         std::vector<further_job>& memory = further.emplace_back();
-        for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c_.duration[job.node]});
-        std::int64_t value = spine_bound(c_, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
-        pass_heads_on(c_, lengths);
-        for (std::uint32_t m = 0; m < c_.machines; ++m)
-            value = std::max(value, jackson_bound(c_, lengths, of_machines.of(m), w_));
+        for (const memory_job& job : jobs) memory.push_back({job.node, job.work, job.work - c.duration[job.node]});
+        std::int64_t value = spine_bound(c, lengths, busiest_machines(of_machines), 64, w_, std::move(further)).run();
+        pass_heads_on(c, lengths);
+        for (std::uint32_t m = 0; m < c.machines; ++m)
+            value = std::max(value, jackson_bound(c, lengths, of_machines.of(m), w_));
         return value;
+    }
+
+    /// The same in the graph with these pairs as further dependences.
+    [[nodiscard]] std::int64_t with_pairs(const std::vector<node_pair>& pairs, std::vector<memory_job> jobs,
+                                          contention under) {
+        const workspace::scope scratch(w_);
+        const ordered_tasks ordered = with_precedences(c_, pairs);
+        for (memory_job& job : jobs) job.node = ordered.number[job.node];
+        path_lengths lengths = longest_paths(ordered.tasks, w_);
+        return with_jobs(ordered.tasks, jobs, lengths, under);
     }
 
     const compact_tasks& c_;
     workspace& w_;
     forced_memory<> forced_;
 };
+
+/// What is enough of a bound for an order: within 2 % of it, the dearest bounds are not tried.
+template <class = void>
+[[nodiscard]] inline std::int64_t enough_for(nanoseconds makespan) {
+    return makespan.count - makespan.count / 50;
+}
+
+/// The bound within a limit, of which `enough` is as good as anything above it.
+template <class = void>
+[[nodiscard]] inline lower_bound bound_below(const task_graph& g, bytes limit, contention under, std::int64_t enough) {
+    workspace w;
+    const compact_tasks c = make_compact_tasks(g, w);
+    const lower_bound without = bound_below(c, w, under);
+    if (limit == unlimited_bytes) return without;
+    memory_bounds memory(c, w);
+    return limit < memory.least_peak().value ? without : memory.within(limit, without, under, enough);
+}
 
 }  // namespace detail
 
@@ -170,17 +213,13 @@ template <class = void>
 }
 
 /// The same for the orders whose peak memory is within `limit`, on a machine with contention: the better of that, of
-/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp) and of the contention
-/// bound (detail/contention_jobs.hpp). For a limit below least_peak there are no such orders, and any number bounds
-/// them; the one for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp), of the precedence bound
+/// (detail/memory_precedences.hpp, detail/work_between.hpp) and of the contention bound (detail/contention_jobs.hpp).
+/// For a limit below least_peak there are no such orders, and any number bounds them; the one for unlimited memory is
+/// returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
-    detail::workspace w;
-    const detail::compact_tasks c = detail::make_compact_tasks(g, w);
-    const lower_bound without = detail::bound_below(c, w, under);
-    if (limit == unlimited_bytes) return without;
-    detail::memory_bounds memory(c, w);
-    return limit < memory.least_peak().value ? without : memory.within(limit, without, under);
+    return detail::bound_below(g, limit, under, INT64_MAX);
 }
 
 /// A peak that no order of `g` is below: of what each task needs to run, and of what must be alive around the kernels

@@ -94,8 +94,8 @@ template <class = void>
     expected<order_figures, order_violation> figures = verify_order(g, order, limit);
     if (!figures) return unexpected(figures.error());
     if (!under.none()) figures->times = simulate(g, order, under);
-    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, under,
-                                        bound_below(g, limit, under), {});
+    const lower_bound bound = detail::bound_below(g, limit, under, detail::enough_for(figures->times.makespan));
+    return detail::schedule_maker::make(g, std::move(order), *std::move(figures), limit, under, bound, {});
 }
 
 }  // namespace stretto

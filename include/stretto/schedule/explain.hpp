@@ -46,6 +46,8 @@ namespace stretto {
             return "jackson";
         case bound_kind::memory:
             return "memory";
+        case bound_kind::precedence:
+            return "precedence";
         case bound_kind::deferral:
             return "deferral";
         case bound_kind::contention:
@@ -181,6 +183,8 @@ template <task_names L>
             return "the compute lane and " + machine + ", which slows it down, are busy that long";
         case bound_kind::memory:
             return "what finds no room beside each other must lie between points of the critical path";
+        case bound_kind::precedence:
+            return "what memory has no room for before a kernel comes after it";
         case bound_kind::deferral:
             return "work that memory has no room to put off comes before a kernel and what must follow it";
         case bound_kind::spine:

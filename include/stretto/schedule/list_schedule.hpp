@@ -106,13 +106,14 @@ template <class = void>
         as_tasks.under = options.under;
         as_tasks.bound = step.bound();
     }
-    // What is good enough without regard to memory needs no better bound.
+    // What is good enough without regard to memory needs no better bound, and within 2 % not the dearest.
     const std::int64_t enough = step.enough(options.good_enough);
     if (front.front().pass.makespan > enough && (all || limit != unlimited_bytes)) {
         memory_bounds within(c, step.room());
         for (std::size_t k = 0; k < orders.size(); ++k)
             if (front[k].pass.makespan > enough)
-                orders[k].bound = within.within(orders[k].limit, step.bound(), options.under);
+                orders[k].bound = within.within(orders[k].limit, step.bound(), options.under,
+                                                enough_for(nanoseconds{front[k].pass.makespan}));
     }
     return orders;
 }
