@@ -62,11 +62,15 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_combining.hpp
     include/stretto/aten/detail/interpreter_comparisons.hpp
     include/stretto/aten/detail/interpreter_complex.hpp
+    include/stretto/aten/detail/interpreter_convolutions.hpp
     include/stretto/aten/detail/interpreter_creation.hpp
+    include/stretto/aten/detail/interpreter_element_losses.hpp
+    include/stretto/aten/detail/interpreter_group_norms.hpp
     include/stretto/aten/detail/interpreter_indexing.hpp
     include/stretto/aten/detail/interpreter_inputs.hpp
     include/stretto/aten/detail/interpreter_joining.hpp
     include/stretto/aten/detail/interpreter_losses.hpp
+    include/stretto/aten/detail/interpreter_moments.hpp
     include/stretto/aten/detail/interpreter_norms.hpp
     include/stretto/aten/detail/interpreter_numbers.hpp
     include/stretto/aten/detail/interpreter_operators.hpp
@@ -77,6 +81,7 @@ set(STRETTO_HEADERS
     include/stretto/aten/detail/interpreter_rounding.hpp
     include/stretto/aten/detail/interpreter_scatter.hpp
     include/stretto/aten/detail/interpreter_shapes.hpp
+    include/stretto/aten/detail/interpreter_shifts.hpp
     include/stretto/aten/detail/interpreter_sorting.hpp
     include/stretto/aten/detail/interpreter_unary.hpp
     include/stretto/aten/detail/interpreter_views.hpp
@@ -309,6 +314,7 @@ set(STRETTO_HEADERS
     include/stretto/transform/chunk_rules/row_orders.hpp
     include/stretto/transform/chunk_rules/rule_chunk_model.hpp
     include/stretto/transform/chunk_rules/rule_operands.hpp
+    include/stretto/transform/chunk_rules/samples.hpp
     include/stretto/transform/chunk_rules/scattered_reductions.hpp
     include/stretto/transform/chunk_rules/scatters.hpp
     include/stretto/transform/chunk_rules/sorting.hpp

@@ -343,16 +343,24 @@ TEST_CASE("counts that are put together without saying how have no groups that a
     CHECK(p.results[0].what == kind::permuted);
 }
 
-TEST_CASE("collectives run once on sums and along blocks; exchanges want rows in an order of their own") {
+TEST_CASE("collectives run once on sums; along their blocks, ranks join rows and part only what they have joined") {
     for (const char* op :
          {"_c10d_functional.all_reduce.default", "_c10d_functional.broadcast.default",
           "_c10d_functional.reduce_scatter_tensor.default", "_c10d_functional.all_gather_into_tensor.default"}) {
-        const bool has_blocks = std::string_view(op).find("_tensor") != std::string_view::npos;
-        program p(input("x", "[4,4]") + node(op, "[0]", R"(["%0","sum",2,"ep"])", "[4,4]"));
+        const bool joins = std::string_view(op).find("gather") != std::string_view::npos;
+        const bool parts = std::string_view(op).find("scatter") != std::string_view::npos;
+        program p(input("x", "[4,4]") + node(op, "[0]", R"(["%0","sum",2,"ep"])",
+                                             joins   ? "[8,4]"
+                                             : parts ? "[2,4]"
+                                                     : "[4,4]"));
         CHECK_FALSE(p.ask(4, {addend}).possible);
-        CHECK(p.ask(4, {sliced(0)}).possible != has_blocks);
+        CHECK(p.ask(4, {sliced(0)}).possible != parts);
+        if (!parts) CHECK((p.results[0].what == kind::permuted) == joins);
         CHECK(p.ask(4, {sliced(1)}).possible);
     }
+}
+
+TEST_CASE("exchanges want rows in an order of their own") {
     program counts(input("x", "[4]", "i64") + node("_c10d_functional.all_to_all_single.default", "[0]",
                                                    R"(["%0",[2,2],[2,2],"ep"])", "[4]", "i64"));
     CHECK(counts.ask(4, {addend}).possible);

@@ -57,12 +57,15 @@ namespace detail::aten {
 /// Which arguments of an operator spell extents. The table of operators (detail/aten_rules.hpp) has one for each.
 enum class spelled : std::uint8_t {
     nothing,
-    sizes_first,   ///< argument 0 has the sizes of the result
-    sizes_second,  ///< argument 1 has them
-    slice_end,     ///< argument 3, along the dimension of argument 1
-    amounts,       ///< arguments 1 and 2 are rows sent and received
-    output_size,   ///< the argument of that name is the number of rows
-    layout         ///< arguments 2 and 3 have the sizes and strides of the result; left out, they are the operand's
+    sizes_first,     ///< argument 0 has the sizes of the result
+    sizes_second,    ///< argument 1 has them
+    slice_end,       ///< argument 3, along the dimension of argument 1
+    amounts,         ///< arguments 1 and 2 are rows sent and received
+    output_size,     ///< the argument of that name is the number of rows
+    layout,          ///< arguments 2 and 3 have the sizes and strides of the result; left out, they are the operand's
+    samples_fourth,  ///< argument 3 is the extent of the first operand along dimension 0
+    samples_sixth,   ///< argument 5 is
+    pieces           ///< argument 1 is the extent of every result along the dimension of argument 2, or lists them
 };
 
 /// Spells the arguments of one operation for one chunk. The states of the results in the call are those that the rule
@@ -94,6 +97,15 @@ public:
                 break;
             case spelled::layout:
                 layout();
+                break;
+            case spelled::samples_fourth:
+                samples(3);
+                break;
+            case spelled::samples_sixth:
+                samples(5);
+                break;
+            case spelled::pieces:
+                pieces();
                 break;
             case spelled::nothing:
                 break;
@@ -195,6 +207,39 @@ private:
         for (const auto& [position, name] : {std::pair(2, "original_size"), std::pair(3, "original_stride")})
             if (a_.argument(static_cast<std::size_t>(position), name).what != form::none)
                 *writable(static_cast<std::size_t>(position), name) = {};
+    }
+
+    /// How large pieces are that are cut along the dimension along which they were taken apart.
+    void pieces() {
+        const chunk_state& r = c_.results[0];
+        const std::span<const std::int64_t> shape = c_.result_types[0].shape;
+        if (!chunk_rules::is_cut(r) || chunk_rules::wrapped(a_.integer(2, "dim", 0), shape.size()) != r.dim) return;
+        const std::int64_t extent = shape[static_cast<std::size_t>(r.dim)];
+        const std::string_view name = a_.argument(1, "split_sizes").what == form::none ? "split_size" : "split_sizes";
+        const auto own = [&](tensor_argument& a) {
+            if (a.what == form::integer || shared_number(a)) write_extent(a, extent, r.dim);
+        };
+        tensor_argument* const all = writable(1, name);
+        if (all == nullptr) return;
+        own(*all);
+        if (all->what == form::list)
+            for (tensor_argument& a : writable_items(*all)) own(a);
+    }
+
+    /// How many samples the first operand has. A number of the chunk says it already.
+    void samples(std::size_t position) {
+        const std::size_t first = aten_arguments::operand(a_.argument(0, "input"));
+        const tensor_argument& n = a_.argument(position, "N");
+        if (!c_.is_tensor(first) || c_.state(first).what != chunk_rules::chunk_kind::sliced) return;
+        if (n.what != form::integer && !shared_number(n)) return;
+        tensor_argument& own = *writable(position, "N");
+        own = {form::integer,
+               chunk_rules::part_extent(c_.state(first), c_.extent(first, 0), 0, c_.tokens, chunk_),
+               0,
+               {},
+               {}};
+        const chunk_state& made = c_.results[0];
+        store_.written(own, made.what == chunk_rules::chunk_kind::sliced && made.dim == 0 ? 0 : -1);
     }
 
     const aten_arguments& a_;

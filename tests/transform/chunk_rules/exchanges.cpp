@@ -61,13 +61,29 @@ TEST_CASE("a reduction among ranks leaves rows in the order of the tokens where 
         CHECK(c.tensor({8, 4, 12}, sliced(d)).makes({8, 4, 12}).gives(aligned_collective{}) == sliced(d));
 }
 
-TEST_CASE("blocks of ranks are joined and parted across the rows of the chunk, not along them") {
+TEST_CASE("blocks of ranks are joined and parted across the rows of the chunk") {
     rule_call c;
     const aligned_collective blocks{.joins_blocks = true};
     CHECK(c.tensor({3, 8}, sliced(1)).makes({6, 8}).gives(blocks) == sliced(1));
-    CHECK(c.tensor({8, 3}, sliced(0)).makes({16, 3}).refuses(blocks) ==
+    CHECK(c.tensor({3, 8}, permuted(1, c.orders.in_blocks(2, 1))).makes({6, 8}).gives(blocks).what ==
+          chunk_state::kind::permuted);
+}
+
+TEST_CASE("along the rows of the chunk, rows of ranks lie in blocks, and in as many they are parted again") {
+    rule_call c;
+    const aligned_collective blocks{.joins_blocks = true};
+    const auto in_blocks = [&](std::int64_t n) { return permuted(0, c.orders.in_blocks(n, 2)); };
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({16, 3}).gives(blocks) == in_blocks(2));
+    CHECK(c.tensor({16, 3}, in_blocks(2)).makes({48, 3}).gives(blocks) == in_blocks(6));
+    CHECK(c.tensor({16, 3}, in_blocks(2)).makes({8, 3}).gives(blocks) == sliced(0));
+    CHECK(c.tensor({48, 3}, in_blocks(6)).makes({24, 3}).gives(blocks) == in_blocks(3));
+    // Ranks would get rows by their place in the chunk, or parts of blocks.
+    CHECK(c.tensor({16, 3}, sliced(0)).makes({8, 3}).refuses(blocks) ==
           "op joins or parts blocks of ranks along the dimension that is chunked");
     CHECK(c.verdict.inherent);
+    CHECK_FALSE(c.tensor({48, 3}, in_blocks(6)).makes({12, 3}).refuses(blocks).empty());
+    const std::uint32_t order = c.orders.name(row_orders::origin::sorted, 0, 0, {1});
+    CHECK_FALSE(c.tensor({16, 3}, permuted(0, order)).makes({8, 3}).refuses(blocks).empty());
 }
 
 TEST_CASE("ranks do not meet in sums over chunks, in rows of an order of their own, or in numbers of rows") {

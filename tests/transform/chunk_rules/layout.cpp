@@ -72,6 +72,23 @@ TEST_CASE("views along the cut dimension are refused") {
     CHECK(c.tensor({8, 3}, sliced(0)).makes({16, 3}).refuses(repeat{.times = {2, 1}}) == along);
 }
 
+TEST_CASE("rows in blocks are split into these blocks, each with the rows of the tokens") {
+    rule_call c;
+    const auto blocks = permuted(0, c.orders.in_blocks(3, 2));
+    CHECK(c.tensor({24, 3}, blocks).makes({8, 3}).makes({8, 3}).makes({8, 3}).gives(split{}) == sliced(0));
+    CHECK(c.results[2] == sliced(0));
+    CHECK(c.tensor({3, 24}, permuted(1, blocks.order)).makes({3, 8}).gives(split{.dim = -1}) == sliced(1));
+    CHECK_FALSE(c.tensor({24, 3}, blocks).makes({12, 3}).makes({12, 3}).refuses(split{}).empty());
+    CHECK_FALSE(c.tensor({24, 3}, blocks).makes({8, 3}).makes({16, 3}).refuses(split{}).empty());
+    // The extent of the pieces may be a number: of the chunk's rows in a block, or one that clones spell instead.
+    const split by_number{.sizes = {1}};
+    chunk_state rows{chunk_state::kind::addend, -1, 2, 0, 0};
+    CHECK(c.tensor({24, 3}, blocks).number(rows).makes({8, 3}).gives(by_number) == sliced(0));
+    CHECK(c.tensor({24, 3}, blocks).number().makes({8, 3}).gives(by_number) == sliced(0));
+    rows.positions = 1;
+    CHECK_FALSE(c.tensor({24, 3}, blocks).number(rows).makes({8, 3}).refuses(by_number).empty());
+}
+
 TEST_CASE("a slice is along another dimension, or of all rows") {
     rule_call c;
     CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 1}).gives(slice{.dim = 1, .last = 1}) == sliced(0));

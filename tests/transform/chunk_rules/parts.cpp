@@ -33,3 +33,16 @@ TEST_CASE("the gradient of a slice is cut where the gradient is") {
     CHECK_FALSE(c.tensor({4, 3}, sliced(0)).makes({8, 3}).refuses(slice_gradient{.dim = 0}).empty());
     CHECK(c.tensor({1}, addend).makes({3}).gives(slice_gradient{}) == addend);
 }
+
+TEST_CASE("what is shifted, padded or cropped along other dimensions has the same rows") {
+    rule_call c;
+    const shift last{.dims = {-1}}, first{.dims = {0}}, filled{.dims = {-1}, .adds_constants = true};
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 5}).gives(last) == sliced(0));
+    CHECK(c.tensor({8, 3}, sliced(0)).makes({8, 5}).gives(filled) == sliced(0));
+    CHECK_FALSE(c.tensor({8, 3}, sliced(0)).makes({9, 3}).refuses(first).empty());
+    CHECK(c.verdict.inherent);
+    CHECK(c.tensor({3, 8}, sliced(1)).makes({5, 8}).gives(first) == sliced(1));
+    CHECK(c.tensor({8, 3}, addend).makes({8, 5}).gives(last) == addend);
+    CHECK_FALSE(c.tensor({8, 3}, addend).makes({8, 5}).refuses(filled).empty());
+    CHECK_FALSE(c.tensor({8}, sliced(0, 1)).makes({8}).refuses(shift{}).empty());
+}

@@ -51,3 +51,15 @@ TEST_CASE("histograms of rows add up if their bins are fixed") {
     CHECK(c.tensor({8}, sliced(0)).makes({4}).gives(histogram{}) == addend);
     CHECK_FALSE(c.tensor({8}, sliced(0)).makes({4}).refuses(histogram{.fixed_bins = false}).empty());
 }
+
+TEST_CASE("that an operation works along the cut dimension is the cause, whatever number it is given") {
+    rule_call c;
+    CHECK(c.tensor({8, 3}, sliced(0)).number(addend).makes({2, 3}).refuses(along_dimension{.dim = 0}) ==
+          "op works along the dimension that is chunked: it mixes rows of different chunks");
+    CHECK(c.verdict.inherent);
+    CHECK(c.tensor({8, 3}, sliced(0)).number(addend).makes({8, 2}).refuses(along_dimension{.dim = 1}) ==
+          "op a number of the chunk stands where a shared one is expected");
+    // A gated linear unit is half as long along its dimension as its operand.
+    CHECK_FALSE(c.tensor({8}, sliced(0)).tensor({16}, sliced(0)).makes({16}).refuses(along_dimension{}).empty());
+    CHECK(c.verdict.inherent);
+}

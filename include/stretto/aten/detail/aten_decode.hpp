@@ -32,6 +32,12 @@ inline rules::any_rule too_many_dimensions() {
     return rules::refused{.why = "names more dimensions than a rule can hold"};
 }
 
+/// Whether an argument is the constant zero.
+inline bool is_zero(const tensor_argument& a) {
+    return (a.what == argument_form::integer && a.integer == 0) ||
+           (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
+}
+
 /// An operator that nothing is known of.
 inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 
@@ -126,9 +132,12 @@ inline rules::any_rule selected(const aten_arguments& a) {
 inline rules::any_rule unbound(const aten_arguments& a) {
     return rules::unbind{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
 }
-/// split, split_with_sizes and chunk(self, sizes, dim). How large the pieces are makes no difference to the rule.
+/// split, split_with_sizes and chunk(self, sizes, dim). How large the pieces are is known from the shapes of the
+/// results, unless the program computes it.
 inline rules::any_rule split_along(const aten_arguments& a) {
-    return rules::split{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0)};
+    rules::split r{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0), .sizes = a.sizes(1, "split_sizes")};
+    if (const std::size_t all = a.operand(1, "split_size"); all != rules::no_operand) r.sizes = {all};
+    return r;
 }
 /// slice(self, dim, start, end, step).
 inline rules::any_rule sliced(const aten_arguments& a) {

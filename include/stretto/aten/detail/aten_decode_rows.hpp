@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "stretto/aten/detail/aten_arguments.hpp"
@@ -16,6 +17,8 @@
 #include "stretto/transform/chunk_rules/parts.hpp"
 #include "stretto/transform/chunk_rules/products.hpp"
 #include "stretto/transform/chunk_rules/reductions.hpp"
+#include "stretto/transform/chunk_rules/rule_operands.hpp"
+#include "stretto/transform/chunk_rules/samples.hpp"
 #include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "stretto/transform/chunk_rules/scatters.hpp"
 #include "stretto/transform/chunk_rules/sorting.hpp"
@@ -81,6 +84,18 @@ inline rules::any_rule sorted_stably(const aten_arguments& a) {
                        .dim = a.integer(SIZE_MAX, "dim", -1),
                        .descending = a.truth(SIZE_MAX, "descending"),
                        .stable = a.truth(SIZE_MAX, "stable")};
+}
+/// linalg_vector_norm(self, ord, dim, keepdim).
+inline rules::any_rule vector_norm(const aten_arguments& a) {
+    rules::reduction r{
+        .how = rules::reduction::by::other, .x = a.operand(0, "self"), .keeps_dims = a.truth(3, "keepdim")};
+    return a.dims(2, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
+}
+/// var, std and var_mean(self, dim, *, correction, keepdim).
+inline rules::any_rule variance(const aten_arguments& a) {
+    rules::reduction r{
+        .how = rules::reduction::by::other, .x = a.operand(0, "self"), .keeps_dims = a.truth(SIZE_MAX, "keepdim")};
+    return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
 }
 /// histc(self, bins, min, max). If min is not below max, PyTorch takes the bins from the elements.
 inline rules::any_rule histogram(const aten_arguments& a) {
@@ -184,6 +199,61 @@ rules::any_rule part_backward(const aten_arguments& a) {
                                  .dim = a.integer(2, "dim", 0),
                                  .of_select = Selects,
                                  .sizes = a.sizes(1, "input_sizes")};
+}
+
+/// constant_pad_nd(self, pad, value): two numbers for each dimension, the last one first.
+inline rules::any_rule padded(const aten_arguments& a) {
+    const std::span<const tensor_argument> pad = a.argument(1, "pad").items;
+    const tensor_argument& value = a.argument(2, "value");
+    rules::shift r{.x = a.operand(0, "self")};
+    if (pad.size() / 2 >= rules::dim_list::capacity) return too_many_dimensions();
+    for (std::size_t k = 0; k + 1 < pad.size(); k += 2)
+        if (!is_zero(pad[k]) || !is_zero(pad[k + 1])) r.dims.push_back(-1 - static_cast<std::int64_t>(k / 2));
+    r.adds_constants = value.what != argument_form::none && !is_zero(value);
+    return r;
+}
+/// roll(self, shifts, dims). Without dimensions it takes all elements for one row.
+inline rules::any_rule rolled(const aten_arguments& a) {
+    rules::shift r{.x = a.operand(0, "self")};
+    if (!a.dims(2, "dims", r.dims)) return too_many_dimensions();
+    if (r.dims.empty()) return rules::refused{.why = "rolls all elements as one row, which chunks would cut"};
+    return r;
+}
+
+// What works on each sample of a batch by itself.
+
+/// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
+inline rules::any_rule convolved(const aten_arguments& a) {
+    const std::size_t x = a.operand(0, "input");
+    const bool biased = a.argument(2, "bias").what != argument_form::none;
+    return rules::by_sample{.batched = {x}, .linear_in = biased ? rules::no_operand : x};
+}
+/// How many of the results have samples, if a mask says which gradients are wanted and the first is that of the input.
+inline std::size_t wanted_of_input(const tensor_argument& mask) {
+    return mask.items.empty() || mask.items[0].integer != 0 ? 1 : 0;
+}
+/// convolution_backward(grad, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+/// output_mask).
+inline rules::any_rule convolution_backward(const aten_arguments& a) {
+    const std::size_t gradient = a.operand(0, "grad_output");
+    return rules::by_sample{.batched = {gradient, a.operand(1, "input")},
+                            .own = wanted_of_input(a.argument(10, "output_mask")),
+                            .linear_in = gradient};
+}
+/// native_group_norm(input, weight, bias, N, C, HxW, group, eps), and its backward(grad, input, mean, rstd, weight, N,
+/// C, HxW, group, output_mask).
+inline rules::any_rule groups_normalized(const aten_arguments& a) {
+    return rules::by_sample{.batched = {a.operand(0, "input")}, .samples = a.number(3, "N")};
+}
+inline rules::any_rule group_norm_backward(const aten_arguments& a) {
+    const std::size_t gradient = a.operand(0, "grad_out");
+    return rules::by_sample{.batched = {gradient, a.operand(1, "input"), a.operand(2, "mean"), a.operand(3, "rstd")},
+                            .own = wanted_of_input(a.argument(9, "output_mask")),
+                            .linear_in = gradient,
+                            .samples = a.number(5, "N")};
+}
+inline rules::any_rule batch_normalized(const aten_arguments&) {
+    return rules::refused{.why = "normalises by means over all samples: chunks would have others"};
 }
 
 }  // namespace stretto::detail::aten

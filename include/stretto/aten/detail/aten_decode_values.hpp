@@ -18,11 +18,6 @@
 
 namespace stretto::detail::aten {
 
-/// Whether an argument is the constant zero.
-inline bool is_zero(const tensor_argument& a) {
-    return (a.what == argument_form::integer && a.integer == 0) ||
-           (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
-}
 /// zeros, ones, empty: argument 0 has the sizes.
 template <bool Zero>
 rules::any_rule made(const aten_arguments& a) {
@@ -125,6 +120,12 @@ inline rules::any_rule loss_backward(const aten_arguments& a) {
                                       .target = a.operand(2, "target"),
                                       .total = a.operand(6, "total_weight"),
                                       .how = reduction_of(a, 4)};
+}
+
+/// Losses of elements, and their gradients; argument `Position` says what is done with the losses.
+template <std::size_t Position, bool Backward>
+rules::any_rule element_loss(const aten_arguments& a) {
+    return rules::element_loss{.how = reduction_of(a, Position), .of_gradient = Backward};
 }
 
 }  // namespace stretto::detail::aten

@@ -15,10 +15,14 @@
 #include "stretto/aten/detail/interpreter_combining.hpp"
 #include "stretto/aten/detail/interpreter_comparisons.hpp"
 #include "stretto/aten/detail/interpreter_complex.hpp"
+#include "stretto/aten/detail/interpreter_convolutions.hpp"
 #include "stretto/aten/detail/interpreter_creation.hpp"
+#include "stretto/aten/detail/interpreter_element_losses.hpp"
+#include "stretto/aten/detail/interpreter_group_norms.hpp"
 #include "stretto/aten/detail/interpreter_indexing.hpp"
 #include "stretto/aten/detail/interpreter_joining.hpp"
 #include "stretto/aten/detail/interpreter_losses.hpp"
+#include "stretto/aten/detail/interpreter_moments.hpp"
 #include "stretto/aten/detail/interpreter_norms.hpp"
 #include "stretto/aten/detail/interpreter_numbers.hpp"
 #include "stretto/aten/detail/interpreter_parts.hpp"
@@ -26,6 +30,7 @@
 #include "stretto/aten/detail/interpreter_reductions.hpp"
 #include "stretto/aten/detail/interpreter_rounding.hpp"
 #include "stretto/aten/detail/interpreter_scatter.hpp"
+#include "stretto/aten/detail/interpreter_shifts.hpp"
 #include "stretto/aten/detail/interpreter_sorting.hpp"
 #include "stretto/aten/detail/interpreter_unary.hpp"
 #include "stretto/aten/detail/interpreter_views.hpp"
@@ -64,11 +69,12 @@ operator_match find_operator(std::string_view operation) {
     const bool in_place = !bare && base.ends_with('_');
     if (in_place) base.remove_suffix(1);
     constexpr std::span<const operator_entry> families[] = {
-        number_operators<>,     view_operators<>,    complex_operators<>,  arithmetic_operators<>,
-        comparison_operators<>, unary_operators<>,   creation_operators<>, reduction_operators<>,
-        sorting_operators<>,    product_operators<>, indexing_operators<>, scatter_operators<>,
-        joining_operators<>,    loss_operators<>,    part_operators<>,     activation_operators<>,
-        rounding_operators<>,   norm_operators<>,    combining_operators<>};
+        number_operators<>,      view_operators<>,       complex_operators<>,   arithmetic_operators<>,
+        comparison_operators<>,  unary_operators<>,      creation_operators<>,  reduction_operators<>,
+        sorting_operators<>,     product_operators<>,    indexing_operators<>,  scatter_operators<>,
+        joining_operators<>,     loss_operators<>,       part_operators<>,      activation_operators<>,
+        rounding_operators<>,    norm_operators<>,       combining_operators<>, element_loss_operators<>,
+        convolution_operators<>, group_norm_operators<>, shift_operators<>,     moment_operators<>};
     for (const std::span<const operator_entry> family : families)
         for (const operator_entry& e : family) {
             if (e.base != base || (bare ? !e.overloads.empty() : !has_word(e.overloads, overload))) continue;

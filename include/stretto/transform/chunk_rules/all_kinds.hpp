@@ -16,6 +16,7 @@
 #include "stretto/transform/chunk_rules/parts.hpp"
 #include "stretto/transform/chunk_rules/products.hpp"
 #include "stretto/transform/chunk_rules/reductions.hpp"
+#include "stretto/transform/chunk_rules/samples.hpp"
 #include "stretto/transform/chunk_rules/scattered_reductions.hpp"
 #include "stretto/transform/chunk_rules/scatters.hpp"
 #include "stretto/transform/chunk_rules/sorting.hpp"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/row_blocks.hpp"
 #include "stretto/transform/chunk_rules/detail/rows.hpp"
 
 namespace stretto::chunk_rules {
@@ -47,8 +48,10 @@ struct other_collective {
 /// said of places holds in the other dimensions.
 ///
 /// All ranks cut the same rows, because their extents are the same. So a collective of rows in the order of the tokens
-/// may run once a chunk, unless it joins blocks along them. One of rows in another order may not, because other ranks
-/// have other rows there; one of a sum runs once, since a collective for every part would move as much as often.
+/// may run once a chunk. Where it joins blocks of ranks along them, the rows of the result lie in these blocks
+/// (row_orders::origin::blocks), and it may part them again if they lie in as many. One of rows in another order may
+/// not, because other ranks have other rows there; one of a sum runs once, since a collective for every part would move
+/// as much as often.
 struct aligned_collective {
     std::size_t x = 0;
     bool joins_blocks = false;
@@ -129,6 +132,12 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
     return c.give({chunk_kind::permuted, 0, 0, after, 0});
 }
 
+namespace detail {
+
+inline constexpr std::string_view parts_blocks = "joins or parts blocks of ranks along the dimension that is chunked";
+
+}  // namespace detail
+
 inline chunk_verdict aligned_collective::verdict(const chunk_call& c) const {
     if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
@@ -136,11 +145,15 @@ inline chunk_verdict aligned_collective::verdict(const chunk_call& c) const {
     const chunk_state& s = c.state(x);
     if (counts_rows(s)) return c.refuse(detail::reads_row_numbers);
     if (is_addend(s)) return other_collective{}.verdict(c);
-    if (s.what != chunk_kind::sliced)
+    const std::int64_t blocks = detail::blocks_of(c, s);
+    if (blocks == 0)
         return c.refuse("would meet rows of other ranks, which are in another order than those of the chunk");
-    if (joins_blocks && s.dim == 0)
-        return c.refuse_itself("joins or parts blocks of ranks along the dimension that is chunked");
-    return c.give(s);
+    if (!joins_blocks || s.dim != 0) return c.give(s);
+    const std::int64_t before = c.extent(x, 0), after = c.result_extent(0);
+    if (before <= 0 || after <= 0) return c.refuse_itself(detail::parts_blocks);
+    const std::int64_t made = blocks * after / before;
+    if (made == 0 || made * before != blocks * after) return c.refuse_itself(detail::parts_blocks);
+    return c.give(detail::in_blocks(c, 0, made, before / blocks / c.tokens));
 }
 
 }  // namespace stretto::chunk_rules

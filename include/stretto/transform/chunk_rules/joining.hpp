@@ -1,5 +1,6 @@
 // Rule kinds of operations that join several tensors into one, and that pick one of several. Joined tensors must be cut
-// alike, along another dimension than the one along which they are joined: rows of chunks would alternate there.
+// alike. Along the dimension that is cut, rows of chunks would alternate: what is joined there lies in blocks, one for
+// each tensor (row_orders::origin::blocks), and must have as many rows in every block.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 
@@ -7,6 +8,7 @@
 #include <cstdint>
 
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/row_blocks.hpp"
 #include "stretto/transform/chunk_rules/detail/rows.hpp"
 
 namespace stretto::chunk_rules {
@@ -38,6 +40,16 @@ struct component {
 
 namespace detail {
 
+/// The verdict on joining all operands along dimension `along`, at which one of them is cut.
+inline chunk_verdict joined_in_blocks(const chunk_call& c, std::int64_t along) {
+    const std::int64_t rows = c.extent(0, along), all = c.result_extent(along);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (!c.is_tensor(k) || c.state(k).what != chunk_kind::sliced || c.extent(k, along) != rows)
+            return c.refuse_itself(along_chunks);
+    if (rows <= 0 || all % rows != 0) return c.refuse_itself(along_chunks);
+    return c.give(in_blocks(c, along, all / rows, rows / c.tokens));
+}
+
 /// The verdict on joining all operands along `dim` of the result. `adds_dimension`: the operands do not have it. Sums
 /// join to a sum if all operands are sums, as zeros are in every chunk; a value that is whole beside rows of the chunk
 /// would have to be cut.
@@ -58,7 +70,7 @@ inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dim
         addends += is_whole(c.state(k)) && c.all_zero(k);
     if (addends == c.operands.size()) return c.give(a_sum);
     if (addends != 0) return c.refuse("joins a sum over chunks with something else");
-    if (!adds_dimension && rows.dim == along) return c.refuse_itself(along_chunks);
+    if (!adds_dimension && rows.dim == along) return joined_in_blocks(c, along);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (is_whole(c.state(k))) return c.want(k, rows.dim, rows);
     return c.give(moved_to(rows, adds_dimension && along <= rows.dim ? rows.dim + 1 : rows.dim));

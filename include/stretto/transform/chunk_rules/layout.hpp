@@ -104,13 +104,16 @@ struct unbind {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Pieces along a dimension: a result for each.
+/// Pieces along a dimension: a result for each. Rows that lie in blocks may be split into these blocks: each piece then
+/// has the rows of the tokens. `sizes`: for each piece the operand that gives its extent, or the one operand that gives
+/// that of all; no_operand for a constant, empty if all are constants.
 struct split {
     std::size_t x = 0;
     std::int64_t dim = 0;
+    std::vector<std::size_t> sizes = {};
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
-    void name_operands(operand_names& to) const { to.add("x", x); }
+    void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
 /// Every `step`th entry of a dimension, from `first` to the one before `last`. Along the cut dimension only all of it.
@@ -210,7 +213,7 @@ inline chunk_verdict reshape::verdict(const chunk_call& c) const {
         return c.refuse(detail::chunk_number);
     if (s.what != chunk_kind::sliced) return c.give(tokens);
     const std::int64_t rows = to[static_cast<std::size_t>(found.dim)] / found.blocks / c.tokens;
-    return c.give({chunk_kind::permuted, tokens.dim, 0, c.orders->in_blocks(found.blocks, rows), 0});
+    return c.give(detail::in_blocks(c, tokens.dim, found.blocks, rows));
 }
 
 inline chunk_verdict expand::verdict(const chunk_call& c) const {
@@ -276,8 +279,22 @@ inline chunk_verdict select::verdict(const chunk_call& c) const { return detail:
 inline chunk_verdict unbind::verdict(const chunk_call& c) const { return detail::dimension_removed(c, x, dim); }
 
 inline chunk_verdict split::verdict(const chunk_call& c) const {
-    return detail::dimensions_moved(
-        c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t { return wrapped(dim, rank) == d ? -1 : d; });
+    const bool along = c.is_tensor(x) && is_cut(c.state(x)) && wrapped(dim, c.shape(x).size()) == c.state(x).dim;
+    if (!along) return detail::dimensions_moved(c, x, [](std::int64_t d, std::size_t) { return d; });
+    const chunk_state& s = c.state(x);
+    const std::int64_t blocks = detail::blocks_of(c, s);
+    if (blocks < 2) return c.refuse_itself(detail::along_chunks);
+    const std::int64_t rows = c.extent(x, s.dim) / blocks;
+    for (const tensor_type& piece : c.result_types)
+        if (extent_in(piece.shape, s.dim) != rows) return c.refuse_itself(detail::along_chunks);
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        if (k == x || is_whole(c.state(k))) continue;
+        bool is_size = false;
+        for (std::size_t n : sizes) is_size = is_size || n == k;
+        if (!is_size || !is_addend(c.state(k)) || c.state(k).positions * c.tokens != rows)
+            return c.refuse(detail::chunk_number);
+    }
+    return c.give({chunk_kind::sliced, s.dim, 0, 0, 0});
 }
 
 inline chunk_verdict slice::verdict(const chunk_call& c) const {

@@ -1,6 +1,7 @@
-// Rule kinds of losses of rows against the classes that they should have, and of their gradients. The rows of the
-// prediction and of the classes must be cut alike, along dimension 0. What becomes of the losses of rows decides the
-// rest: each stays a row, their sum is a sum over chunks, and a mean would divide by the rows of a part.
+// Rule kinds of losses and of their gradients: of rows against the classes that they should have, and of single
+// elements against what they should be. The rows of the prediction and of the classes must be cut alike, along
+// dimension 0; elements may be cut anywhere. What becomes of the losses decides the rest: each stays in its place,
+// their sum is a sum over chunks, and a mean would divide by the rows of a part.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 
@@ -44,6 +45,16 @@ struct class_loss_gradient {
     }
 };
 
+/// The losses of elements, or what an elementwise operation gives: all operands side by side, and broadcast. With their
+/// `sum` the result is a sum over chunks; a mean is refused. The gradient of such a loss is elementwise if they are
+/// summed or are not, and again divides by the rows of a part if they are averaged: `of_gradient`.
+struct element_loss {
+    loss_of how = loss_of::mean;
+    bool of_gradient = false;
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+};
+
 inline chunk_verdict class_loss::verdict(const chunk_call& c) const {
     chunk_verdict v;
     if (!detail::only_values(c, v)) return v;
@@ -82,6 +93,20 @@ inline chunk_verdict class_loss_gradient::verdict(const chunk_call& c) const {
     if (rows.dim != 0 || !detail::join_rows(c, together, names) || (of_rows && !detail::join_rows(c, together, up)))
         return c.refuse(detail::no_such_rows);
     return c.give(together);
+}
+
+inline chunk_verdict element_loss::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    std::size_t rank = 0;
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        if (is_addend(c.state(k))) return c.refuse(detail::not_linear);
+        rank = rank < c.shape(k).size() ? c.shape(k).size() : rank;
+    }
+    chunk_state rows;
+    if (!detail::rows_side_by_side(c, rank, rows, v)) return v;
+    if (how == loss_of::mean) return c.refuse_itself(detail::divides_by_part);
+    return c.give(of_gradient || how == loss_of::each_row ? rows : a_sum);
 }
 
 }  // namespace stretto::chunk_rules

@@ -1,6 +1,6 @@
-// Rule kinds of writing a slice into a tensor, and of gradients of slices: zeros, and something in one place. Both
-// follow the cut dimension if the slice is taken along another one, or is all of it: a slice of the cut dimension would
-// lie in some chunks and not in others.
+// Rule kinds of writing a slice into a tensor, of gradients of slices (zeros, and something in one place), and of
+// shifting what is in a tensor. All follow the cut dimension if they work along another one, or if the slice is all of
+// it: a slice of the cut dimension would lie in some chunks and not in others.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 
@@ -10,6 +10,7 @@
 
 #include "stretto/transform/chunk_rules/chunk_call.hpp"
 #include "stretto/transform/chunk_rules/detail/rows.hpp"
+#include "stretto/transform/chunk_rules/rule_operands.hpp"
 
 namespace stretto::chunk_rules {
 
@@ -36,6 +37,17 @@ struct slice_gradient {
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("gradient", gradient).add("sizes", sizes); }
+};
+
+/// The elements of `x`, shifted along `dims`: rolled round, or with entries added at the ends or cut off there. None of
+/// `dims` may be the cut dimension.
+struct shift {
+    std::size_t x = 0;
+    dim_list dims = {};
+    bool adds_constants = false;  ///< what is added is not zero: the chunks of a sum would each add it
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
 inline chunk_verdict put_slice::verdict(const chunk_call& c) const {
@@ -78,6 +90,18 @@ inline chunk_verdict slice_gradient::verdict(const chunk_call& c) const {
     if (s.what != chunk_kind::sliced && (count >= c.operands.size() || is_whole(c.state(count))))
         return c.refuse("spells how many rows there are, and only the operand knows that of a chunk");
     return c.give(moved_to(s, d));
+}
+
+inline chunk_verdict shift::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
+    for (std::size_t k = 0; k < c.operands.size(); ++k)
+        if (k != x && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
+    const chunk_state& s = c.state(x);
+    if (is_addend(s)) return adds_constants ? c.refuse(detail::not_linear) : c.give(s);
+    const bool along = place_of(dims, s.dim, c.shape(x).size()) < dims.size();
+    return along ? c.refuse_itself(detail::mixes_rows) : c.give(s);
 }
 
 }  // namespace stretto::chunk_rules

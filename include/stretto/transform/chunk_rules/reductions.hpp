@@ -97,17 +97,23 @@ inline chunk_verdict along_dimension::verdict(const chunk_call& c) const {
     if (!detail::only_values(c, v)) return v;
     if (!c.is_tensor(x)) return c.refuse(detail::chunk_number);
     std::size_t addends = 0;
-    for (std::size_t k = 0; k < c.operands.size(); ++k) addends += is_addend(c.state(k));
+    for (std::size_t k = 0; k < c.operands.size(); ++k) addends += c.is_tensor(k) && is_addend(c.state(k));
     if (addends != 0) {
+        for (std::size_t k = 0; k < c.operands.size(); ++k)
+            if (c.is_number(k) && !is_whole(c.state(k))) return c.refuse(detail::chunk_number);
         if (!linear || addends != 1 || !is_addend(c.state(x))) return c.refuse(detail::not_linear);
         for (std::size_t k = 0; k < c.operands.size(); ++k)
             if (is_cut(c.state(k))) return c.refuse(detail::sum_meets_rows);
         return c.give(c.state(x));
     }
+    // That it works along the cut dimension is said first: no number and no other operand could change it.
+    const std::int64_t first = wrapped(dim, c.shape(x).size());
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        const bool along = is_cut(c.state(k)) && c.state(k).dim >= first && c.state(k).dim - first < count;
+        if (first < 0 || along) return c.refuse_itself(detail::mixes_rows);
+    }
     chunk_state rows;
     if (!detail::rows_side_by_side(c, c.shape(x).size(), rows, v, false)) return v;
-    const std::int64_t first = wrapped(dim, c.shape(x).size());
-    if (first < 0 || (rows.dim >= first && rows.dim - first < count)) return c.refuse_itself(detail::mixes_rows);
     return c.give(rows);
 }
 

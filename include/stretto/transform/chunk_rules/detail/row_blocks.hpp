@@ -1,4 +1,5 @@
-// Rows that lie in blocks: what becomes of a cut dimension that is merged with outer ones, and how it comes back.
+// Rows that lie in blocks: what becomes of a cut dimension that is merged with outer ones, or along which tensors are
+// joined, and how it comes back.
 //
 // [sequence, batch, features] in two dimensions, as matrix products want it, has the rows of a chunk of the batch in
 // one block for each place of the sequence. Every part has its rows, so these are rows in an order of their own, which
@@ -43,6 +44,23 @@ inline blocks_of_rows blocks_merged_or_parted(const chunk_call& c, const chunk_s
         }
     }
     return {};
+}
+
+/// The state of rows in so many blocks, each of which has so many for every token; one block is the rows themselves.
+inline chunk_state in_blocks(const chunk_call& c, std::int64_t dim, std::int64_t blocks, std::int64_t rows_per_token) {
+    const std::int8_t d = static_cast<std::int8_t>(dim);
+    if (blocks == 1) return {chunk_kind::sliced, d, 0, 0, 0};
+    return {chunk_kind::permuted, d, 0, c.orders->in_blocks(blocks, rows_per_token), 0};
+}
+
+/// In how many blocks the rows of a value of that shape lie; 1 if they are in the order of the tokens, 0 if they are in
+/// any other order.
+inline std::int64_t blocks_of(const chunk_call& c, const chunk_state& s) {
+    if (counts_rows(s) || !is_cut(s)) return 0;
+    if (s.what == chunk_kind::sliced) return 1;
+    const bool known = s.what == chunk_kind::permuted && c.orders->knows(s.order) &&
+                       (*c.orders)[s.order].how == row_orders::origin::blocks;
+    return known ? (*c.orders)[s.order].key[0] : 0;
 }
 
 }  // namespace stretto::chunk_rules::detail

@@ -1,0 +1,95 @@
+// The rule kind of operations that work on each sample of a batch by itself: convolutions, normalisation of groups of
+// channels, and their gradients. Within a sample they mix every place with others, so that dimension 0, along which
+// samples lie, is the only one that may be cut. What belongs to no sample (weights, biases) is shared by all of them,
+// and its gradient is a sum over samples.
+#ifndef STRETTO_TRANSFORM_CHUNK_RULES_SAMPLES_HPP
+#define STRETTO_TRANSFORM_CHUNK_RULES_SAMPLES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "stretto/transform/chunk_rules/chunk_call.hpp"
+#include "stretto/transform/chunk_rules/detail/rows.hpp"
+
+namespace stretto::chunk_rules {
+
+/// Computes something for each sample by itself. Operands in `batched` have samples along dimension 0 and must be cut
+/// alike there; all others must be whole. The first `own` results have samples along dimension 0, too; the others are
+/// sums over samples. A sum over chunks passes where it is the operand `linear_in` and nothing is cut. O(operands).
+struct by_sample {
+    static constexpr std::size_t all_results = SIZE_MAX;
+
+    std::vector<std::size_t> batched = {0};
+    std::size_t own = all_results;
+    std::size_t linear_in = no_operand;  ///< the operand in which all results are linear
+    rule_number samples = {};            ///< how many there are, where the operation is told so
+
+    [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
+    void name_operands(operand_names& to) const {
+        to.add("batched", batched).add("linear_in", linear_in).add("samples", samples);
+    }
+};
+
+namespace detail {
+
+inline constexpr std::string_view needs_whole_samples =
+    "works along the dimension that is chunked: chunk it along the samples of the batch";
+
+/// Whether an operation that is told how many samples there are can be told so for a chunk, whose samples are `rows`.
+inline bool samples_counted(const chunk_call& c, const by_sample& b, const chunk_state& rows) {
+    const std::size_t k = b.samples.operand;
+    if (k >= c.operands.size() || is_whole(c.state(k)))  // a constant, or as good as one: the exact share, if there is
+        return rows.what == chunk_kind::sliced || (k >= c.operands.size() && !b.samples.is_constant);
+    const chunk_state& n = c.state(k);
+    if (!is_addend(n)) return false;
+    if (rows.what == chunk_kind::sliced) return n.positions * c.tokens == c.extent(b.batched[0], 0);
+    return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
+}
+
+}  // namespace detail
+
+inline chunk_verdict by_sample::verdict(const chunk_call& c) const {
+    chunk_verdict v;
+    if (!detail::only_values(c, v)) return v;
+    const auto has_samples = [&](std::size_t k) {
+        for (std::size_t b : batched)
+            if (b == k) return true;
+        return false;
+    };
+    std::size_t addends = 0, cut = 0, first_cut = no_operand;
+    chunk_state rows;
+    for (std::size_t k = 0; k < c.operands.size(); ++k) {
+        const chunk_state& s = c.state(k);
+        if (c.is_number(k)) {
+            if (!is_whole(s) && k != samples.operand) return c.refuse(detail::chunk_number);
+            continue;
+        }
+        addends += is_addend(s);
+        if (!is_cut(s)) continue;
+        ++cut;
+        if (!has_samples(k)) return c.refuse("has rows of the chunk where all samples share an operand");
+        if (s.dim != 0) return c.refuse_itself(detail::needs_whole_samples);
+        if (first_cut == no_operand) rows = c.state(first_cut = k);
+        else if (!detail::join_rows(c, rows, s)) return c.refuse(detail::no_such_rows);
+    }
+    if (addends != 0) {
+        if (cut != 0) return c.refuse(detail::sum_meets_rows);
+        if (addends != 1 || !c.is_tensor(linear_in) || !is_addend(c.state(linear_in)))
+            return c.refuse(detail::not_linear);
+        if (c.is_number(samples.operand) && !is_whole(c.state(samples.operand))) return c.refuse(detail::chunk_number);
+        return c.give(a_sum);
+    }
+    if (cut == 0) return c.refuse(detail::chunk_number);  // only a number is the chunk's
+    for (std::size_t k : batched)
+        if (c.is_tensor(k) && is_whole(c.state(k))) return c.want(k, 0, rows);
+    if (!detail::samples_counted(c, *this, rows))
+        return c.refuse("is told a number of samples that is not that of the chunk");
+    for (std::size_t j = 0; j < c.results.size(); ++j) c.results[j] = j < own ? rows : a_sum;
+    return {};
+}
+
+}  // namespace stretto::chunk_rules
+
+#endif
