@@ -44,8 +44,9 @@ struct chunk_search_options {
     /// memory_budget::of_variant. fastest_form finds out what the step needs, if it is not said.
     std::optional<bytes> step_peak = {};
     std::size_t most = 8;               ///< chunks of one region, at most
-    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished. What is
-                                        ///< the best one within more memory is refined for a quarter of that
+    std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished. Half of it is
+                                        ///< added for parts by themselves. What is the best one within more memory is
+                                        ///< refined for a quarter of that
     recombining recombine = recombining::either;
     /// Vertices that are in no chunk, by position in program order, which is below their number; what reads or makes
     /// them is cut around them. It is read by fastest_form and form_in_chunks, which make the units and regions.
@@ -189,15 +190,16 @@ template <class G, class C, class P>
 /// the parts of the model whole in which it needs too much. If nothing of that is faster, the modules around
 /// all-to-alls alone. Then parts and modules whole whose chunks hide nothing, forward or backward whole, and other
 /// numbers of chunks for halves, quarters, ... of the parts, those with the most exposed time first, until the budget
-/// is spent. Everything that has an equal number of chunks is one region.
+/// is spent; and parts by themselves in which no exchange runs per chunk, whole or in chunks. Everything that has an
+/// equal number of chunks is one region.
 ///
 /// `units` are of this view (units_by_module). Fails if the view is no task graph. Depends on its arguments alone:
 /// integers, ties by program order. The makespan is that of list_schedule on what try_chunks says of the regions; no
 /// choice that was tried and not given up has a shorter one. A larger memory limit never gives a longer makespan, from
 /// the step peak on, and among the limits below it from a sixteenth on; unless the options say which makespan to beat,
-/// or no step peak. (docs/algorithms/search-chunks.md says why.) Time: most + 4 + 6 parts trials at most, and fewer for
+/// or no step peak. (docs/algorithms/search-chunks.md says why.) Time: most + 4 + 7 parts trials at most, and fewer for
 /// each further level of memory, each plan_chunks, try_chunks and list_schedule; beyond the first ones no more tasks
-/// than the budget, a quarter of it for each further level, and one trial.
+/// than the budget and half of it, a quarter of these for each further level, and two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_search_result<vertex_t<G>>, task_graph_error> search_chunks(

@@ -9,14 +9,19 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "stretto/core/module_model.hpp"
+#include "stretto/core/op_model.hpp"
+#include "stretto/core/units.hpp"
 #include "stretto/schedule/limit_trial.hpp"
 #include "stretto/schedule/list_schedule.hpp"
 #include "stretto/tune/detail/chunk_search.hpp"
 #include "stretto/tune/detail/limit_levels.hpp"
 #include "support/prop.hpp"
+#include "support/toy_program.hpp"
 #include "support/twelve_limits.hpp"
 
 using namespace stretto;
@@ -104,7 +109,114 @@ struct question {
     }
 };
 
+/// Parts of one unit each, of one kernel that takes a time of its own whole and another in two chunks; some exchange
+/// behind it, which only pays in chunks. Kernels run one after the other, so what a choice takes is a sum.
+struct parts_of_known_times {
+    struct part {
+        std::int64_t whole, in_two;  ///< nanoseconds
+        bool exchanges;
+    };
+    std::vector<part> parts;
+    chunk_units units;
+
+    explicit parts_of_known_times(std::size_t most_parts) {
+        const std::size_t n = *rc::gen::inRange<std::size_t>(2, most_parts + 1);
+        for (std::uint32_t u = 0; u < n; ++u) {
+            // The first part and, as a rule, some others exchange.
+            const bool exchanges = u == 0 || *rc::gen::inRange(0, 3) == 0;
+            const std::int64_t in_two = 1000 + *rc::gen::inRange(0, 40);
+            parts.push_back({exchanges ? 5000 : 1000 + *rc::gen::inRange(0, 40), in_two, exchanges});
+            units.unit_of.push_back(u);
+            units.units.push_back(
+                {"layers." + std::to_string(u), u % 2 ? pass_direction::backward : pass_direction::forward, 0, u});
+        }
+        units.parts = static_cast<std::uint32_t>(n);
+    }
+    std::optional<chunked_tasks> operator()(std::span<const region> regions, bool) const {
+        std::vector<bool> in_two(parts.size(), false);
+        for (const region& r : regions)
+            for (std::uint32_t v : r.candidates) in_two[v] = true;
+        support::toy_program program;
+        chunked_tasks made;
+        const auto add = [&](std::uint32_t u, std::uint32_t chunk, support::toy_op o) {
+            program.ops.push_back(std::move(o));
+            made.original.push_back(u);
+            made.chunk.push_back(chunk);
+            made.role.push_back(in_two[u] ? task_role::clone : task_role::original);
+        };
+        for (std::uint32_t u = 0; u < parts.size(); ++u)
+            for (std::uint32_t k = 0; k < (in_two[u] ? 2u : 1u); ++k) {
+                const std::int64_t takes = !in_two[u] ? parts[u].whole : (parts[u].in_two + k) / 2;
+                const auto kernel = static_cast<std::uint32_t>(program.ops.size());
+                add(u, k, {.duration = {takes}, .results = {{}}});
+                if (!parts[u].exchanges) continue;
+                add(u, k, {.kind = op_kind::start, .operands = {{kernel, 0}}, .results = {{}}});
+                add(u, k, {.kind = op_kind::wait, .operands = {{kernel + 1, 0}}, .results = {{}}});
+            }
+        made.graph = support::graph_of(program);
+        return made;
+    }
+    [[nodiscard]] std::int64_t takes(const std::vector<bool>& in_two) const {
+        std::int64_t sum = 0;
+        for (std::size_t u = 0; u < parts.size(); ++u) sum += in_two[u] ? parts[u].in_two : parts[u].whole;
+        return sum;
+    }
+    [[nodiscard]] nanoseconds found(std::size_t budget, const std::vector<limit_figures>& rival = {}) const {
+        constexpr bytes limit{1};
+        detail::chunk_search search(
+            units, 64,
+            {detail::limit_levels::up_to(limit, limit), {limit_figures{}}, rival, limit, 2, budget, false, false, {}},
+            *this);
+        search.run();
+        if (search.chosen().empty()) return nanoseconds{INT64_MAX};
+        std::vector<bool> in_two;
+        for (std::size_t k : search.chosen()) in_two.push_back(k == 2);
+        RC_ASSERT(in_two.size() == parts.size());
+        RC_ASSERT(search.best() == nanoseconds{takes(in_two)});
+        return search.best();
+    }
+};
+
 }  // namespace
+
+TEST_CASE("parts that exchange nothing are whole or in chunks as is best for each, if one does not change another") {
+    int mixed = 0;
+    stretto_check("every choice of up to eight parts", 1500, [&] {
+        const parts_of_known_times q(8);
+        std::int64_t best = INT64_MAX, alike = INT64_MAX;
+        for (unsigned choice = 1; choice < 1u << q.parts.size(); ++choice) {
+            std::vector<bool> in_two;
+            for (std::size_t u = 0; u < q.parts.size(); ++u) in_two.push_back(choice >> u & 1);
+            best = std::min(best, q.takes(in_two));
+        }
+        for (bool cut : {false, true}) {
+            std::vector<bool> in_two;
+            for (const auto& part : q.parts) in_two.push_back(part.exchanges || cut);
+            alike = std::min(alike, q.takes(in_two));
+        }
+        RC_ASSERT(q.found(1'000'000).count == best);
+        if (best < alike) ++mixed;
+    });
+    if (support::runs_all_cases()) CHECK(mixed > 200);
+}
+
+TEST_CASE("parts by themselves are not tried in a form that is far slower than the other one, nor without a budget") {
+    int left = 0;
+    stretto_check("the other form half a hundredth faster", 1500, [&] {
+        const parts_of_known_times q(8);
+        const nanoseconds best = q.found(1'000'000);
+        const nanoseconds ahead{best.count - best.count / 200};
+        const nanoseconds behind = q.found(1'000'000, {{ahead, ahead}});
+        RC_ASSERT(behind >= best);
+        if (behind == best || behind.count == INT64_MAX) return;
+        ++left;
+        const nanoseconds near{behind.count - behind.count / 200 + 1};
+        RC_ASSERT(near > ahead);
+        RC_ASSERT(q.found(1'000'000, {{near, near}}) == best);
+        RC_ASSERT(q.found(0) >= behind);
+    });
+    if (support::runs_all_cases()) CHECK(left > 100);
+}
 
 TEST_CASE("whatever chunks do, a larger limit never gives a longer makespan, and chunks are never worse than whole") {
     int chunked = 0, later = 0;

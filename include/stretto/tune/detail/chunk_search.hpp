@@ -174,8 +174,11 @@ private:
         // A choice has been refined once, whether it is written in slices or not.
         const bool first = refined_.empty();
         if (refined_.insert(here().chunks->chunks).second) {
-            budget_ = first ? limits_.task_budget : limits_.task_budget / 4;
+            const std::size_t budget = first ? limits_.task_budget : limits_.task_budget / 4;
+            budget_ = budget;
             refine(uniform);
+            budget_ = budget / 2;
+            refine_parts();
             refined_.insert(here().chunks->chunks);
         }
         if (!limits_.either || here().chunks->slices) return;
@@ -344,8 +347,7 @@ private:
     /// Makes the best choice better: what hides nothing becomes whole, and runs of parts get other numbers of chunks,
     /// the best ones of the uniform choices. Each step starts from the best so far.
     void refine(const counts& uniform) {
-        std::vector<std::size_t> in_part(units_.parts, 0);
-        for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += here().exchanges[u];
+        const std::vector<std::size_t> in_part = exchanges_by_part();
         improves(units_that([&](std::size_t u) { return in_part[part_of(u)] == 0; }), 1);
         improves(units_that([&](std::size_t u) { return here().exchanges[u] == 0; }), 1);
         for (pass_direction way : {pass_direction::forward, pass_direction::backward})
@@ -364,6 +366,37 @@ private:
                     if (exposed_in(run) > 0 && improves(run, uniform[other].second)) break;
             if (length == 1) break;
         }
+    }
+    /// Tries each part by itself in which no exchange runs per chunk: whole if any of it is in chunks, and else in as
+    /// many as most units are. All of them whole are one choice of `refine`, which is taken or not; but what one part
+    /// loses by it, because what is whole waits for all chunks, may be more than another one gains. A part by itself
+    /// gains little, so a form that is slower than its rival by more than a two-hundredth does not catch up by it.
+    void refine_parts() {
+        const std::int64_t takes = here().takes.makespan.count;
+        if (level_ < limits_.rival.size() && takes - takes / 200 >= limits_.rival[level_].makespan.count) return;
+        const std::vector<std::size_t> in_part = exchanges_by_part();
+        const std::size_t usual = usual_chunks();
+        for (std::uint32_t p = 0; p < units_.parts; ++p) {
+            if (in_part[p] != 0) continue;
+            const std::vector<std::size_t> part = units_that([&](std::size_t u) { return part_of(u) == p; });
+            const bool whole =
+                std::all_of(part.begin(), part.end(), [&](std::size_t u) { return here().chunks->chunks[u] == 1; });
+            improves(part, whole ? usual : 1);
+        }
+    }
+
+    /// How many exchanges run per chunk in each part, in the best choice.
+    [[nodiscard]] std::vector<std::size_t> exchanges_by_part() const {
+        std::vector<std::size_t> in_part(units_.parts, 0);
+        for (std::size_t u = 0; u < units_.size(); ++u) in_part[part_of(u)] += here().exchanges[u];
+        return in_part;
+    }
+    /// The number of chunks, beyond one, that most units have in the best choice; the smallest one of several.
+    [[nodiscard]] std::size_t usual_chunks() const {
+        std::vector<std::size_t> units_in(most_ + 1, 0);
+        for (std::size_t k : here().chunks->chunks)
+            if (k > 1) ++units_in[k];
+        return static_cast<std::size_t>(std::max_element(units_in.begin(), units_in.end()) - units_in.begin());
     }
     [[nodiscard]] std::int64_t exposed_in(const std::vector<std::size_t>& units) const {
         return std::accumulate(units.begin(), units.end(), std::int64_t{0},
