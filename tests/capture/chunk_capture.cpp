@@ -191,8 +191,8 @@ TEST_CASE("a view behind a region lives in what it reads, whatever it names as i
 TEST_CASE("what a collective brings is not cut before it has arrived, even if only its shape is read") {
     const small_step small =
         two_inputs()
-            .add("s", "_c10d_functional.all_gather_into_tensor.default", "start", {"x"}, {-4, 3}, R"(["%0",1,"dp"])",
-                 R"(,"collective":"all_gather","group":0,"payload":48)")
+            .add("s", "_c10d_functional.all_to_all_single.default", "start", {"x"}, {-4, 3}, R"(["%0",[4],[4],"dp"])",
+                 R"(,"collective":"all_to_all","group":0,"payload":48)")
             .add("n", "aten.sym_size.int", "view", {"s"}, {}, R"(["%0",0])")
             .add("a", "_c10d_functional.wait_tensor.default", "wait", {"s"}, {-4, 3}, "null", R"(,"alias":[2])")
             .add("b", "aten.neg.default", "compute", {"a"}, {-4, 3})
