@@ -24,16 +24,43 @@
 
 namespace stretto {
 
+namespace detail {
+
+// An optional member is either missing, or as documented.
+template <class W, class X>
+concept work_offset_returns_bytes = !has_offset<W, X> || requires(const W& work, X x) {
+    { work.offset(x) } -> std::convertible_to<bytes>;
+};
+template <class W, class X>
+concept work_capacity_returns_bytes = !has_capacity<W, X> || requires(const W& work, X x) {
+    { work.capacity(x) } -> std::convertible_to<bytes>;
+};
+template <class W, class V>
+concept work_row_bytes_returns_bytes = !has_row_bytes<W, V> || requires(const W& work, V v) {
+    { work.row_bytes(v) } -> std::convertible_to<bytes>;
+};
+template <class W, class X>
+concept work_count_returns_pointer_to_const_int64 = !has_count<W, X> || requires(const W& work, X x) {
+    { work.count(x) } -> std::convertible_to<const std::int64_t*>;
+};
+
+}  // namespace detail
+
 /// What the operations of a program do when they run:
 ///   compute(v, memory)            the work of an operation that computes; of a backend whose lane has arguments for
 ///                                 kernels, such as a stream, these follow
 ///   call(v) -> collective_call    of a start: what it does. An op model with calls has it already
-/// And, all optional, what kernel_source says of tasks and values by number: offset(x), row_bytes(v), count(x) and
-/// capacity(x).
+/// The optional members of kernel_source, which there take numbers of tasks and values: offset(x), row_bytes(v),
+/// count(x) and capacity(x). A member with one of these names that returns something else, or is not const, does not
+/// compile.
 template <class W, class G>
-concept step_work = dataflow_graph<G> && std::copy_constructible<W> && requires(const W& work, vertex_t<G> v) {
-    { work.call(v) } -> std::convertible_to<collective_call>;
-};
+concept step_work =
+    dataflow_graph<G> && std::copy_constructible<W> &&
+    requires(const W& work, vertex_t<G> v) {
+        { work.call(v) } -> std::convertible_to<collective_call>;
+    } && detail::work_offset_returns_bytes<W, value_t<G>> && detail::work_capacity_returns_bytes<W, value_t<G>> &&
+    detail::work_row_bytes_returns_bytes<W, vertex_t<G>> &&
+    detail::work_count_returns_pointer_to_const_int64<W, value_t<G>>;
 
 namespace detail {
 
@@ -59,9 +86,10 @@ private:
     std::size_t operands_;
 };
 
-/// Translates numbers of the task graph into handles.
+/// Translates numbers of the task graph into handles. It is final, because it has the optional members of a kernel
+/// source only if `Work` has them, and of a class that can be a base every name counts (core/has_member.hpp).
 template <class G, class Work>
-class step_source {
+class step_source final {
 public:
     step_source(const std::vector<vertex_t<G>>& vertices, const value_numbering<G>& values, const Work& work,
                 const std::vector<std::byte*>& inputs)
