@@ -80,8 +80,8 @@ public:
 private:
     static constexpr std::size_t note_bytes = note_length * sizeof(std::uint64_t);
 
-    /// One group of sends and receives with every member, itself among them: apart, two members that send would wait
-    /// for each other. Amounts of 0 are posted too, because the others do not know of them.
+    /// One group of sends and receives with every member, including itself: in separate calls, two members that send
+    /// would wait for each other. Amounts of 0 are posted too, because the other members do not know that they are 0.
     template <class Each>
     bool exchange(Each each) {
         if (!run_.did(A::begin_group(), comm_.at)) return false;
@@ -94,7 +94,7 @@ private:
                 k,
                 [&](const std::byte* from, std::size_t n) { note(A::send(from, n, k, comm_.handle, this->stream())); },
                 [&](std::byte* to, std::size_t n) { note(A::receive(to, n, k, comm_.handle, this->stream())); });
-        // A group is closed, whatever happens in it; what is told is the first call that has failed, which says more.
+        // A group is always closed, even after a failure in it. The first failed call is reported, as it says more.
         const call_result ended = A::end_group();
         return bad.failed() ? run_.did(bad, comm_.at) : run_.did(ended, comm_);
     }
@@ -128,7 +128,7 @@ private:
     }
 
     bool always_compares_;
-    stream_memory<A> here_, there_;  // notes, for as many members as tell and are told; on both sides
+    stream_memory<A> here_, there_;  // notes to and from all members, on the host and on the device
 };
 
 }  // namespace stretto::detail

@@ -45,7 +45,8 @@ public:
         comm_.at.task = t;
         return run_.goes_on();
     }
-    /// Waits for all work in the stream, because the host reads a number. During a capture there is no number to read.
+    /// Waits for all work in the stream, because the host reads a number. During a capture no number exists yet, so the
+    /// capture is refused.
     bool settle() {
         if (run_.goes_on() && run_.now == base::form::capture)
             run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
