@@ -1,7 +1,7 @@
-// Core, views, analysis, transform, schedule and tune in one line, for a first look; a library that ships includes the
-// headers it uses. Three things are included by name only: what has a dependency or a dialect (aten, capture, interop),
-// cost models (schedule/cost/), and what writes for other programs (schedule/chrome_trace.hpp,
-// schedule/autoparallel_clock.hpp, transform/chunk_plan_text.hpp).
+// Includes core, views, analysis, transform, schedule and tune at once, for a first look; production code should
+// include the headers that it uses. Three kinds of headers must be included by name: those with a dependency or a
+// dialect (aten, capture, interop), cost models (schedule/cost/), and writers for other programs
+// (schedule/chrome_trace.hpp, schedule/autoparallel_clock.hpp, transform/chunk_plan_text.hpp).
 #ifndef STRETTO_STRETTO_HPP
 #define STRETTO_STRETTO_HPP
 

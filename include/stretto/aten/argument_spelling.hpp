@@ -1,7 +1,7 @@
-// The arguments of an operation, as its clone for one chunk must spell them. Programs spell extents as integers (sizes
-// of a view, ends of a slice, rows of an exchange), and a clone that kept those would ask for rows that its chunk does
-// not have. Everything that is not an extent along the cut dimension stays as it is, so that the program's own
-// arithmetic on extents goes on to work.
+// Rewrites the arguments of an operation for its clone in one chunk. Programs spell extents as integers (sizes of a
+// view, ends of a slice, rows of an exchange), and a clone that kept those would ask for rows that its chunk does not
+// have. Everything that is not an extent along the cut dimension stays unchanged, so that the program's own arithmetic
+// on extents keeps working.
 #ifndef STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 #define STRETTO_ATEN_ARGUMENT_SPELLING_HPP
 
@@ -18,21 +18,21 @@
 
 namespace stretto {
 
-/// An argument that spells an extent of the clone's only result as an integer where the original has a different one.
+/// An argument that spells an extent of the clone's only result as an integer that differs from the original's.
 struct written_extent {
     tensor_argument* argument;
-    std::int32_t dim = -1;  ///< of the result; -1: an amount that the original spells as an integer
+    std::int32_t dim = -1;  ///< the dimension of the result; -1 for an amount that the original spells as an integer
 };
 
 /// Owns argument lists. Those that it has returned keep their addresses until it is destroyed, so that the spans of
 /// chunk_arguments and written_extent may point into them. It only grows.
 class argument_store {
 public:
-    /// The extents written into the lists that it owns, in the order in which they were written.
+    /// The extents written into the lists of this store, in the order in which they were written.
     [[nodiscard]] std::span<const written_extent> extents() const noexcept { return extents_; }
     void written(tensor_argument& argument, std::int32_t dim) { extents_.push_back({&argument, dim}); }
 
-    /// A copy that may be changed. Items of lists in it are those of the original.
+    /// A copy that may be changed. Nested lists still share their items with the original.
     [[nodiscard]] std::span<tensor_argument> copy(std::span<const tensor_argument> of) {
         return lists_.emplace_back(of.begin(), of.end());
     }
@@ -58,18 +58,19 @@ namespace detail::aten {
 enum class spelled : std::uint8_t {
     nothing,
     sizes_first,     ///< argument 0 has the sizes of the result
-    sizes_second,    ///< argument 1 has them
+    sizes_second,    ///< argument 1 has the sizes of the result
     slice_end,       ///< argument 3, along the dimension of argument 1
     amounts,         ///< arguments 1 and 2 are rows sent and received
     output_size,     ///< the argument of that name is the number of rows
-    layout,          ///< arguments 2 and 3 have the sizes and strides of the result; left out, they are the operand's
+    layout,          ///< arguments 2 and 3 have the sizes and strides of the result; the default is the operand's
     samples_fourth,  ///< argument 3 is the extent of the first operand along dimension 0
-    samples_sixth,   ///< argument 5 is
-    pieces           ///< argument 1 is the extent of every result along the dimension of argument 2, or lists them
+    samples_sixth,   ///< argument 5 is the extent of the first operand along dimension 0
+    pieces           ///< argument 1 is, or lists, the extents of the results along the dimension of argument 2
 };
 
-/// Spells the arguments of one operation for one chunk. The states of the results in the call are those that the rule
-/// of the operation has given. All that it is made with must outlive it, and the store what it returns.
+/// Spells the arguments of one operation for one chunk. Precondition: the call has the result states that the
+/// operation's rule returned. The constructor's arguments must outlive this object, and the store must outlive the
+/// returned arguments.
 class argument_speller {
 public:
     argument_speller(const aten_arguments& arguments, const chunk_rules::chunk_call& call, chunk_interval chunk,
@@ -140,14 +141,14 @@ private:
         const std::size_t k = aten_arguments::operand(a);
         return k < c_.operands.size() && chunk_rules::is_whole(c_.state(k));
     }
-    /// Writes what an extent of the result is in the part. If that is -1, no extent has been written.
+    /// Writes the extent that the result has in the part. The extent -1 is written but not recorded in the store.
     void write_extent(tensor_argument& a, std::int64_t extent, std::int32_t dim) {
         a = {form::integer, chunk_rules::part_extent(c_.results[0], extent, dim, c_.tokens, chunk_), 0, {}, {}};
         if (a.integer >= 0) store_.written(a, dim);
     }
 
     /// A part has an exact share of the rows of a sliced value. If the rows are in another order, only the operand
-    /// knows how many there are, and -1 says so. Any other -1 is replaced by its extent, since a part without rows
+    /// determines their number, so -1 is written. Any other -1 is replaced by its extent, because a part without rows
     /// would leave it undetermined.
     void sizes(std::size_t position, std::string_view name) {
         const chunk_state& r = c_.results[0];
@@ -155,7 +156,7 @@ private:
         const std::size_t d = static_cast<std::size_t>(r.dim);
         const std::span<const std::int64_t> shape = c_.result_types[0].shape;
         if (!chunk_rules::is_cut(r) || old.what != form::list || old.items.size() != shape.size()) return;
-        const bool expands = c_.name == "aten.expand.default";  // there, -1 means what the operand has
+        const bool expands = c_.name == "aten.expand.default";  // -1 keeps the operand's extent there
         const std::span<tensor_argument> items = writable_items(*writable(position, name));
         for (std::size_t j = 0; j < items.size(); ++j) {
             const bool literal = items[j].what == form::integer;
@@ -179,8 +180,8 @@ private:
             write_extent(*writable(3, "end"), extent, r.dim);
     }
 
-    /// The rows that each rank sends or gets, where they are integers: the chunk has its share of each. Rows that the
-    /// program computes are numbers of the chunk already.
+    /// Replaces integer row counts per rank by the chunk's share of each. Row counts that the program computes already
+    /// belong to the chunk.
     void amounts(std::size_t position) {
         const chunk_state& r = c_.results[0];
         if (!chunk_rules::is_cut(r) || r.dim != 0) return;
@@ -195,13 +196,15 @@ private:
             }
     }
 
-    /// A number that all chunks share cannot be the number of rows of each; the counts determine it themselves.
+    /// A number that all chunks share cannot be the row count of each chunk, so it is omitted: the repeat counts
+    /// determine the number of rows.
     void rows_of_runs() {
         const tensor_argument& total = a_.argument(SIZE_MAX, "output_size");
         if (total.what == form::integer || shared_number(total)) *writable(SIZE_MAX, "output_size") = {};
     }
 
-    /// The strides of a part are not a share of those of the whole, but the operand of the clone has both.
+    /// The strides of a part cannot be derived as a share of the whole's, but the clone's operand has both the sizes
+    /// and the strides, so the arguments are omitted.
     void layout() {
         if (!chunk_rules::is_cut(c_.results[0])) return;
         for (const auto& [position, name] : {std::pair(2, "original_size"), std::pair(3, "original_stride")})
@@ -209,7 +212,7 @@ private:
                 *writable(static_cast<std::size_t>(position), name) = {};
     }
 
-    /// How large pieces are that are cut along the dimension along which they were taken apart.
+    /// The sizes of pieces, if the chunk dimension is the one along which they are split.
     void pieces() {
         const chunk_state& r = c_.results[0];
         const std::span<const std::int64_t> shape = c_.result_types[0].shape;
@@ -226,7 +229,7 @@ private:
             for (tensor_argument& a : writable_items(*all)) own(a);
     }
 
-    /// How many samples the first operand has. A number of the chunk says it already.
+    /// The number of samples of the first operand. A number that belongs to the chunk is already right.
     void samples(std::size_t position) {
         const std::size_t first = aten_arguments::operand(a_.argument(0, "input"));
         const tensor_argument& n = a_.argument(position, "N");

@@ -1,5 +1,5 @@
-// Buckets as PyTorch writes them, for programs with a tensor_model. Its passes merge collectives in several ways; these
-// are read here:
+// Recognizes buckets in the forms that PyTorch's passes write them, for programs with a tensor_model. These forms of
+// merged collectives are recognized:
 //
 //   gathers      cat of flat parts, copied into a slice of an empty buffer, or sent as it is, or bucketing's
 //                _pre_bucket_all_gather; all_gather_into_tensor(_out), wait, view of one row a rank; split_with_sizes,
@@ -29,10 +29,10 @@
 namespace stretto {
 
 /// A bucket_form_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. A part
-/// is what is flattened, if nobody else reads it flat, so that a member sends what it has sent before it was merged,
-/// and a result is the copy of a getitem, if nothing else reads that. What has extents that are expressions is not
-/// read, nor what mixes integers with other types. O(V) to make; a question takes O(vertices of the bucket, and readers
-/// of its values).
+/// is the value before it is flattened, provided that nothing else reads the flat value, so that a member sends what it
+/// sent before it was merged. A result is the copy of a getitem, provided that nothing else reads the getitem. Buckets
+/// with symbolic extents, or that mix integers with other types, are not recognized. Construction takes O(V); each
+/// query takes O(vertices of the bucket and readers of its values).
 template <vertex_list_graph G, tensor_model<G> T>
     requires dataflow_graph<G> && indexed_graph<G>
 class aten_bucket_forms : detail::aten::program_reader<G, T> {
@@ -68,8 +68,8 @@ private:
     };
     struct bucket {
         way how = way::reduce;
-        bool has_buffer = false;  // the gather is told where to write
-        std::int64_t ranks = 1;   // rows of what is cut by ranks
+        bool has_buffer = false;  // the gather writes into a given buffer
+        std::int64_t ranks = 1;   // rows of the value that has one row per rank
         std::int64_t width = 0;   // bytes of an element
         std::int64_t columns = 0;
         element_type element = element_type::other;
@@ -77,7 +77,7 @@ private:
     };
 
     [[nodiscard]] std::size_t place(V v) const { return place_[view_.index(v)]; }
-    /// Whether v only gives its first operand another shape, and keeps the order of its elements.
+    /// Whether v only changes the shape of its first operand and keeps the order of its elements.
     [[nodiscard]] bool reshapes(V v) const {
         return op(v) == "aten.view.default" || op(v) == "aten.reshape.default" || op(v) == "aten._unsafe_view.default";
     }
@@ -135,7 +135,8 @@ private:
         const tensor_type& sent = *type(*operand(start, 0, "input"));
         return !packed.empty() && elements(sent) == b.columns * (b.how == way::scatter ? b.ranks : 1);
     }
-    /// Steps over the buffer of which a gather sends a slice: x is what is copied there, or what has made the buffer.
+    /// Skips the buffer of which a gather sends a slice: sets x to the value that is copied into the slice, or to the
+    /// one from which the buffer was made.
     bool read_buffer(V start, X& x, bucket& b) const {
         const auto out = b.has_buffer ? operand(start, SIZE_MAX, "out") : std::nullopt;
         const bool copies = op(view_.producer(x)) == "aten.copy_.default";
@@ -240,7 +241,7 @@ private:
         }
         return true;
     }
-    /// Results are the tensors that are copied to: nothing may use them before they are there.
+    /// The results are the tensors that are copied into, so nothing may use them before the copy.
     bool read_copies(V split, const std::vector<bucket_slice<X>>& slices, bucket& b) const {
         const std::vector<X> outs = operands(split, arguments(split).argument(SIZE_MAX, "out"));
         if (outs.size() != slices.size()) return false;

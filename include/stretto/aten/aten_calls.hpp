@@ -1,4 +1,5 @@
-// Which calls of PyTorch's operators are functions of their operands, and which are the same function.
+// Says which calls of PyTorch's operators are pure functions of their operands, and which two calls compute the same
+// value.
 #ifndef STRETTO_ATEN_ATEN_CALLS_HPP
 #define STRETTO_ATEN_ATEN_CALLS_HPP
 
@@ -20,10 +21,10 @@
 namespace stretto {
 
 /// A pure_call_model of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims
-/// operators. Pure are the operators that aten_dialect has a rule for, collectives among them, but for those that
-/// leave memory unwritten (empty), drop out at random (attention, unless its probability is 0), or call something that
-/// the program does not show (kernels by number, subgraphs). Calls are the same if their operators, arguments and
-/// recorded results are. Each question takes O(arguments).
+/// operators. The operators for which aten_dialect has a rule are pure, collectives included, except those that leave
+/// memory unwritten (empty), drop out at random (attention, unless its probability is 0), or call something that the
+/// program does not show (kernels by number, subgraphs). Two calls are the same if their operators, arguments and
+/// recorded results are equal. Each query takes O(arguments).
 template <dataflow_graph G, tensor_model<G> T>
 class aten_calls {
 public:
@@ -38,7 +39,8 @@ public:
         return rule.as<chunk_rules::unknown>() == nullptr && rule.as<chunk_rules::refused>() == nullptr;
     }
 
-    /// The operand of a copy, whatever its device or layout, and of a cast to the same type; SIZE_MAX for all others.
+    /// The position of the operand that v copies unchanged: v is a copy, to any device or layout, or a cast to the same
+    /// type. SIZE_MAX for all other operations.
     [[nodiscard]] std::size_t copied_operand(vertex_t<G> v) const {
         const chunk_rules::any_rule rule = aten_dialect<G, T>(tensors_).rule(v);
         std::size_t from = chunk_rules::no_operand;

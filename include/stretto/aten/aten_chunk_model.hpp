@@ -1,6 +1,6 @@
-// The chunk model of programs in PyTorch's ATen and prims operators: how each operator behaves when it runs on some
-// rows of its operands at a time. docs/algorithms/chunk-states.md has the rules, and says why they hold. There are none
-// here: the dialect says what an operator is, and this class adds only how its clones spell their arguments.
+// The chunk model of programs in PyTorch's ATen and prims operators: how each operator behaves when it runs on a
+// subset of the rows of its operands. docs/algorithms/chunk-states.md lists the rules and proves them. This header has
+// no rules of its own: the dialect says what an operator is, and this class only adds the arguments of clones.
 #ifndef STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 #define STRETTO_ATEN_ATEN_CHUNK_MODEL_HPP
 
@@ -20,10 +20,10 @@
 namespace stretto {
 
 /// A chunk_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. It is the
-/// rule_chunk_model of aten_dialect, which says what is taken on trust, and it computes the arguments of clones. The
+/// rule_chunk_model of aten_dialect, which documents its assumptions, and it also computes the arguments of clones. The
 /// orders must outlive the model and every reason that it returns; models that share them may exchange states.
-/// `numbers` say what is computed twice (aten_calls.hpp tells value_numbers what it must know); they must outlive the
-/// model, too.
+/// `numbers` says which values are computed twice (aten_calls.hpp supplies what value_numbers needs); it must also
+/// outlive the model.
 template <dataflow_graph G, tensor_model<G> T>
     requires indexed_graph<G>
 class aten_chunk_model : public rule_chunk_model<G, aten_dialect<G, T>> {
@@ -38,11 +38,10 @@ public:
           orders_(&orders),
           numbers_(numbers) {}
 
-    /// The arguments of v, as its clone for one chunk must spell them. Extents along the chunked dimension that are
-    /// integers, or numbers that all chunks share, become those of the chunk; all else stays as it is. `operands` and
-    /// `results` are states that combine_rule took and returned; asking for an operation that it has refused is a
-    /// broken precondition. Lists that change are in `store`, which must outlive the result. O(operands and arguments
-    /// of v).
+    /// The arguments that the clone of v for one chunk must have. Extents along the chunked dimension that are
+    /// integers, or numbers that all chunks share, are replaced by those of the chunk; everything else is unchanged.
+    /// Lists that change are allocated in `store`, which must outlive the result. O(operands and arguments of v).
+    /// Precondition: combine_rule accepted the operation with the states `operands` and returned `results`.
     [[nodiscard]] chunk_arguments local_arguments(vertex_type v, std::int64_t tokens, chunk_interval chunk,
                                                   std::span<const chunk_state> operands,
                                                   std::span<const chunk_state> results, argument_store& store) const {

@@ -1,5 +1,5 @@
-// The ATen dialect of chunk rules: it reads from the name of an operator and its arguments which kind of rule an
-// operation is. A program in other operators needs a dialect like this one and nothing else from here; see
+// The ATen dialect of chunk rules: it derives the kind of rule of an operation from the name of its operator and its
+// arguments. Programs in other operators need a dialect like this one, but nothing else from this directory; see
 // docs/adapt-your-ir.md.
 #ifndef STRETTO_ATEN_ATEN_DIALECT_HPP
 #define STRETTO_ATEN_ATEN_DIALECT_HPP
@@ -17,10 +17,10 @@
 namespace stretto {
 
 /// A chunk_dialect of graphs with a tensor_model whose operators have the names of PyTorch's ATen and prims operators.
-/// Operators are known by name, and tensors by their recorded shapes; nothing depends on names of modules, nodes or
-/// symbols. An operator whose name ends in an underscore writes its first argument in place, whether or not it is
-/// known: what is known of a buffer must not survive an operator that may have changed it. Any other operator that is
-/// not known has no rule, and is refused by name.
+/// It uses only names of operators and recorded shapes of tensors; nothing depends on names of modules, nodes or
+/// symbols. An operator whose name ends in an underscore writes its first argument in place, even if the operator is
+/// unknown: facts about a buffer must not survive an operator that may have changed it. Any other unknown operator has
+/// no rule, and is refused with its name.
 template <dataflow_graph G, tensor_model<G> T>
 class aten_dialect {
 public:

@@ -1,4 +1,4 @@
-// Which ATen operators add, and which lay out anew, for programs with a tensor_model.
+// Says which ATen operators are sums and which only change the layout, for programs with a tensor_model.
 #ifndef STRETTO_ATEN_ATEN_LINEAR_MODEL_HPP
 #define STRETTO_ATEN_ATEN_LINEAR_MODEL_HPP
 
@@ -17,9 +17,9 @@
 namespace stretto {
 
 /// A linear_model of any graph with a tensor_model whose operators have the names that PyTorch gives them. A sum is
-/// `aten.add.Tensor` or `aten.add_.Tensor` of two tensors, without a factor. Relayouts are the views that name every
-/// element once; one that changes no extent, such as `aten.alias.default`, is the same value. Everything else, and
-/// every operator that it does not know, is other. O(length of names, arguments and shapes).
+/// `aten.add.Tensor` or `aten.add_.Tensor` of two tensors, without a factor. Relayouts are the views that contain every
+/// element exactly once; one that changes no extent, such as `aten.alias.default`, is the same value. Everything else,
+/// including every unknown operator, is `other`. O(length of names, arguments and shapes).
 template <dataflow_graph G, tensor_model<G> T>
 class aten_linear_model {
 public:
@@ -56,7 +56,7 @@ public:
     }
 
 private:
-    /// The views that have every element of their operand exactly once.
+    /// The views that contain every element of their operand exactly once.
     static constexpr std::string_view layouts[] = {
         "aten.alias.default",        "aten.detach.default", "aten.view.default",    "aten.reshape.default",
         "aten._unsafe_view.default", "aten.t.default",      "aten.transpose.int",   "aten.permute.default",

@@ -1,5 +1,5 @@
-// The collectives of a program in the ATen dialect as calls: kinds, reductions and split sizes are read from the names
-// and the arguments of `_c10d_functional` operators. Whoever merges, isolates or replays collectives asks a
+// The collectives of a program in the ATen dialect as calls: kinds, reductions and split sizes are decoded from the
+// names and the arguments of `_c10d_functional` operators. Code that merges, isolates or replays collectives reads a
 // collective_call (core/collective_call.hpp) and never an operator's arguments.
 #ifndef STRETTO_ATEN_COLLECTIVE_CALLS_HPP
 #define STRETTO_ATEN_COLLECTIVE_CALLS_HPP
@@ -101,7 +101,7 @@ public:
         return all;
     }
 
-    /// The call of the start with that index. Requires that the vertex there is a start. O(1).
+    /// The call of the start with that index. O(1). Precondition: the vertex with that index is a start.
     [[nodiscard]] collective_call at(std::size_t index) const {
         STRETTO_ASSERT(index < row_of_.size() && row_of_[index] != none, "only a start makes a call");
         const row& r = rows_[row_of_[index]];
@@ -133,8 +133,8 @@ private:
             return nullptr;
         }
     };
-    /// One start. Its split sizes are [first_output, first_input) and [first_input, last) of `sizes_`, because a vector
-    /// that grows would move what spans point to.
+    /// One start. Its split sizes are the ranges [first_output, first_input) and [first_input, last) of `sizes_`, not
+    /// spans, because a growing vector would invalidate spans.
     struct row {
         collective_kind kind = collective_kind::other;
         reduction_kind reduction = reduction_kind::unknown;
@@ -144,7 +144,7 @@ private:
         std::size_t first_output = 0, first_input = 0, last = 0;
     };
 
-    /// Appends the split sizes that an argument spells; none if it is left out or no list.
+    /// Appends the split sizes that an argument spells; none if it is left out or not a list.
     void add_sizes(const tensor_argument* list) {
         if (list == nullptr || list->what != tensor_argument::form::list) return;
         for (const tensor_argument& a : list->items) {

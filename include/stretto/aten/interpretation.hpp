@@ -1,6 +1,6 @@
-// What an interpreter is told and what it returns: options, results, failures, and the comparison of two results. A
-// differential test interprets a program before and after a transform and compares: the first difference, or the
-// failure, names the place in the words of the program.
+// The options, results and failures of an interpreter, and the comparison of two results. A differential test
+// interprets a program before and after a transform and compares the results: the first difference, or the failure,
+// names the place with the program's own names.
 #ifndef STRETTO_ATEN_INTERPRETATION_HPP
 #define STRETTO_ATEN_INTERPRETATION_HPP
 
@@ -17,7 +17,7 @@
 
 namespace stretto::aten {
 
-/// How far the results of operators must have the types that the program records for them.
+/// How strictly the results of operators must have the types that the program records for them.
 enum class recorded_types : std::uint8_t {
     ignored,
     kinds,  ///< element type and number of dimensions must agree; other extents are listed in the result
@@ -27,24 +27,24 @@ enum class recorded_types : std::uint8_t {
 /// How a program is interpreted.
 struct interpreter_options {
     std::size_t ranks = 1;
-    /// By group_id: the groups into which all ranks fall when they use it, because every rank calls its own group by
-    /// the same number. Every rank is in exactly one of them, and their ranks are known; strided_groups() makes regular
-    /// ones. A group_id that is not listed stands for all ranks in one group.
+    /// Indexed by group_id: how that group partitions the ranks. All ranks use the same number for their own group.
+    /// Every rank is in exactly one group of the partition, and the ranks of all groups are known; strided_groups()
+    /// makes regular partitions. A group_id that is not listed stands for all ranks in one group.
     std::vector<process_groups> groups = {};
     recorded_types recorded = recorded_types::kinds;
-    /// Rounds what every operator makes to what its element type can hold, and the partial sums of reductions;
+    /// Rounds the results of every operator, and the partial sums of reductions, to the precision of the element type;
     /// otherwise every float is a double.
     bool round = false;
-    /// By how many rings reductions add what ranks send, so that last bits depend on where an element lies in the
-    /// payload: see stretto/aten/ring_chunk.hpp. With 0 of them parts are added in the order of the positions in the
-    /// group, wherever they lie, as the ranks of a host_world do.
+    /// The number of rings over which reductions add the ranks' data. With rings, the last bits of a sum depend on
+    /// where an element lies in the payload: see stretto/aten/ring_chunk.hpp. With 0 rings, parts are added in the
+    /// order of the positions in the group for every element, as the ranks of a host_world do.
     std::size_t rings = 1;
-    /// Replaces the positions that a topk returns by ones that name every position equally often.
+    /// Replaces the positions that a topk returns by positions among which each one occurs equally often.
     bool balanced_routing = false;
     bool keep_everything = false;  ///< keeps the value of every vertex in the result
 };
 
-/// A value that goes into a program or comes out of it.
+/// An input or output value of a program.
 struct interpreted_entry {
     std::size_t vertex = 0;  ///< the index of the vertex that makes it
     std::string name;
@@ -52,14 +52,14 @@ struct interpreted_entry {
     std::vector<interpreted_value> by_rank;
 };
 
-/// What a run has computed.
+/// The result of a run.
 struct interpretation {
-    /// What the output vertices read, in order.
+    /// The values that the output vertices read, in order.
     std::vector<interpreted_entry> outputs;
-    /// Every input as the program has left it, in program order.
+    /// The final value of every input, in program order.
     std::vector<interpreted_entry> inputs;
-    /// With keep_everything: values[index of a vertex][which of its results][rank]. What a collective makes is in
-    /// flight there.
+    /// With keep_everything: values[index of a vertex][number of the result][rank]. Results of collectives are marked
+    /// as in flight there.
     std::vector<std::vector<std::vector<interpreted_value>>> values;
 
     /// The results whose extents are not those that the program records, in program order.
@@ -70,15 +70,15 @@ struct interpretation {
     std::vector<other_extent> other_extents;
 };
 
-/// Where a program could not go on, and why.
+/// Where and why the interpretation of a program failed.
 struct interpretation_failure {
     std::size_t vertex = 0;  ///< the index of the vertex
-    std::string name;        ///< what the models call it, or its index
+    std::string name;        ///< the vertex's name according to the models, or its index
     std::string operation;
     std::size_t rank = 0;
     std::string cause;
     std::string hint;
-    /// What the vertex read: the index of the producer, and its name with what it was on that rank.
+    /// What the vertex read: the index of each producer, and its name with the type of the value on that rank.
     std::vector<std::pair<std::size_t, std::string>> operands = {};
 
     [[nodiscard]] std::string message() const {
@@ -89,7 +89,7 @@ struct interpretation_failure {
     }
 };
 
-/// The first place where two runs differ that should be of one program.
+/// The first difference between two runs that should compute the same.
 struct interpretation_difference {
     std::string where;  ///< "output 3 (wait_tensor_7)", "input 5 (load)"
     std::size_t rank = 0;
@@ -105,7 +105,7 @@ struct interpretation_difference {
 
 namespace detail {
 
-/// Enough digits to tell any two doubles apart.
+/// A double with enough digits to distinguish it from any other double.
 template <class = void>
 std::string exact_text(double x) {
     char text[32];
@@ -155,8 +155,8 @@ bool differ(const interpreted_entry& a, const interpreted_entry& b, interpretati
 
 }  // namespace detail
 
-/// Compares outputs and inputs of two runs by position, bit by bit; two elements that are not a number count as the
-/// same. Returns the first difference as a list of one, or an empty list. O(elements).
+/// Compares outputs and inputs of two runs by position, bit by bit; two NaNs count as equal. Returns the first
+/// difference as a list of one, or an empty list. O(elements).
 template <class = void>
 [[nodiscard]] std::vector<interpretation_difference> compare(const interpretation& a, const interpretation& b) {
     interpretation_difference d;

@@ -4,7 +4,7 @@
 // they agree because of what they compute and not because of how they were made.
 //
 // Floats are doubles, sums run in the order of positions, and a matrix product adds its products in ascending order of
-// the contracted dimension; sums over ranks go round rings, so that they depend on where an element lies. On
+// the contracted dimension. Sums over ranks go round rings, so their order depends on where an element lies. On
 // integer-valued data, everything that only adds and multiplies is therefore exact.
 #ifndef STRETTO_ATEN_INTERPRETER_HPP
 #define STRETTO_ATEN_INTERPRETER_HPP
@@ -32,7 +32,7 @@ namespace stretto::aten {
 
 namespace detail {
 
-/// Owns those texts of a program that its graph does not own: names of vertices that have none.
+/// Owns the texts of a program that its graph does not own: generated names for vertices without a name.
 struct program_of_graph {
     program flat;
     std::vector<std::string> names;
@@ -74,9 +74,9 @@ program_of_graph flatten(const G& view, const Order& order, const O& ops, const 
 
 }  // namespace detail
 
-/// Runs the vertices of `view` in the order of `order`, which lists each once, after those on which it depends.
+/// Runs the vertices of `view` in the order of `order`, which lists each vertex once, after those on which it depends.
 /// `input_of(v)` returns the value of input vertex v: a range with one interpreted_value per rank; each is copied
-/// before anything writes to it. If the model has a member `tensors.name(v)`, vertices have that name in messages.
+/// before anything writes to it. If the model has a member `tensors.name(v)`, messages use that name for v.
 ///
 /// The first failure ends the run: an unknown operator, operands that do not fit, a result that does not have its
 /// recorded type, split sizes on which ranks disagree, or data of a collective that is read before its wait. Operators
@@ -97,7 +97,7 @@ template <dataflow_graph G, class Order, op_model<G> O, tensor_model<G> T, class
     return done;
 }
 
-/// Does the same in program order.
+/// Runs all vertices of `view` in program order; see interpret_in_order.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
     requires indexed_graph<G>
 [[nodiscard]] expected<interpretation, interpretation_failure> interpret(G view, O ops, T tensors, InputOf input_of,
@@ -105,14 +105,14 @@ template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class InputOf>
     return interpret_in_order(view, view.vertices(), ops, tensors, input_of, options);
 }
 
-/// Small inputs for every input vertex, from its recorded type; they are listed by index of the vertex, then by rank.
+/// Makes small inputs for every input vertex from its recorded type, indexed by index of the vertex, then by rank.
 /// `adjust(v, rank, value)` may change or replace any of them.
 ///
 /// Floats are small multiples of 1/8 (integers if options.whole_numbers is set). Integers are in the range that their
 /// use needs: rows of a table if an embedding reads them, classes if a loss does, positions if a gather does, and 0 or
 /// 1 otherwise; a single integer is the number of tokens of all ranks. Complex numbers are on the unit circle.
-/// Integers, and what a collective gathers, differ from rank to rank; all else is replicated. Deterministic: the same
-/// seed gives the same inputs.
+/// Integers, and inputs that a collective gathers, differ from rank to rank; all others are replicated. The same seed
+/// always gives the same inputs.
 template <dataflow_graph G, op_model<G> O, tensor_model<G> T, class Adjust>
     requires indexed_graph<G>
 [[nodiscard]] std::vector<std::vector<interpreted_value>> make_inputs(G view, O ops, T tensors,

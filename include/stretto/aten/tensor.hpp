@@ -1,6 +1,6 @@
-// Tensors for tests: small, strided, exact. What operators compute depends on what an element is and not on how wide it
-// is: every float is a double, every integer and truth value a 64-bit integer, and a complex number two doubles. Views
-// share storage, as in the framework that the program came from, so all of them see a write in place.
+// Small, strided, exact tensors for tests. Elements are stored by class and not by width: every float is a double,
+// every integer and truth value a 64-bit integer, and a complex number two doubles. Views share storage, as in the
+// framework that the program came from, so all of them see a write in place.
 #ifndef STRETTO_ATEN_TENSOR_HPP
 #define STRETTO_ATEN_TENSOR_HPP
 
@@ -33,7 +33,8 @@ public:
         if (integral()) storage_->integers.resize(n);
         else storage_->reals.resize(is_complex() ? 2 * n : n);
     }
-    /// A tensor of these elements in row-major order, as many as the shape has; a complex tensor takes pairs.
+    /// A tensor of these elements in row-major order; a complex tensor takes pairs of doubles. Precondition: there are
+    /// as many values as the shape has elements.
     [[nodiscard]] static tensor of(element_type element, std::vector<std::int64_t> shape, std::vector<double> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
         STRETTO_ASSERT(static_cast<std::size_t>(made.elements()) * (made.is_complex() ? 2 : 1) == values.size(),
@@ -43,7 +44,7 @@ public:
         else made.storage_->reals = std::move(values);
         return made;
     }
-    /// The same for integers, which must not pass through a double.
+    /// Like of(), for integers, which must not be converted through double.
     [[nodiscard]] static tensor of_integers(element_type element, std::vector<std::int64_t> shape,
                                             std::vector<std::int64_t> values) {
         tensor made(element, std::move(shape), storage_handle(), 0);
@@ -86,8 +87,8 @@ public:
         seen.offset_ = offset;
         return seen;
     }
-    /// The same storage as elements of another type of the same class, or as complex numbers instead of pairs of reals,
-    /// or back.
+    /// The same storage viewed as elements of another type of the same class, as complex numbers instead of pairs of
+    /// reals, or as pairs of reals instead of complex numbers.
     [[nodiscard]] tensor reinterpreted(element_type element) const {
         tensor seen = *this;
         seen.element_ = element;
@@ -114,7 +115,7 @@ public:
         else if constexpr (std::is_same_v<T, double>) return x;
         else return {x, !is_complex() ? 0 : conjugated_ ? -storage_->reals[at + 1] : storage_->reals[at + 1]};
     }
-    /// Writes an element to a slot. A truth value becomes whether the number is not zero; a complex number that is
+    /// Writes an element to a slot. A bool element becomes true if the number is not zero; a complex number that is
     /// written to a real element loses its imaginary part.
     template <class T>
     void store(std::int64_t slot, T x) const noexcept {
@@ -153,7 +154,7 @@ public:
 
     /// A tensor with the same elements in row-major order in storage of its own.
     [[nodiscard]] tensor cloned() const { return converted(element_); }
-    /// A copy with elements of another type: floats are rounded towards zero to integers, and integers wrap.
+    /// A copy with elements of another type. Floats that become integers are rounded towards zero, and integers wrap.
     [[nodiscard]] tensor converted(element_type element) const {
         tensor made(element, shape_);
         const element_class wider = made.category() > category() ? made.category() : category();
@@ -199,12 +200,11 @@ private:
     bool conjugated_ = false;
 };
 
-/// Whether type, shape and elements are the same. Two elements that are not a number count as the same; 0 and -0 do
-/// not.
+/// Whether type, shape and elements are the same. Two NaNs count as the same; 0 and -0 do not.
 [[nodiscard]] bool identical(const tensor& a, const tensor& b);
 
 /// The position, in row-major order, of the first element in which two tensors of the same shape and class differ; -1
-/// if there is none. Bits are compared, but two elements that are not a number count as the same.
+/// if there is none. Bits are compared, but two NaNs count as the same.
 [[nodiscard]] inline std::int64_t first_difference(const tensor& a, const tensor& b) {
     if (a.integral()) {
         const std::vector<std::int64_t> x = a.values<std::int64_t>(), y = b.values<std::int64_t>();

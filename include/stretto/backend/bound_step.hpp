@@ -1,6 +1,6 @@
-// A step that is bound to one rank, in the words of the caller's own IR. The executor speaks of tasks and values by
-// number; whoever trains has operations and tensors. So here kernels are told which operation they are, inputs have
-// memory of the backend, and whatever the step reads or leaves is found by its handle.
+// A step that is bound to one rank, in terms of the caller's own IR. The executor numbers tasks and values; a trainer
+// has operations and tensors. So here each kernel receives its operation, inputs have memory of the backend, and
+// everything that the step reads or produces is found by its handle.
 #ifndef STRETTO_BACKEND_BOUND_STEP_HPP
 #define STRETTO_BACKEND_BOUND_STEP_HPP
 
@@ -46,10 +46,10 @@ concept work_count_returns_pointer_to_const_int64 = !has_count<W, X> || requires
 
 }  // namespace detail
 
-/// What the operations of a program do when they run:
-///   compute(v, memory)            the work of an operation that computes; of a backend whose lane has arguments for
-///                                 kernels, such as a stream, these follow
-///   call(v) -> collective_call    of a start: what it does. An op model with calls has it already
+/// The behaviour of the operations of a program when they run:
+///   compute(v, memory)            the work of an operation that computes; if the lane of the backend passes arguments
+///                                 to kernels, such as a stream, these follow
+///   call(v) -> collective_call    the call of a start; an op model with calls has this member already
 /// The optional members of kernel_source, which there take numbers of tasks and values: offset(x), row_bytes(v),
 /// count(x) and capacity(x). A member with one of these names that returns something else, or is not const, does not
 /// compile.
@@ -82,7 +82,7 @@ public:
 private:
     Work work_;
     V vertex_;
-    std::vector<std::byte*> addresses_;  // of operands, then of results
+    std::vector<std::byte*> addresses_;  // those of the operands, then those of the results
     std::size_t operands_;
 };
 
@@ -126,7 +126,7 @@ private:
     const std::vector<vertex_t<G>>& vertices_;  // by task
     const value_numbering<G>& values_;
     const Work& work_;
-    const std::vector<std::byte*>& inputs_;  // by value; null for what is no input
+    const std::vector<std::byte*>& inputs_;  // by value; null for a value that is not an input
 };
 
 }  // namespace detail
@@ -137,7 +137,7 @@ class bound_step {
     using kernel_type = detail::step_kernel<vertex_t<G>, Work>;
 
 public:
-    /// Runs the step once, on what its inputs hold; see executor::replay.
+    /// Runs the step once, on the current contents of its inputs; see executor::replay.
     [[nodiscard]] std::optional<run_failure> replay() {
         const auto begin = std::chrono::steady_clock::now();
         std::optional<run_failure> failure = executor_.replay();
@@ -145,13 +145,13 @@ public:
             std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count()};
         return failure;
     }
-    /// How long the last replay has taken on this rank, from its first launch until all of it was complete.
+    /// The time that the last replay took on this rank, from its first launch until everything was complete.
     [[nodiscard]] nanoseconds last_replay() const noexcept { return last_; }
 
-    /// The elements of a value: all from where it begins to the end of its storage. Those of an input are the caller's
-    /// to write between replays, and are not set to anything at first; those that the step makes are there after a
-    /// replay, until the next one begins. Empty for a value without storage. The host can reach them if it can reach
-    /// arenas of the backend. Preconditions: the step has `x`, which lies in one storage at most.
+    /// The elements of a value, from its beginning to the end of its storage; empty for a value without storage. The
+    /// caller may write those of an input between replays; they are uninitialized at first. Those that the step
+    /// computes are valid after a replay until the next one begins. The host can access them if it can access arenas of
+    /// the backend. Precondition: the step has `x`, and `x` lies in at most one storage.
     template <class T>
     [[nodiscard]] std::span<T> memory(value_t<G> x) const {
         const value_id id = values_.number(x);
@@ -172,16 +172,16 @@ private:
 
     std::optional<typename B::arena_type> inputs_;
     value_numbering<G> values_;
-    std::vector<bytes> rest_;  // by value: from where it begins to the end of its storage
+    std::vector<bytes> rest_;  // by value: the bytes from its beginning to the end of its storage
     executor<B, kernel_type> executor_;
     nanoseconds last_;
 };
 
-/// Binds an order of the tasks of `view` to a rank. `tasks` is the task graph of the view as it is now, and `order` was
-/// checked for it. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or the first thing
-/// that is wrong; `error.task` is the position of the operation in the view. The rank and the program of the view must
-/// outlive the step, and the program must not change; the graph and the order may go. Every kernel has a copy of
-/// `work`, which therefore should be as small as a view. O(V + values) and what bind_order costs.
+/// Binds an order of the tasks of `view` to a rank. `tasks` is the task graph of the view in its current state, and
+/// `order` was checked for that graph. Inputs get memory of the backend, each aligned to 64 bytes. Returns the step, or
+/// the first error; `error.task` is the position of the operation in the view. The rank and the program of the view
+/// must outlive the step, and the program must not change; the graph and the order may be destroyed. Every kernel holds
+/// a copy of `work`, which should therefore be as small as a view. O(V + values), plus the cost of bind_order.
 template <backend B, vertex_list_graph G, step_work<G> Work>
 [[nodiscard]] expected<bound_step<B, G, Work>, bind_error> bind_step(G view, const task_graph& tasks,
                                                                      const checked_order& order, Work work, B& rank) {

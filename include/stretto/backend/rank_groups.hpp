@@ -1,6 +1,6 @@
-// The groups of a program that all ranks share, and the ranks that they are. Where every rank runs the same program on
-// data of its own, "my replicas" is one group of the program, and another group of ranks for each block of them. The
-// program numbers the first; a backend, whose communicators have members, numbers the second.
+// Maps the groups of a program that all ranks share to groups of ranks. Where every rank runs the same program on its
+// own data, "my replicas" is one group of the program, but a different group of ranks for each set of replicas. The
+// program numbers the former; a backend, whose communicators have members, numbers the latter.
 #ifndef STRETTO_BACKEND_RANK_GROUPS_HPP
 #define STRETTO_BACKEND_RANK_GROUPS_HPP
 
@@ -17,20 +17,20 @@
 
 namespace stretto {
 
-/// What every group of a program is, for each rank.
+/// The group of ranks that each group of a program stands for on each rank.
 class rank_groups {
 public:
-    /// A program without groups, on so many ranks.
+    /// A program without groups, on `ranks` ranks.
     explicit rank_groups(std::size_t ranks) : of_rank_(ranks) {}
 
-    /// Adds a group of the program: for each rank, the one of `groups` that has it. Returns its number in the program,
-    /// which counts them from 0. O(groups and their ranks). Precondition: every rank is in one of `groups`, and in no
-    /// other one; strided_groups makes such lists.
+    /// Adds a group of the program: for each rank, it is the member of `groups` that contains the rank. Returns its
+    /// number in the program, counting from 0. O(groups and their ranks). Precondition: every rank is in exactly one of
+    /// `groups`; strided_groups makes such lists.
     group_id add(const process_groups& groups) {
         const group_id made = programs_++;
         for (group_id g = 0; g < groups.group_count(); ++g) {
             process_group some = groups.group_at(g);
-            some.duplicate_of = no_group;  // it would name one of the other list
+            some.duplicate_of = no_group;  // it would refer to an id of the other list
             const group_id id = all_.add(some);
             for (const rank_id r : some.ranks) {
                 STRETTO_ASSERT(r < of_rank_.size(), "a group has a rank that there is not");
@@ -41,9 +41,9 @@ public:
             STRETTO_ASSERT(own.size() == programs_, "a rank must be in one of the groups, and only in one");
         return made;
     }
-    /// All groups of ranks: what a world is made of.
+    /// All groups of ranks, from which to create a world.
     [[nodiscard]] const process_groups& all() const noexcept { return all_; }
-    /// By group of the program: which of `all` it is for a rank.
+    /// Indexed by group of the program: the group of `all` that it stands for on a rank.
     [[nodiscard]] const std::vector<group_id>& of(rank_id rank) const { return of_rank_[rank]; }
 
 private:
@@ -52,8 +52,8 @@ private:
     group_id programs_ = 0;
 };
 
-/// A rank of a backend, on which groups have the numbers of the program: the backend to which its orders are bound. It
-/// refers to both.
+/// A rank of a backend whose groups have the numbers of the program. Orders of the program are bound to it. It holds
+/// references to the rank and to the groups, which must outlive it.
 template <backend Rank>
 class rank_in_groups {
 public:

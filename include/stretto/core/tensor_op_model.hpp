@@ -1,6 +1,6 @@
-// tensor_op_model: the members of an op model that are the same in all IRs whose values are one dense tensor each. Who
-// says what an operation is, how large its tensors are and which of them it changes inherits the rest: where values
-// lie, what a collective sends, and what takes how long as long as nobody has measured it.
+// tensor_op_model: the members of an op model that are the same in all IRs whose values are one dense tensor each. A
+// model that says what an operation is, how large its tensors are and which of them it changes inherits the rest: where
+// values lie, what a collective sends, and the estimated durations of operations that were not measured.
 #ifndef STRETTO_CORE_TENSOR_OP_MODEL_HPP
 #define STRETTO_CORE_TENSOR_OP_MODEL_HPP
 
@@ -16,15 +16,15 @@ namespace stretto {
 
 /// An op model and bucket cost model for `Owner`, which derives from this class, over a view `G` of its IR. `Owner` has
 ///   kind(v) -> op_kind
-///   call(v) -> collective_call            of a start; it sends its first operand
-///   tensor_bytes(x) -> bytes              of all elements of a tensor, wherever they are
+///   call(v) -> collective_call            the call of a start, which sends its first operand
+///   tensor_bytes(x) -> bytes              the size of all elements of a tensor, wherever they are stored
 ///   changes(v) -> integer                 how many of its first operands an operation writes in place; 0 for most
-///   measured(v) -> nanoseconds            what a kernel or collective takes, if it is known; otherwise 0
-///   of_merged(v, sent) -> nanoseconds     a collective like v of which this rank sends so many bytes
-///   of_moving(moved) -> nanoseconds       a kernel that moves so many bytes
+///   measured(v) -> nanoseconds            the duration of a kernel or collective if it is known; otherwise 0
+///   of_merged(v, sent) -> nanoseconds     the duration of a collective like v in which this rank sends `sent` bytes
+///   of_moving(moved) -> nanoseconds       the duration of a kernel that moves `moved` bytes
 /// The result of a wait, a view, or an operation that changes something lies where the first operand does. A kernel
-/// that nobody has measured takes what moving its operands and results takes. Whatever else `Owner` says itself, it
-/// hides.
+/// without a measurement takes as long as moving its operands and results. Members that `Owner` declares itself hide
+/// the inherited ones.
 template <class Owner, dataflow_graph G>
 class tensor_op_model {
 public:
@@ -67,7 +67,7 @@ protected:
         const op_kind kind = owner().kind(v);
         return kind == op_kind::view || kind == op_kind::wait || owner().changes(v) != 0;
     }
-    /// All operands and results of an operation.
+    /// The bytes of all operands and results of an operation.
     [[nodiscard]] bytes moved(vertex_type v) const {
         bytes sum;
         for (const value_type x : view_.operands(v)) sum += owner().tensor_bytes(x);

@@ -3,7 +3,6 @@
 // A vertex can reach only what comes after it, so its row begins with the word that its own bit is in. Rows are made
 // from the last position to the first; each is the union of the rows of the successors, as in Purdom, BIT 1970, with
 // machine words for sets.
-// sets.
 #ifndef STRETTO_ANALYSIS_DETAIL_CLOSURE_ROWS_HPP
 #define STRETTO_ANALYSIS_DETAIL_CLOSURE_ROWS_HPP
 

@@ -22,7 +22,8 @@
 
 namespace stretto::detail {
 
-/// The vertices that a search has met. A new search forgets the last one in O(1) by taking colours that no vertex has.
+/// The vertices that a search has met. A new search clears the previous one in O(1) by using colours that no vertex
+/// has.
 template <class Id>
 class visit_stamps {
 public:
@@ -85,8 +86,8 @@ public:
         const search_end end = search_between(a, b, false);
         if (end == search_end::met) return false;
         const id kept = graph.survivor(a, b);
-        // Either nothing that `b` depends on comes after `a` any more, or nothing that depends on `a` comes before `b`.
-        // The merged vertex takes the place where that holds.
+        // Now either no dependence of `b` comes after `a`, or no dependent of `a` comes before `b`. The merged vertex
+        // takes the place of `a` in the first case, and that of `b` in the second.
         const id place = end == search_end::nothing_before ? a : b;
         if (end == search_end::nothing_before) list.move_before(backward_, a);
         else list.move_behind(forward_, b);

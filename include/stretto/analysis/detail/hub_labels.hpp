@@ -1,5 +1,5 @@
 // Hub labels (2-hop labels). Every vertex lists hubs that it reaches and hubs that reach it, and u reaches v exactly if
-// the first list of u meets the second list of v. No question needs a search, whatever the graph.
+// the first list of u meets the second list of v. No query needs a search, for any graph.
 //
 // The order in which vertices become hubs decides how long the lists are. A long graph is best cut in the middle: the
 // midpoint of a longest path comes first, then the quarter points, and so on; then the same on further, disjoint paths;
@@ -127,8 +127,8 @@ private:
         return hubs;
     }
 
-    /// Adds hub `number` to the labels of everything in one direction. It does not go on behind a vertex for which
-    /// earlier hubs answer the question already.
+    /// Adds hub `number` to the labels of all vertices in one direction. The traversal stops at vertices for which
+    /// earlier hubs already answer the query.
     template <class Neighbours>
     void flood(id hub, id number, id round, const block_lists<id>& of_hub, block_lists<id>& of_others,
                Neighbours neighbours) {

@@ -1,6 +1,6 @@
-// Four numbers per vertex that grow along paths, and what the numbers of two vertices say about each other. A
-// comparison takes one load per vertex and few operations that depend on it. In a graph that no cache holds, a question
-// costs little but its loads, and the processor can then have several questions in flight at the same time.
+// Four numbers per vertex that grow along paths, and the conclusions from comparing those of two vertices. A comparison
+// takes one load per vertex and few dependent operations. In a graph that exceeds the caches, a query costs little more
+// than its loads, and the processor can execute several queries at the same time.
 #ifndef STRETTO_ANALYSIS_DETAIL_LABEL_FIELDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_LABEL_FIELDS_HPP
 

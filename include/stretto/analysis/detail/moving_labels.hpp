@@ -1,6 +1,6 @@
-// Spine labels of a graph that is being rewritten. Edges and merges only ever add paths, so the first spine position
-// that a vertex reaches only becomes smaller, and the last that reaches it only larger. A change is pushed along the
-// edges as far as it makes a difference, and no further.
+// Spine labels of a graph that is being rewritten. Edges and merges only add paths, so the first spine position that a
+// vertex reaches can only decrease, and the last that reaches it can only increase. A change is propagated along the
+// edges only as far as it changes labels.
 #ifndef STRETTO_ANALYSIS_DETAIL_MOVING_LABELS_HPP
 #define STRETTO_ANALYSIS_DETAIL_MOVING_LABELS_HPP
 

@@ -1,7 +1,7 @@
-// What a search asks of every vertex that it meets, stored side by side: its place in the order, its labels, what it
-// has been merged into, and whether it has been met before. In a large graph each of these would be a cache miss of its
-// own. (All 52 bytes of an overlay in one cache line would be slower, because fewer neighbours in the order would share
-// one.)
+// The data that a search reads for every vertex that it meets, stored side by side: its place in the order, its labels,
+// the root into which it has been merged, and whether it has been met before. Stored separately, each of these would
+// cause its own cache miss in a large graph. (Putting all 52 bytes of an overlay into one cache line would be slower,
+// because fewer neighbours in the order would share a line.)
 #ifndef STRETTO_ANALYSIS_DETAIL_OVERLAY_VERTEX_HPP
 #define STRETTO_ANALYSIS_DETAIL_OVERLAY_VERTEX_HPP
 

@@ -1,5 +1,5 @@
-// A graph as 32-bit ids in program order, and the way back to the user's vertices. A snapshot_view has such ids already
-// and is used as it stands; any other graph is copied once.
+// A graph as 32-bit ids in program order, and the mapping back to the user's vertices. A snapshot_view already has such
+// ids and is used directly; any other graph is copied once.
 #ifndef STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_PROGRAM_IDS_HPP
 

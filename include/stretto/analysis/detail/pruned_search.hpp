@@ -1,4 +1,4 @@
-// The search for a path that is left to be done where labels do not decide, pruned by the same labels.
+// The search for a path where labels do not decide the query, pruned by the same labels.
 #ifndef STRETTO_ANALYSIS_DETAIL_PRUNED_SEARCH_HPP
 #define STRETTO_ANALYSIS_DETAIL_PRUNED_SEARCH_HPP
 
@@ -20,8 +20,8 @@ public:
 
     explicit pruned_search(std::size_t index_bound) : found_before_((index_bound + 63) / 64) {}
 
-    /// Whether `u` reaches another vertex `v`, given that their labels do not say. `steps` grows by one for each edge
-    /// that is followed; if it grows beyond `most`, the search is given up, and false means nothing.
+    /// Whether `u` reaches another vertex `v` if their labels do not decide. `steps` grows by one for each edge that is
+    /// followed; if it exceeds `most`, the search is abandoned, and the result false has no meaning.
     template <class Labels>
     bool run(const G& g, const Labels& labels, V u, V v, std::uint64_t& steps, std::uint64_t most) {
         const std::size_t goal = g.index(v);

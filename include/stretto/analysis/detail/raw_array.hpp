@@ -1,4 +1,5 @@
-// An array whose elements are not written when it is made, so that memory is touched only once, by whoever fills it.
+// An array whose elements are not initialised when it is created, so that memory is written only once, by the code that
+// fills it.
 #ifndef STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
 #define STRETTO_ANALYSIS_DETAIL_RAW_ARRAY_HPP
 

@@ -1,6 +1,6 @@
-// The arguments of an operation as PyTorch calls it, positional and named, and what rules of chunking make of them. The
-// same argument may be positional in one program and named in the next, so that every reader takes both its position
-// and its name; a position beyond all others (SIZE_MAX) stands for arguments that can only be named.
+// The positional and named arguments of a PyTorch operation, and their conversion to what the chunk rules read. The
+// same argument may be positional in one program and named in the next, so every reader takes both its position and
+// its name; a position beyond all others (SIZE_MAX) stands for arguments that can only be named.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_ARGUMENTS_HPP
 
@@ -17,13 +17,13 @@ namespace stretto::detail::aten {
 
 using argument_form = tensor_argument::form;
 
-/// The arguments of one operation. They point into the program. Readers never fail: an argument that is left out, or is
-/// not what is asked for, reads as the value that makes a rule refuse or that the operator has by default.
+/// The arguments of one operation. They point into the program. Readers never fail: an argument that is missing or has
+/// the wrong form reads as the operator's default, or as a value that makes the rule refuse.
 struct aten_arguments {
     std::span<const tensor_argument> positional;
     std::span<const named_tensor_argument> named;
 
-    /// The argument at a position or of a name; a `none` if it is left out.
+    /// The argument at a position or with a name; a `none` if it is left out.
     [[nodiscard]] const tensor_argument& argument(std::size_t position, std::string_view name_of) const {
         static constexpr tensor_argument left_out{};
         if (position < positional.size()) return positional[position];
@@ -41,7 +41,7 @@ struct aten_arguments {
         return integer(position, name_of, 0) != 0;
     }
 
-    /// The operand that an argument is; no_operand if it is none.
+    /// The number of the operand that an argument refers to; no_operand if it is not an operand.
     [[nodiscard]] static std::size_t operand(const tensor_argument& a) {
         return a.what == argument_form::operand ? static_cast<std::size_t>(a.integer) : chunk_rules::no_operand;
     }
@@ -63,7 +63,7 @@ struct aten_arguments {
         return all;
     }
 
-    /// Names the operand that gives each extent that is spelled; empty if all are constants.
+    /// For each extent in the list, the operand that gives it; empty if all are constants.
     [[nodiscard]] std::vector<std::size_t> sizes(std::size_t position, std::string_view name_of) const {
         const std::span<const tensor_argument> items = argument(position, name_of).items;
         std::vector<std::size_t> all;
@@ -74,7 +74,8 @@ struct aten_arguments {
         }
         return all;
     }
-    /// Operands that index dimensions; what is neither an operand nor left out is an operand that there is not.
+    /// The operands that index dimensions. An item that is neither an operand nor left out reads as an operand that
+    /// does not exist.
     [[nodiscard]] std::vector<std::size_t> indices(std::size_t position, std::string_view name_of) const {
         std::vector<std::size_t> all;
         for (const tensor_argument& a : argument(position, name_of).items)
@@ -85,8 +86,8 @@ struct aten_arguments {
                                                              : chunk_rules::no_operand - 1);
         return all;
     }
-    /// A dimension, or a list of them. What is not an integer is a dimension that no tensor has. False: there are more
-    /// than a rule can hold.
+    /// Reads a dimension, or a list of them, into `all`. An item that is not an integer reads as a dimension that no
+    /// tensor has. Returns false if there are more dimensions than a rule can hold.
     [[nodiscard]] bool dims(std::size_t position, std::string_view name_of, chunk_rules::dim_list& all) const {
         const tensor_argument& a = argument(position, name_of);
         if (a.items.size() >= chunk_rules::dim_list::capacity) return false;

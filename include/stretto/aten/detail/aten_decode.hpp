@@ -1,9 +1,9 @@
-// What PyTorch's operators are: each function reads the arguments of a family and says which kind of rule it is. Here:
-// elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have the others, and the
-// table of aten_rules.hpp says which operator is of which family.
+// Decodes calls of PyTorch's operators: each function reads the arguments of a family of operators and returns its rule
+// kind. This header has elementwise operators, views and joins; aten_decode_rows.hpp and aten_decode_values.hpp have
+// the others, and the table in aten_rules.hpp assigns operators to families.
 //
-// Positions and names of arguments are those of the schemas in PyTorch's native_functions.yaml. What a rule would have
-// to know and the program computes (the index of a select, the end of a slice) is decoded to a value with which the
+// Positions and names of arguments are those of the schemas in PyTorch's native_functions.yaml. An argument that the
+// rule needs but the program computes (the index of a select, the end of a slice) is decoded to a value from which the
 // rule assumes nothing.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_HPP
@@ -24,10 +24,11 @@
 namespace stretto::detail::aten {
 
 namespace rules = chunk_rules;
-/// Says which rule an operator has when it is called with these arguments.
+/// Returns the rule of an operator that is called with these arguments.
 using aten_decoder = rules::any_rule (*)(const aten_arguments&);
 
-/// What is said of a call with a longer list of dimensions than dim_list holds. It is refused, and never cut short.
+/// The rule of a call with a longer list of dimensions than dim_list holds: it is refused, because a truncated list
+/// would be wrong.
 inline rules::any_rule too_many_dimensions() {
     return rules::refused{.why = "names more dimensions than a rule can hold"};
 }
@@ -38,13 +39,13 @@ inline bool is_zero(const tensor_argument& a) {
            (a.what == argument_form::real && a.real <= 0 && a.real >= 0);
 }
 
-/// An operator that nothing is known of.
+/// An operator about which nothing is known.
 inline rules::any_rule unknown(const aten_arguments&) { return {}; }
 
 // Elementwise operators.
 
-/// The first is for functions such as exp, of which a part of a sum says nothing; the second for those with f(a + b) =
-/// f(a) + f(b), such as neg.
+/// The first is for functions such as exp, where f of a partial sum says nothing about f of the sum; the second is for
+/// those with f(a + b) = f(a) + f(b), such as neg.
 inline rules::any_rule elementwise(const aten_arguments&) { return rules::elementwise{}; }
 inline rules::any_rule linear_elementwise(const aten_arguments&) { return rules::elementwise{.linear = true}; }
 inline rules::any_rule copy(const aten_arguments& a) { return rules::copy{.x = a.operand(0, "self")}; }
@@ -56,8 +57,8 @@ inline rules::any_rule reloaded(const aten_arguments& a) {
 }
 inline rules::any_rule cast(const aten_arguments& a) { return rules::cast{.x = a.operand(0, "self")}; }
 
-/// add(self, other, alpha) and its like. `alpha`, if it is there, multiplies `other`. A constant may be any positional
-/// argument that is spelt as a number; one that is added would be added by every chunk, and so the rule must know.
+/// add(self, other, alpha) and similar operators. `alpha`, if present, multiplies `other`. Any positional argument that
+/// is spelt as a number is a constant. The rule must know of it, because every chunk would add a constant summand.
 template <rules::arithmetic::op What>
 rules::any_rule arithmetic(const aten_arguments& a) {
     rules::arithmetic r{.what = What, .left = a.number(0, "self"), .right = a.number(1, "other")};
@@ -68,7 +69,7 @@ rules::any_rule arithmetic(const aten_arguments& a) {
 }
 inline constexpr aten_decoder sum = arithmetic<rules::arithmetic::op::add>;
 inline constexpr aten_decoder difference = arithmetic<rules::arithmetic::op::subtract>;
-// rsub is other - self: linear in both, and not a difference in the order in which arithmetic has it.
+// rsub is other - self: it is linear in both, but its operands are in the opposite order to those of `difference`.
 inline constexpr aten_decoder reversed_difference = arithmetic<rules::arithmetic::op::combine>;
 inline constexpr aten_decoder scaled = arithmetic<rules::arithmetic::op::multiply>;
 inline constexpr aten_decoder quotient = arithmetic<rules::arithmetic::op::divide>;
@@ -81,7 +82,8 @@ inline rules::any_rule divided_with_mode(const aten_arguments& a) {
     return mode == "floor" || mode == "trunc" ? floor_quotient(a) : quotient(a);
 }
 
-/// Writes its first argument in place, as `Decode` says what; if that is none of its operands, it may write any.
+/// An operator that writes its first argument in place with the result that `Decode` describes. If the first argument
+/// is not an operand, the operator may write any operand.
 template <aten_decoder Decode>
 rules::any_rule written(const aten_arguments& a) {
     const std::size_t target = a.operand(0, "self");
@@ -100,8 +102,8 @@ inline rules::any_rule copied(const aten_arguments& a) {
 
 // Views.
 
-/// view, reshape and their like. Only extents that the program computes are listed; the others are known from the
-/// shapes of the values.
+/// view, reshape and similar operators. Only extents that the program computes are listed; the others are known from
+/// the shapes of the values.
 inline rules::any_rule reshaped(const aten_arguments& a) {
     return rules::reshape{.x = a.operand(0, "self"), .sizes = a.sizes(1, "shape")};
 }
@@ -132,8 +134,8 @@ inline rules::any_rule selected(const aten_arguments& a) {
 inline rules::any_rule unbound(const aten_arguments& a) {
     return rules::unbind{.x = a.operand(0, "self"), .dim = a.integer(1, "dim", 0)};
 }
-/// split, split_with_sizes and chunk(self, sizes, dim). How large the pieces are is known from the shapes of the
-/// results, unless the program computes it.
+/// split, split_with_sizes and chunk(self, sizes, dim). The sizes of the pieces are known from the shapes of the
+/// results, unless the program computes them.
 inline rules::any_rule split_along(const aten_arguments& a) {
     rules::split r{.x = a.operand(0, "self"), .dim = a.integer(2, "dim", 0), .sizes = a.sizes(1, "split_sizes")};
     if (const std::size_t all = a.operand(1, "split_size"); all != rules::no_operand) r.sizes = {all};
@@ -156,7 +158,7 @@ inline rules::any_rule flipped(const aten_arguments& a) {
 }
 /// view_as_complex folds the last dimension away; view_as_real adds one.
 inline rules::any_rule complex_view(const aten_arguments& a) { return rules::regroup_last{.x = a.operand(0, "self")}; }
-/// repeat(self, repeats). A number of times that the program computes stands as 0, which no rule takes for once.
+/// repeat(self, repeats). A repeat count that the program computes is decoded as 0, which no rule mistakes for 1.
 inline rules::any_rule repeated(const aten_arguments& a) {
     rules::repeat r{.x = a.operand(0, "self")};
     const tensor_argument& times = a.argument(1, "repeats");

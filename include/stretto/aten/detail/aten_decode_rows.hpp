@@ -1,5 +1,5 @@
-// What operators are that combine rows or move them: products, reductions, sorting, looking up and writing by indices.
-// See aten_decode.hpp.
+// Decodes operators that combine rows or move them: products, reductions, sorting, reads and writes at indices. See
+// aten_decode.hpp.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_ROWS_HPP
 
@@ -46,27 +46,27 @@ inline rules::any_rule grouped_product(const aten_arguments& a) {
         .left = a.operand(0, "self"), .right = a.operand(1, "mat2"), .ends = a.operand(2, "offs")};
 }
 
-// Reductions, and what works along one dimension.
+// Reductions, and operators along one dimension.
 
-/// sum(self) and its like, over all dimensions.
+/// sum(self) and similar reductions over all dimensions.
 template <rules::reduction::by How>
 rules::any_rule reduced_to_one(const aten_arguments& a) {
     return rules::reduction{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(0, "keepdim")};
 }
-/// sum(self, dim, keepdim) and its like. Without dimensions it is over all of them.
+/// sum(self, dim, keepdim) and similar reductions. Without dimensions they reduce all of them.
 template <rules::reduction::by How>
 rules::any_rule reduced(const aten_arguments& a) {
     rules::reduction r{.how = How, .x = a.operand(0, "self"), .keeps_dims = a.truth(2, "keepdim")};
     return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
 }
 /// Argument `Dim` names the dimension.
-/// softmax and its like: every row along a dimension is computed by itself, and so nothing may be cut there. `Linear`
-/// is for those whose results of a sum are the sums of the results.
+/// softmax and similar operators, which compute each row along a dimension as a unit, so that this dimension must not
+/// be cut. `Linear` marks those with f(a + b) = f(a) + f(b).
 template <std::size_t Dim, bool Linear>
 rules::any_rule along_one(const aten_arguments& a) {
     return rules::along_dimension{.x = a.operand(0, "self"), .dim = a.integer(Dim, "dim", -1), .linear = Linear};
 }
-/// tril and triu(self, diagonal): which elements of a matrix stay depends on row and column.
+/// tril and triu(self, diagonal): row and column decide which elements of a matrix are kept.
 inline rules::any_rule triangle(const aten_arguments& a) {
     return rules::along_dimension{.x = a.operand(0, "self"), .dim = -2, .count = 2, .linear = true};
 }
@@ -97,22 +97,22 @@ inline rules::any_rule variance(const aten_arguments& a) {
         .how = rules::reduction::by::other, .x = a.operand(0, "self"), .keeps_dims = a.truth(SIZE_MAX, "keepdim")};
     return a.dims(1, "dim", r.dims) ? rules::any_rule(r) : too_many_dimensions();
 }
-/// histc(self, bins, min, max). If min is not below max, PyTorch takes the bins from the elements.
+/// histc(self, bins, min, max). If min is not below max, PyTorch derives the bins from the elements.
 inline rules::any_rule histogram(const aten_arguments& a) {
     const auto fixed = [](const tensor_argument& n) {
         return n.what == argument_form::real ? n.real : static_cast<double>(n.integer);
     };
     return rules::histogram{.fixed_bins = fixed(a.argument(2, "min")) < fixed(a.argument(3, "max"))};
 }
-/// native_layer_norm(input, shape, weight, bias, eps) and _fused_rms_norm(input, shape, weight, eps). Backward, input
-/// is argument `Input`, and `shape` the next one.
+/// native_layer_norm(input, shape, weight, bias, eps) and _fused_rms_norm(input, shape, weight, eps). `Input` is the
+/// position of the input, which differs in the backward operators; `shape` follows it.
 template <std::size_t Input>
 rules::any_rule normalized(const aten_arguments& a) {
     return rules::normalization{.x = a.operand(Input, "input"),
                                 .dims = a.argument(Input + 1, "normalized_shape").items.size()};
 }
 
-// Looking up and writing by indices.
+// Reads and writes at indices.
 
 /// index(self, indices): a list with an index, or nothing, for each leading dimension.
 inline rules::any_rule indexed(const aten_arguments& a) {
@@ -141,7 +141,7 @@ inline rules::any_rule index_put(const aten_arguments& a) {
                                .values = a.operand(2, "values"),
                                .adds = a.truth(3, "accumulate")};
 }
-/// scatter and scatter_add(self, dim, index, src). If a constant is written, `src` is no operand.
+/// scatter and scatter_add(self, dim, index, src). If a constant is written, `src` is not an operand.
 template <bool Adds>
 rules::any_rule scattered(const aten_arguments& a) {
     return rules::scatter{.base = a.operand(0, "self"),
@@ -212,7 +212,7 @@ inline rules::any_rule padded(const aten_arguments& a) {
     r.adds_constants = value.what != argument_form::none && !is_zero(value);
     return r;
 }
-/// roll(self, shifts, dims). Without dimensions it takes all elements for one row.
+/// roll(self, shifts, dims). Without dimensions it treats all elements as one row.
 inline rules::any_rule rolled(const aten_arguments& a) {
     rules::shift r{.x = a.operand(0, "self")};
     if (!a.dims(2, "dims", r.dims)) return too_many_dimensions();
@@ -220,7 +220,7 @@ inline rules::any_rule rolled(const aten_arguments& a) {
     return r;
 }
 
-// What works on each sample of a batch by itself.
+// Operators that process each sample of a batch independently.
 
 /// convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups).
 inline rules::any_rule convolved(const aten_arguments& a) {
@@ -228,7 +228,8 @@ inline rules::any_rule convolved(const aten_arguments& a) {
     const bool biased = a.argument(2, "bias").what != argument_form::none;
     return rules::by_sample{.batched = {x}, .linear_in = biased ? rules::no_operand : x};
 }
-/// How many of the results have samples, if a mask says which gradients are wanted and the first is that of the input.
+/// The number of results with one entry per sample, if a mask says which gradients are wanted and the first gradient is
+/// that of the input.
 inline std::size_t wanted_of_input(const tensor_argument& mask) {
     return mask.items.empty() || mask.items[0].integer != 0 ? 1 : 0;
 }

@@ -1,5 +1,5 @@
-// What operators are that make tensors, compute with numbers, talk to other ranks, or are whole blocks. See
-// aten_decode.hpp.
+// Decodes operators that create tensors, compute with numbers, communicate with other ranks, or are whole blocks such
+// as attention. See aten_decode.hpp.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_DECODE_VALUES_HPP
 
@@ -23,12 +23,12 @@ template <bool Zero>
 rules::any_rule made(const aten_arguments& a) {
     return rules::fill{.zero = Zero, .sizes = a.sizes(0, "size")};
 }
-/// full(size, fill_value). Whether it fills with zero matters, because zero is the only constant that is the sum of
-/// what all chunks fill with.
+/// full(size, fill_value). Filling with zero is a special case, because zero is the only constant that equals the sum
+/// of the values that all chunks fill in.
 inline rules::any_rule made_full(const aten_arguments& a) {
     return rules::fill{.zero = is_zero(a.argument(1, "fill_value")), .sizes = a.sizes(0, "size")};
 }
-/// new_zeros and the like: a tensor of the device and type of another, argument 1 has the sizes.
+/// new_zeros and similar operators: a tensor with the device and type of another one; argument 1 has the sizes.
 template <bool Zero>
 rules::any_rule made_new(const aten_arguments& a) {
     return rules::fill_beside{.zero = Zero, .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
@@ -37,12 +37,13 @@ inline rules::any_rule made_new_full(const aten_arguments& a) {
     return rules::fill_beside{
         .zero = is_zero(a.argument(2, "fill_value")), .like = a.operand(0, "self"), .sizes = a.sizes(1, "size")};
 }
-/// zeros_like(self) and the like.
+/// zeros_like(self) and similar operators.
 template <bool Zero>
 rules::any_rule made_like(const aten_arguments& a) {
     return rules::fill_like{.zero = Zero, .like = a.operand(0, "self")};
 }
-/// arange(number of rows). `End`: which argument that is; a start before it is 0, a step behind it 1.
+/// arange(number of rows). `End` is the position of that argument. An argument before it is a start, which must be 0;
+/// one after it is a step, which must be 1.
 template <std::size_t End>
 rules::any_rule numbered(const aten_arguments& a) {
     const bool from_0 = End == 0 || a.integer(0, "start", -1) == 0;
@@ -98,18 +99,18 @@ rules::any_rule attended(const aten_arguments& a) {
 inline rules::any_rule flexible_attention(const aten_arguments&) {
     return rules::refused{.why = "has a block mask whose tables name rows of the whole batch"};
 }
-/// Random numbers come from a state that the program does not show. What is drawn again is not what was drawn before.
+/// Random numbers come from a state that the program does not show, so a second draw differs from the first.
 inline rules::any_rule drawn(const aten_arguments&) {
     return rules::refused{.why = "draws random numbers: chunks would draw others, and so does whoever draws again"};
 }
 inline rules::any_rule foreign_kernel(const aten_arguments&) { return rules::refused{}; }
 
-/// PyTorch's number for what is done with the losses of rows: 0 nothing, 1 their mean (the default), 2 their sum.
+/// PyTorch's number for the reduction of the losses of rows: 0 is none, 1 the mean (the default), 2 the sum.
 inline rules::loss_of reduction_of(const aten_arguments& a, std::size_t position) {
     const std::int64_t how = a.integer(position, "reduction", 1);
     return how == 1 ? rules::loss_of::mean : how == 2 ? rules::loss_of::sum : rules::loss_of::each_row;
 }
-/// nll_loss_forward(rows, targets, weight, reduction, ignored): the loss, and what a mean divides by.
+/// nll_loss_forward(rows, targets, weight, reduction, ignored): the loss, and the divisor of a mean.
 inline rules::any_rule loss(const aten_arguments& a) {
     return rules::class_loss{.x = a.operand(0, "self"), .target = a.operand(1, "target"), .how = reduction_of(a, 3)};
 }
@@ -122,7 +123,7 @@ inline rules::any_rule loss_backward(const aten_arguments& a) {
                                       .how = reduction_of(a, 4)};
 }
 
-/// Losses of elements, and their gradients; argument `Position` says what is done with the losses.
+/// Losses of elements, and their gradients; argument `Position` is the reduction of the losses.
 template <std::size_t Position, bool Backward>
 rules::any_rule element_loss(const aten_arguments& a) {
     return rules::element_loss{.how = reduction_of(a, Position), .of_gradient = Backward};

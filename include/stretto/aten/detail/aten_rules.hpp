@@ -1,6 +1,6 @@
-// Which kind of rule an operator has: sorted by name, searched by halves. An operator that is not here is refused.
-// To add one, put it where its name belongs (the compiler checks the order), with the decoder of its family and with
-// what its arguments spell, and give it a program in tests/aten/aten_chunk_model_oracle.cpp, which computes it in
+// The table of operators and their rules, sorted by name for binary search. An operator that is not listed is refused.
+// To add one, insert it where its name belongs (the compiler checks the order), with the decoder of its family and the
+// extents that its arguments spell, and add a program to tests/aten/aten_chunk_model_oracle.cpp, which computes it in
 // parts. Longer than 300 lines: it is one table.
 #ifndef STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
 #define STRETTO_ATEN_DETAIL_ATEN_RULES_HPP
@@ -21,7 +21,7 @@ namespace stretto::detail::aten {
 using by = rules::reduction::by;
 using counts = rules::number_arithmetic::op;
 
-/// An operator: its full name, the rule that it has when it is called, and which of its arguments spell extents.
+/// An operator: its full name, the decoder that returns the rule of a call, and which of its arguments spell extents.
 struct aten_operator {
     std::string_view name;
     aten_decoder decode;
@@ -365,7 +365,7 @@ constexpr bool sorted_by_name() {
 }
 static_assert(sorted_by_name());
 
-/// The operator of that name; null if it has no rule. O(log operators).
+/// The operator with that name; null if it has no rule. O(log operators).
 constexpr const aten_operator* find_aten_operator(std::string_view name) {
     std::size_t low = 0, high = aten_operator_count;
     while (low < high) {

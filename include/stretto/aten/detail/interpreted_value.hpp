@@ -1,4 +1,4 @@
-// What a value of a program is on one rank, and how messages name it.
+// The value that a program value has on one rank, and its spelling in messages.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETED_VALUE_HPP
 
@@ -24,12 +24,12 @@ struct number {
     friend bool operator==(const number&, const number&) = default;
 };
 
-/// What a value is on one rank: a number, or the tensors that it consists of. If it is neither, it is something from
-/// which no tensors are made.
+/// A value on one rank: a number, or the tensors of which it consists. A value that is neither, such as None, holds no
+/// tensors.
 struct interpreted_value {
     std::vector<tensor> tensors;
-    /// The place that each tensor has in a tuple some of whose members are not tensors, so that getitem finds it by
-    /// the number that the program uses. It is empty if the tensors are all the members.
+    /// The position of each tensor in a tuple some of whose members are not tensors, so that getitem finds it by the
+    /// index that the program uses. Empty if all members are tensors.
     std::vector<std::size_t> places;
     bool is_number = false;
     number scalar;

@@ -25,7 +25,7 @@ void softplus(operator_call& c) {
     of_float(c, [=](double x) { return x * beta > threshold ? x : std::log1p(std::exp(x * beta)) / beta; });
 }
 
-/// GELU is x times the share of the normal distribution below x, exact or as approximated by tanh.
+/// GELU is x times the cumulative normal distribution at x, either exact or approximated by tanh.
 struct gelu_forms {
     bool by_tanh;
     static constexpr double slope = 0.7978845608028654, cubic = 0.044715;  // sqrt(2 / pi), and the factor of x^3
@@ -48,7 +48,7 @@ void gelu(operator_call& c) {
     of_float(c, [form](double x) { return x * form.share(x); });
 }
 
-/// gelu_backward(grad, self, approximate): the product rule on x times the share of x.
+/// gelu_backward(grad, self, approximate): the product rule applied to x times its factor.
 template <class = void>
 void gelu_backward(operator_call& c) {
     const gelu_forms form{c.text(c.positional.size(), "approximate", "none") == "tanh"};
@@ -97,7 +97,7 @@ void elu_backward(operator_call& c) {
     });
 }
 
-/// hardsigmoid, a sigmoid of three straight lines; hardswish is x times it.
+/// hardsigmoid is a sigmoid made of three straight lines; hardswish is x times hardsigmoid.
 template <class = void>
 double hard_share(double x) {
     return smaller(larger(x + 3, 0.0), 6.0) / 6;
@@ -119,7 +119,7 @@ template <class = void>
 void hardswish_backward(operator_call& c) {
     gradient(c, [](double g, double x) { return x <= -3 ? 0 : x < 3 ? g * (x / 3 + 0.5) : g; });
 }
-/// hardtanh(self, min, max); relu6 is one.
+/// hardtanh(self, min, max); relu6 is a special case.
 template <class = void>
 void hardtanh(operator_call& c) {
     const double low = c.real(1, "min_val", -1), high = c.real(2, "max_val", 1);

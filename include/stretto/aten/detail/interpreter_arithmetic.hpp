@@ -38,14 +38,14 @@ T times(T a, T b) noexcept {
         return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
     else return a * b;
 }
-/// A number of the program as an element of the type that arithmetic is done in.
+/// A number of the program as an element of the type in which arithmetic is done.
 template <class T>
 T as(number n) noexcept {
     if constexpr (std::is_same_v<T, std::int64_t>) return n.integer;
     else if constexpr (std::is_same_v<T, double>) return n.real;
     else return {n.real, 0};
 }
-/// Whether an element is not a number. An integer always is one.
+/// Whether an element is a NaN. An integer never is.
 template <class = void>
 bool is_nan(double x) noexcept {
     return x != x;
@@ -54,24 +54,24 @@ template <class = void>
 bool is_nan(std::int64_t) noexcept {
     return false;
 }
-/// The larger of two elements. If one of them is not a number, that one wins, as in the framework.
+/// The larger of two elements. If one of them is a NaN, the result is that NaN, as in the framework.
 template <class T>
 T larger(T a, T b) noexcept {
     return is_nan(a) || a >= b ? a : b;
 }
-/// The smaller of two elements; again, what is not a number wins.
+/// The smaller of two elements; if one of them is a NaN, the result is that NaN.
 template <class T>
 T smaller(T a, T b) noexcept {
     return is_nan(a) || a <= b ? a : b;
 }
-/// What a division that rounds towards minus infinity leaves; it has the sign of the divisor.
+/// The remainder of a division that rounds towards minus infinity; it has the sign of the divisor.
 template <class = void>
 double remaining(double a, double b) noexcept {
     const double rest = std::fmod(a, b);
     return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
-/// The quotient rounded towards minus infinity. As in Python and in the framework, it is how often the divisor fits
-/// before the exact remainder is left: 0.1 fits 9 times into 1, although 1 / 0.1 rounds to 10.
+/// The quotient rounded towards minus infinity. As in Python and in the framework, it is computed from the exact
+/// remainder: 0.1 fits 9 times into 1, although 1 / 0.1 rounds to 10.
 template <class = void>
 double floored(double a, double b) noexcept {
     if (b == 0) return a / b;
@@ -92,9 +92,9 @@ std::int64_t remaining(std::int64_t a, std::int64_t b) noexcept {
 }
 
 /// Applies f to pairs of elements of `a` and `b` broadcast against each other, computed in the class of `in` and stored
-/// as `out`. What f returns for two elements of that class decides: a truth value makes an operator that compares, an
-/// element one that computes, and if f cannot take such elements at all (complex numbers have no order), the call
-/// fails. The result is dense, with the broadcast shape. O(elements of the result).
+/// as `out`. If f returns a truth value for two elements of that class, the operator compares; if f returns an element,
+/// it computes; if f does not accept such elements (complex numbers have no order), the call fails. The result is
+/// dense, with the broadcast shape. O(elements of the result).
 template <class F>
 void on_pairs(operator_call& c, const mixed_operand& a, const mixed_operand& b, element_type in, element_type out,
               F f) {
@@ -167,8 +167,8 @@ void minimum(operator_call& c) {
 }
 
 /// Divides as floats, unless the operands are integers and `mode` says how to round; `mode` is empty, "floor" or
-/// "trunc". A true division of integers gives f32, whatever their width. The call fails if an integer is divided by
-/// zero; a float so divided is infinite or not a number.
+/// "trunc". A true division of integers gives f32 for every width. The call fails if an integer is divided by zero; a
+/// float divided by zero is infinite or a NaN.
 template <class = void>
 void divided(operator_call& c, std::string_view mode) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};
@@ -208,7 +208,7 @@ template <class = void>
 void floor_divide(operator_call& c) {
     divided(c, "floor");
 }
-/// remainder(self, other): what is left has the sign of the divisor.
+/// remainder(self, other) has the sign of the divisor.
 template <class = void>
 void remainder(operator_call& c) {
     const mixed_operand operands[] = {c.input_or_number(0, "self"), c.input_or_number(1, "other")};

@@ -1,6 +1,6 @@
-// One execution of one operator on one rank: its arguments in the form that the operator wants, its results, or why
-// there are none. Operators are functions of such a call. After a failure every read yields something harmless, so an
-// operator needs to ask only once whether the call has failed.
+// One execution of one operator on one rank: its arguments in the form that the operator needs, and its results or the
+// cause of a failure. Operators are functions of such a call. After a failure every read yields a harmless value, so an
+// operator needs to check only once whether the call has failed.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_CALL_HPP
 
@@ -25,11 +25,11 @@ namespace detail {
 /// A tensor, or a number where a tensor may stand.
 struct mixed_operand {
     tensor value;
-    bool wrapped = false;  ///< it is a number, and so does not decide the type of a result of its own class
+    bool wrapped = false;  ///< it was a number, so it does not decide the type of a result of its own class
 };
 
-/// The call. Every reader of arguments takes the position of the argument and its name, and lets the call fail if the
-/// argument is not what is wanted.
+/// The call. Every reader of arguments takes the position of the argument and its name, and makes the call fail if the
+/// argument has the wrong form.
 class operator_call {
 public:
     using form = tensor_argument::form;
@@ -45,7 +45,7 @@ public:
     std::string hint;
 
     [[nodiscard]] bool failed() const noexcept { return !cause.empty(); }
-    /// Lets the call fail. Only the first reason is kept.
+    /// Makes the call fail. Only the first reason is kept.
     void fail(std::string why, std::string advice = {}) {
         if (failed()) return;
         cause = std::move(why);
@@ -58,10 +58,10 @@ public:
         result.scalar = n;
     }
 
-    /// The argument at position k or of that name; null if it is left out.
-    /// An operand that holds neither a number nor a tensor counts as left out, because that is what a None from an
-    /// operator looks like here, such as the gradient that nobody asked for. An argument that may only be named is read
-    /// with a position that no positional argument has: SIZE_MAX, or the number of positional ones.
+    /// The argument at position k or with that name; null if it is left out. An operand that holds neither a number nor
+    /// a tensor counts as left out, because it represents a None that an operator returned, such as a gradient that was
+    /// not requested. An argument that can only be named is read with a position that no positional argument has:
+    /// SIZE_MAX, or the number of positional ones.
     [[nodiscard]] const tensor_argument* find(std::size_t k, std::string_view name) const {
         const tensor_argument* found = nullptr;
         if (k < positional.size()) found = &positional[k];
@@ -80,8 +80,8 @@ public:
                                              (a.what == form::text && a.text.ends_with("inf"));
     }
 
-    /// The tensor of an operand that consists of exactly one.
-    /// It lets the call fail if that is a result in flight and the operator reads data.
+    /// The tensor of an operand that consists of exactly one. The call fails if the operand is in flight and the
+    /// operator reads data.
     [[nodiscard]] tensor input(std::size_t k, std::string_view name) {
         const tensor_argument* a = find(k, name);
         if (!a || a->what != form::operand || of(*a).tensors.size() != 1) {
@@ -139,7 +139,7 @@ public:
     }
     [[nodiscard]] std::int64_t integer(std::size_t k, std::string_view name, std::int64_t otherwise) {
         const number n = scalar(k, name, number::of(otherwise));
-        // The framework never rounds a float to make an index or an extent of it.
+        // The framework never rounds a float to obtain an index or an extent.
         if (n.what == element_class::real) fail("argument " + std::string(name) + " is a float, not an integer");
         return n.integer;
     }
@@ -154,7 +154,7 @@ public:
     [[nodiscard]] bool truth(std::size_t k, std::string_view name, bool otherwise) {
         return scalar(k, name, number::of(otherwise)).integer != 0;
     }
-    /// The text of an argument; `otherwise` if it is left out or is no text. This reader never lets the call fail,
+    /// The text of an argument; `otherwise` if it is left out or is not a text. This reader never makes the call fail,
     /// because texts only choose among variants.
     [[nodiscard]] std::string_view text(std::size_t k, std::string_view name, std::string_view otherwise) const {
         const tensor_argument* a = find(k, name);
@@ -195,8 +195,8 @@ public:
         return 0;
     }
 
-    /// What an operand is on this rank. Precondition: the argument has the form of an operand; its integer is then the
-    /// position among the operands of the node, and not the number of a value.
+    /// The value of an operand on this rank. Precondition: the argument has the form of an operand, whose integer is
+    /// the position among the operands of the node, and not the number of a value.
     [[nodiscard]] const interpreted_value& of(const tensor_argument& a) const {
         return *operands[static_cast<std::size_t>(a.integer)];
     }
@@ -219,8 +219,8 @@ public:
     }
 
 private:
-    /// The value, after making sure that its data has arrived. Shapes are known from the launch of a collective on, and
-    /// so operators that read nothing else may run while it is under way.
+    /// Returns the value after checking that its data has arrived. Shapes are known as soon as a collective is
+    /// launched, so operators that read only shapes may run while it is in flight.
     const interpreted_value& readable(const interpreted_value& v) {
         if (v.in_flight && !only_shapes)
             fail("reads the data of a collective in flight",

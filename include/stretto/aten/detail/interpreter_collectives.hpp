@@ -1,9 +1,9 @@
-// Collectives: what the ranks of one process group give and get. Data moves at the launch; the interpreter itself sees
-// to it that nobody looks at it before the wait.
+// Collectives among the ranks of one process group. Data moves at the launch; the interpreter itself ensures that
+// nothing reads it before the wait.
 //
-// A collective is checked the way a transport would hang or corrupt memory: ranks must agree on shapes, types, split
-// sizes and the size of the group, and each mistake is an error of the rank where it shows. Reductions fold elements
-// as rings do, in an order that depends on where they lie (stretto/aten/ring_chunk.hpp), and always in the same one.
+// The checks cover the mistakes with which a real transport would hang or corrupt memory: ranks must agree on shapes,
+// types, split sizes and the size of the group, and each mistake is an error on the rank where it shows. Reductions
+// fold elements as rings do, in a fixed order that depends on their positions (stretto/aten/ring_chunk.hpp).
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COLLECTIVES_HPP
 
@@ -27,7 +27,7 @@
 
 namespace stretto::aten::detail {
 
-/// Why the groups do not hold every rank exactly once; there is no cause if they do.
+/// Why the groups do not contain every rank exactly once; the cause is empty if they do.
 struct group_complaint {
     std::size_t rank = 0;
     std::string cause;
@@ -52,7 +52,7 @@ struct reduction_arithmetic {
     bool round = false;
 };
 
-/// What a rank sends on, in its element type; otherwise with all bits.
+/// A partial sum as a rank sends it on: rounded to its element type if results are rounded, otherwise with all bits.
 template <class T>
 T sent_on(T x, element_type element, bool round) {
     if (!round) return x;
@@ -61,9 +61,9 @@ T sent_on(T x, element_type element, bool round) {
     else return x;
 }
 
-/// The elements of all ranks, folded; `how` is "sum", "avg", "max", "min" or "product", `scatter` whether every rank
-/// receives a share. All tensors have the shape and type of the first, and rows for all shares. An average is the sum
-/// divided at the end. O(ranks · elements).
+/// Folds the elements of all ranks. `how` is "sum", "avg", "max", "min" or "product"; `scatter` says whether every rank
+/// receives only a share. An average is the sum divided at the end. O(ranks · elements). Precondition: all tensors have
+/// the shape and type of the first; with `scatter`, the ranks divide the rows.
 template <class = void>
 tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_view how, bool scatter,
                const reduction_arithmetic& as) {
@@ -105,7 +105,7 @@ tensor reduced(operator_call& c, const std::vector<tensor>& sent, std::string_vi
     return made;
 }
 
-/// The rows that a rank says it sends to, or expects from, every rank; equal shares if it says nothing.
+/// The rows that a rank sends to, or expects from, every rank according to the argument; equal shares without one.
 template <class = void>
 extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, std::int64_t rows, std::size_t ranks) {
     extents sizes = c.integers(k, name);
@@ -118,8 +118,8 @@ extents rows_per_rank(operator_call& c, std::size_t k, std::string_view name, st
     return sizes;
 }
 /// Exchanges rows among the ranks of a group: rank k sends its first gives[k][0] rows to rank 0, the next to rank 1,
-/// and gets the rows from rank 0 first. The call fails if the split sizes of two ranks disagree, which a transport
-/// would not notice: it would hang, or cut rows off. O(ranks^2 + elements).
+/// and so on, and receives the rows in the order of their senders. The call fails if the split sizes of two ranks
+/// disagree; a real transport would not notice, but would hang or truncate rows. O(ranks^2 + elements).
 template <class = void>
 void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> sent) {
     const std::size_t n = calls.size();
@@ -152,10 +152,10 @@ void all_to_all(std::span<operator_call* const> calls, std::span<const tensor> s
     }
 }
 
-/// Runs one collective among the ranks of one group, whose calls come in the order of their positions in it. `name` is
-/// the operator without its namespace and overload, one that collective_name() knows. Every rank gets a tensor of its
-/// own, except that all_reduce_ writes what it was given, and all_gather_into_tensor_out its `out`. After a failure,
-/// one of the calls has failed.
+/// Runs one collective among the ranks of one group, whose calls are listed in the order of their positions in it.
+/// `name` is the operator without its namespace and overload. Every rank gets a new tensor, except that all_reduce_
+/// writes its input in place and all_gather_into_tensor_out writes its `out`. If the collective fails, at least one of
+/// the calls has failed. Precondition: collective_name() knows the operator.
 template <class = void>
 void run_collective(std::string_view name, std::span<operator_call* const> calls, const reduction_arithmetic& as) {
     const bool into = name == "all_gather_into_tensor_out";

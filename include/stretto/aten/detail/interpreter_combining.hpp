@@ -1,5 +1,5 @@
-// Operators that combine elements at computed positions of one dimension: of all that go to one place, and what is
-// there if that is included, the sum, mean, product or extreme stays.
+// Operators that combine elements at computed positions of one dimension: each place receives the sum, mean, product or
+// extreme of the elements that are written to it, optionally including its previous content.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_COMBINING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_COMBINING_HPP
 
@@ -19,7 +19,7 @@
 
 namespace stretto::aten::detail {
 
-/// What becomes of what is in a place when x comes to it. A mean is a sum until it is divided.
+/// The new content of a place when x is combined with it. A mean is kept as a sum until it is divided.
 template <class T>
 T combined(std::string_view how, T there, T x) {
     if (how == "prod") return times(there, x);

@@ -26,7 +26,7 @@ template <class = void>
 void equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return a == b; });
 }
-/// This is the negation of equality, so that what is not a number differs from everything, itself included.
+/// This is the negation of equality, so that a NaN differs from everything, including itself.
 template <class = void>
 void not_equal(operator_call& c) {
     compare(c, []<class T>(T a, T b) -> bool { return !(a == b); });

@@ -1,10 +1,10 @@
-// Inputs for a program that make sense to it: integers lie where their readers want them.
+// Generates valid inputs for a program: integers are in the ranges that their readers require.
 //
-// A captured program has shapes and no data. Random floats will do, but a random integer that is a row number must lie
+// A captured program has shapes but no data. Any random floats are valid, but an integer that is a row number must lie
 // within its table, and one that counts tokens must agree with the shapes. So the uses of every input are followed
-// through views and copies to the operators that look something up with it, and their tables give the bound. What is
-// the same on all ranks in training (weights that are not sharded) is the same here, or a transform that relies on it
-// would seem wrong.
+// through views and copies to the operators that use it as an index, and their tables give the bound. Inputs that are
+// equal on all ranks in training (weights that are not sharded) are equal here too; otherwise a correct transform that
+// relies on it would seem wrong.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_INPUTS_HPP
 
@@ -45,7 +45,7 @@ void sort_by_vertex(std::vector<interpreted_entry>& entries) {
     entries = std::move(sorted_entries);
 }
 
-/// A hash that looks random and is different for every argument (splitmix64).
+/// A pseudo-random hash that is injective (splitmix64).
 template <class = void>
 std::uint64_t mixed(std::uint64_t x) noexcept {
     x += 0x9e3779b97f4a7c15u;
@@ -54,9 +54,9 @@ std::uint64_t mixed(std::uint64_t x) noexcept {
     return x ^ (x >> 31);
 }
 
-/// What the readers of a value do with it, directly or through views and copies.
+/// How the readers of a value use it, directly or through views and copies.
 struct input_use {
-    std::int64_t range = 0;  ///< its integers must lie below this; 0 if no reader says
+    std::int64_t range = 0;  ///< its integers must lie below this; 0 if no reader gives a bound
     bool gathered = false;   ///< a collective gathers it, so every rank has a different part
 };
 /// Finds the uses of values in a program.
@@ -71,8 +71,8 @@ public:
             for (std::uint32_t k = 0; k < node.recorded.size(); ++k)
                 recorded_[node.first_result + k] = node.recorded[k];
     }
-    /// The use of one value. O(readers that it reaches through views and copies); `round_` numbers the questions, so
-    /// that the marks of the last one need not be cleared.
+    /// The use of one value. O(readers that it reaches through views and copies); `round_` numbers the queries, so that
+    /// the marks of earlier queries need not be cleared.
     [[nodiscard]] input_use of(std::uint32_t value) {
         input_use use;
         ++round_;
@@ -87,7 +87,7 @@ public:
     }
 
 private:
-    /// Whether what reads the results of this operation reads its operands.
+    /// Whether readers of the results of this operation effectively read its operands.
     static bool passes_on(const program_node& node) {
         constexpr std::string_view copies[] = {"aten.clone.", "aten._to_copy.", "aten.slice.", "aten.cat.", "prims."};
         if (node.kind == op_kind::view || node.kind == op_kind::wait) return true;
@@ -107,8 +107,8 @@ private:
     /// Adds what one reader says about value `x`, and follows its results if it passes the value on.
     void look(const program_node& node, std::uint32_t x, input_use& use) {
         const std::string_view op = node.operation;
-        // In each of these operators the first operand is the table, whose values are not positions; all others are
-        // taken for positions, which can only make the range smaller than it must be.
+        // In each of these operators the first operand is the table, whose values are not positions. All other operands
+        // are treated as positions, which can only make the range smaller than necessary.
         const bool first = !node.operands.empty() && node.operands[0] == x;
         const std::int64_t dim = node.positional.size() > 1 ? node.positional[1].integer : 0;
         std::int64_t range = 0;
@@ -140,8 +140,8 @@ private:
 
 /// A tensor of pseudo-random elements: integers below `range`; complex numbers as in tables of rotations, by position
 /// and frequency; floats that are multiples of 1/8 from -1 to 1, or integers from -2 to 2 if `whole`. Sums of
-/// products of two such floats are exact in doubles, so that a changed order of summation shows no difference where a
-/// wrong operand does. `seed` and the position decide the element.
+/// products of two such floats are exact in doubles, so a changed order of summation makes no difference, but a wrong
+/// operand does. `seed` and the position determine the element.
 template <class = void>
 tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t seed, bool whole) {
     tensor made(type.element, extents(type.shape.begin(), type.shape.end()));
@@ -151,7 +151,7 @@ tensor random_tensor(const tensor_type& type, std::int64_t range, std::uint64_t 
         for (std::size_t k = 0; k < n; ++k)
             x[k] = static_cast<std::int64_t>(mixed(seed + k) % static_cast<std::uint64_t>(range));
         made.assign<std::int64_t>(x);
-    } else if (made.is_complex()) {  // as tables of rotations are: [position, frequency]
+    } else if (made.is_complex()) {  // a table of rotations: [position, frequency]
         std::vector<complex_number> x(n);
         const std::int64_t columns = made.rank() == 0 ? 1 : made.shape().back();
         for (std::size_t k = 0; k < n; ++k) {
@@ -205,8 +205,8 @@ std::vector<std::vector<interpreted_value>> make_inputs(const program& p, std::s
                         continue;
                     }
                     const bool differs = use.gathered || class_of(t.element) <= element_class::integer;
-                    // The rank enters the seed only of what may differ between ranks; the ordinal keeps the data of an
-                    // input when a transform adds vertices before it.
+                    // The rank enters the seed only of inputs that may differ between ranks. The ordinal keeps the data
+                    // of an input unchanged when a transform adds vertices before it.
                     std::uint64_t seed = mixed(options.seed) ^ mixed(ordinal << 20 | (differs ? rank : 0));
                     seed = mixed(seed + v.tensors.size());
                     std::int64_t range = use.range > 0 ? use.range : 2;

@@ -1,4 +1,4 @@
-// Operators that put tensors one after the other, repeat or reverse them, or replace a part of one.
+// Operators that concatenate, repeat or reverse tensors, or replace a part of one.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_JOINING_HPP
 
@@ -22,15 +22,15 @@ void write_elements(const tensor& to, const tensor& from) {
     in_class(wider, [&]<class T>(T) { to.assign<T>(from.values<T>()); });
 }
 
-/// The tensors one after the other along a dimension, in storage of their own and in the type that all of them promote
-/// to. The call fails if they differ in another dimension. Precondition: there is at least one part.
+/// Concatenates tensors along a dimension, into new storage and in the type to which all of them promote. The call
+/// fails if they differ in another dimension. Precondition: there is at least one part.
 template <class = void>
 tensor concatenated(operator_call& c, const std::vector<tensor>& parts, std::size_t dim) {
     std::vector<mixed_operand> operands;
     std::vector<tensor> rows;
     for (const tensor& part : parts) {
         operands.push_back({part, false});
-        if (part.rank() != 1 || part.extent(0) != 0) rows.push_back(part);  // a tensor of shape [0] fits every other
+        if (part.rank() != 1 || part.extent(0) != 0) rows.push_back(part);  // shape [0] fits every other shape
     }
     if (rows.empty()) rows.push_back(parts[0]);
     extents shape = rows[0].shape();
@@ -65,8 +65,8 @@ void cat(operator_call& c) {
     const tensor made = concatenated(c, parts, dim);
     if (!c.failed()) c.give(made);
 }
-/// stack(tensors, dim): every tensor gets a dimension of extent 1 at `dim`, and they are joined along it. The dimension
-/// is counted in the result, which has one more.
+/// stack(tensors, dim): every tensor gets a dimension of extent 1 at `dim`, along which they are joined. `dim` refers
+/// to the result, which has one dimension more than the parts.
 template <class = void>
 void stack(operator_call& c) {
     std::vector<tensor> parts = c.inputs(0, "tensors");
@@ -114,7 +114,7 @@ void flip(operator_call& c) {
     std::vector<bool> reversed(self.rank() + 1, false);
     for (const std::int64_t d : dims) reversed[c.wrapped(d, self.rank())] = true;
     if (c.failed()) return;
-    // Rows are copied one by one along each dimension, because strides cannot be negative.
+    // Slices are copied one by one along each dimension, because strides cannot be negative.
     tensor now = self;
     for (std::size_t d = 0; d < self.rank(); ++d) {
         if (!reversed[d]) continue;

@@ -1,5 +1,5 @@
 // Attention and the negative log-likelihood, forward and backward. Both are computed from their definitions on doubles,
-// without the blocking of kernels. Dropout is random and lets the call fail, unless its probability is zero.
+// without the blocking of kernels. Dropout is random and makes the call fail, unless its probability is zero.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_LOSSES_HPP
 
@@ -74,7 +74,7 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
     for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t i = 0; i < s.rows; ++i)
             for (std::size_t j = 0; j < s.columns; ++j) {
-                // Row i sees columns up to i, also where there are more keys than queries: the diagonal starts in the
+                // Row i sees columns up to i, even if there are more keys than queries: the diagonal starts in the
                 // upper left corner.
                 double& x = s.at(n, i, j);
                 x *= scale;
@@ -83,12 +83,12 @@ matrices attention_scores(operator_call& c, const tensor& q, const tensor& k, co
             }
     return s;
 }
-/// Whether the name of the operator contains that text.
+/// Whether the name of the operator contains the text.
 template <class = void>
 bool is_named(operator_call& c, std::string_view what) {
     return c.operation.find(what) != std::string_view::npos;
 }
-/// The factor of the scores: an argument, or one over the root of the width of a query.
+/// The factor of the scores: the argument if there is one, otherwise one over the square root of a query's width.
 template <class = void>
 double attention_scale(operator_call& c, std::size_t position, const tensor& q) {
     return c.real(position, "scale", 1 / std::sqrt(static_cast<double>(q.shape().back())));
@@ -112,7 +112,7 @@ void attention(operator_call& c) {
     std::vector<double> lse;
     for (std::size_t n = 0; n < s.batch; ++n)
         for (std::size_t i = 0; i < s.rows; ++i) {
-            // The largest score is subtracted before powers are taken, so that none overflows.
+            // The largest score is subtracted before exponentiation, so that nothing overflows.
             double top = -std::numeric_limits<double>::infinity(), total = 0;
             for (std::size_t j = 0; j < s.columns; ++j) top = larger(top, s.at(n, i, j));
             for (std::size_t j = 0; j < s.columns; ++j) total += std::exp(s.at(n, i, j) - top);
@@ -126,11 +126,11 @@ void attention(operator_call& c) {
     // The result is dense as [batch, rows, heads, v], because kernels leave it that way.
     const tensor out = made_of<double>(q.element(), shape, (s * matrices(v)).x);
     c.give(out.rank() == 4 ? transposed(transposed(out, 1, 2).cloned(), 1, 2) : out);
-    // The log-sum-exp is f32 whatever the type of the query: the backward pass computes probabilities from it again.
+    // The log-sum-exp is f32 for every type of the query, because the backward pass recomputes probabilities from it.
     c.give(made_of<double>(element_type::f32, rows, lse));
-    c.give(tensor(element_type::i64, {}));  // the state of a generator, which nobody reads
+    c.give(tensor(element_type::i64, {}));  // the state of a generator, which nothing reads
     c.give(tensor(element_type::i64, {}));
-    // Between the log-sum-exp and the seed, cudnn returns lengths of sequences that do not exist here and two numbers.
+    // Between the log-sum-exp and the seed, cudnn returns sequence lengths, which are None here, and two numbers.
     if (cudnn) c.result.places = {0, 1, 6, 7};
 }
 /// The gradients of q, k and v:
@@ -175,7 +175,7 @@ void attention_backward(operator_call& c) {
     c.give(made_of<double>(v.element(), v.shape(), (p.transposed() * gm).x));
 }
 
-/// What nll_loss(self, target, weight, reduction, ignore_index) and its gradient have in common.
+/// The terms that nll_loss(self, target, weight, reduction, ignore_index) and its gradient share.
 struct nll_terms {
     std::vector<std::int64_t> target;
     std::vector<double> weight;  ///< by row; 0 for rows that are ignored
@@ -183,7 +183,7 @@ struct nll_terms {
     std::int64_t reduction = 1;  ///< 0 is none, 1 mean, 2 sum
 };
 /// Reads arguments `first` to `first + 3`: target, weight, reduction and ignore_index. `self` is [rows, classes] or one
-/// row. The call fails for a target that is no class, unless it is the one to ignore, which need not be a class.
+/// row. The call fails for a target that is not a class, unless it equals ignore_index.
 template <class = void>
 nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     nll_terms t;
@@ -211,8 +211,8 @@ nll_terms terms_of(operator_call& c, std::size_t first, const tensor& self) {
     return t;
 }
 /// nll_loss_forward(self, target, weight, reduction, ignore_index) returns the loss and the sum of the weights, which
-/// is 0 if the losses of rows are returned. A mean divides by that sum and not by the number of rows, and so it is not
-/// a number if every row is ignored.
+/// is 0 if the losses of rows are returned. A mean divides by that sum and not by the number of rows, so it is a NaN if
+/// every row is ignored.
 template <class = void>
 void nll_loss(operator_call& c) {
     const tensor self = c.input(0, "self");

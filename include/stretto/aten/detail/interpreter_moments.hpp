@@ -1,4 +1,4 @@
-// Norms, variances and deviations of what lies along dimensions.
+// Norms, variances and standard deviations along dimensions.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_MOMENTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_MOMENTS_HPP
 
@@ -16,12 +16,12 @@
 
 namespace stretto::aten::detail {
 
-/// The elements of a tensor, by the element of the result that is made of them.
+/// The elements of a tensor, grouped by the element of the result that is computed from them.
 struct grouped_elements {
     extents shape;  ///< of the result
     std::vector<std::vector<double>> of;
 
-    /// Along the dimensions that argument `dims_at` names, or all if it names none.
+    /// Groups along the dimensions that argument `dims_at` names, or along all dimensions if it names none.
     template <class = void>
     grouped_elements(operator_call& c, const tensor& self, std::size_t dims_at, bool keep) {
         const extents dims = c.integers(dims_at, "dim");
@@ -46,8 +46,8 @@ struct grouped_elements {
     }
 };
 
-/// linalg_vector_norm(self, ord, dim, keepdim, dtype=): the root of order `ord` of the sum of powers; extremes for
-/// infinite orders, and how many elements are not zero for order 0.
+/// linalg_vector_norm(self, ord, dim, keepdim, dtype=): the root of order `ord` of the sum of powers; an extreme for
+/// infinite orders, and the number of nonzero elements for order 0.
 template <class = void>
 void vector_norm(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -68,8 +68,9 @@ void vector_norm(operator_call& c) {
     if (!c.failed()) c.give(made_of<double>(e, all.shape, norms));
 }
 
-/// var, std and var_mean(self, dim, *, correction, keepdim): the sum of squared distances from the mean, over their
-/// number less the correction, which is 1 unless it is said; its root; both the variance and the mean.
+/// var, std and var_mean(self, dim, *, correction, keepdim). The variance is the sum of squared distances from the
+/// mean, divided by the number of elements minus the correction, which is 1 by default; std is its square root, and
+/// var_mean returns the variance and the mean.
 template <class = void>
 void variance(operator_call& c) {
     const tensor self = c.input(0, "self");

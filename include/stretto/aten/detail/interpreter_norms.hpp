@@ -18,7 +18,7 @@
 
 namespace stretto::aten::detail {
 
-/// The rows of a tensor that are normalised, one after the other, and what they are scaled and shifted by.
+/// The rows of a tensor that are normalised, one after the other, with the weight and bias that scale and shift them.
 struct normalised_rows {
     std::size_t rows = 0, width = 1;
     std::vector<double> x, weight, bias;
@@ -103,8 +103,8 @@ void rms_norm(operator_call& c) {
 }
 
 /// The gradients of (gradient, input, shape, mean, scale, weight, bias, which), or of the same without mean and bias;
-/// `which` names those of input, weight and bias that are wanted. The others are no tensors, and those that are keep
-/// the places that they have among all.
+/// `which` says which gradients of input, weight and bias are wanted. The others are None; the wanted ones keep their
+/// positions in the tuple of three.
 template <bool Centred>
 void norm_backward(operator_call& c) {
     constexpr std::size_t scale_at = Centred ? 4 : 3;

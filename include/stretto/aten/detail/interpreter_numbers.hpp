@@ -1,6 +1,6 @@
 // Operators on the numbers of a program: extents, arithmetic, numbers that are read from tensors, and members of
 // tuples.
-// They are of two kinds. Operators of `aten` read a number from a tensor. The others have the bare names of Python
+// There are two kinds. Operators of `aten` read a number from a tensor. The others have the bare names of Python
 // functions ("add", "getitem"), with which a captured program computes symbolic extents; they follow Python: an
 // operation on two integers is exact, "floordiv" and "mod" round towards minus infinity, and "truediv" gives a float.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_NUMBERS_HPP
@@ -39,8 +39,8 @@ void sym_stride(operator_call& c) {
     if (self.rank() == 0) c.fail("asks for a stride of a tensor without dimensions");
     if (!c.failed()) c.give(number::of(self.strides()[dim] / (self.is_complex() ? 2 : 1)));
 }
-/// The only element of a tensor, as a number of its class: a bool stays a truth value, so that promotion goes on as it
-/// would in the framework.
+/// The only element of a tensor, as a number of its class: a bool stays a truth value, so that later promotion is the
+/// same as in the framework.
 template <class = void>
 void item(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -51,8 +51,8 @@ void item(operator_call& c) {
     else if (self.integral()) c.give(number::of(self.values<std::int64_t>()[0]));
     else c.give(number::of(self.values<double>()[0]));
 }
-/// Lets the call fail if the number is 0. Captured programs assert what they assumed of their symbols, so that a
-/// transform which breaks an assumption is found out here.
+/// Makes the call fail if the number is 0. Captured programs assert their assumptions about symbols, so a transform
+/// that breaks one of them is detected here.
 template <class = void>
 void assert_scalar(operator_call& c) {
     const number n = c.scalar(0, "self");
@@ -145,7 +145,7 @@ void number_sum(operator_call& c) {
 }
 
 /// A member of a tuple, counted from the end if the index is negative. If the tuple comes from a collective in flight,
-/// so does the member, and with it the list of what must not be written before the wait.
+/// the member is in flight too, and has the same list of storages that must not be written before the wait.
 template <class = void>
 void getitem(operator_call& c) {
     const tensor_argument* const a = c.find(0, "tuple");
@@ -156,8 +156,8 @@ void getitem(operator_call& c) {
     const auto members = static_cast<std::int64_t>(tuple.tensors.size());
     c.result.in_flight = tuple.in_flight;
     c.result.reads = tuple.reads;
-    // A member that is no tensor has no place, and so the result stays empty: it counts as left out wherever it is
-    // used.
+    // A member that is not a tensor has no place, so the result stays empty: an operator that reads it treats it as
+    // left out.
     if (!tuple.places.empty()) {
         for (std::size_t k = 0; k < tuple.places.size(); ++k)
             if (static_cast<std::int64_t>(tuple.places[k]) == at) c.give(tuple.tensors[k]);

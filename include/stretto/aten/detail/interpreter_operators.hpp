@@ -1,8 +1,8 @@
 // All operators of the interpreter, found by name.
 //
-// A whole name is namespace, base and overload: "aten.add.Tensor". A family is a table of entries, each with one base
-// and all overloads that its function takes; adding an operator is adding a line. The tables are searched one after the
-// other, which costs little beside running an operator on tensors.
+// A full name consists of namespace, base and overload: "aten.add.Tensor". A family is a table of entries, each with
+// one base and all overloads that its function handles; to add an operator, add a line. The tables are searched one
+// after the other, which costs little compared with running an operator on tensors.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_OPERATORS_HPP
 
@@ -37,13 +37,13 @@
 
 namespace stretto::aten::detail {
 
-/// An operator that has been found.
+/// The result of a search for an operator.
 struct operator_match {
     const operator_entry* entry = nullptr;
     bool in_place = false;  ///< the name ends in '_': the first operand becomes the result
 };
 
-/// Whether a word is among words that are separated by blanks.
+/// Whether a word occurs in a list of words that are separated by blanks.
 template <class = void>
 bool has_word(std::string_view words, std::string_view word) {
     while (!words.empty()) {
@@ -54,7 +54,7 @@ bool has_word(std::string_view words, std::string_view word) {
     return false;
 }
 
-/// The operator with this whole name ("aten.add_.Tensor"), or nothing. Names are never guessed.
+/// The operator with this full name ("aten.add_.Tensor"), or nothing. Only exact names match.
 template <class = void>
 operator_match find_operator(std::string_view operation) {
     // Python's own functions on numbers carry the name of their module in some programs.

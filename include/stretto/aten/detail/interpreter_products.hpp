@@ -1,6 +1,6 @@
-// Matrix products. Every sum begins with zero and runs over ascending positions of the contracted dimension, so the
-// result is always the same, and does not depend on the other rows: the product of a part of the rows has the bits of
-// that part of the product. A differential test of chunking relies on that; devices do not promise it.
+// Matrix products. Every sum begins with zero and runs over ascending positions of the contracted dimension, so each
+// row of the result is deterministic and independent of the other rows: the product of some of the rows equals those
+// rows of the full product bit for bit. Differential tests of chunking rely on that; devices do not promise it.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PRODUCTS_HPP
 
@@ -20,7 +20,7 @@
 namespace stretto::aten::detail {
 
 /// out[rows, columns] += a[rows, inner] b[inner, columns], all in row-major order. The innermost loop runs along rows
-/// of b and out, which is quick, and leaves the order of every sum as it is. O(rows * inner * columns).
+/// of b and out, which is fast and does not change the order of any sum. O(rows * inner * columns).
 template <class T>
 void multiply(const T* a, const T* b, T* out, std::size_t rows, std::size_t inner, std::size_t columns) {
     for (std::size_t i = 0; i < rows; ++i)
@@ -81,8 +81,8 @@ void mm(operator_call& c) {
     const tensor made = product_of(c, a, b);
     if (!c.failed()) c.give(made);
 }
-/// addmm(self, a, b, beta, alpha) computes beta * self + alpha * (a b). If beta is 0, self is not read: what is not a
-/// number in it does not show.
+/// addmm(self, a, b, beta, alpha) computes beta * self + alpha * (a b). If beta is 0, self is not read, so its NaNs do
+/// not propagate.
 template <class = void>
 void addmm(operator_call& c) {
     const tensor self = c.input(0, "self"), a = c.input(1, "mat1"), b = c.input(2, "mat2");
@@ -112,8 +112,8 @@ void grouped_mm(operator_call& c) {
     const std::int64_t groups = offs.extent(0), cut = by_rows ? a.extent(0) : a.extent(1);
     if (a.extent(1) != b.extent(by_rows ? 1 : 0) || (by_rows && b.extent(0) != groups))
         return c.fail(text_of(a) + " and " + text_of(b) + " do not fit in " + text_of(groups) + " groups");
-    // Groups of rows may leave rows at the end that belong to none, as those that pad a buffer of fixed size, and
-    // kernels do not write these. Groups of the contracted dimension write every matrix, an empty group zeros.
+    // Groups of rows may leave rows at the end that belong to no group, such as the padding of a buffer of fixed size;
+    // kernels do not write these. Groups of the contracted dimension write every matrix; an empty group writes zeros.
     tensor made = by_rows ? garbage(e, {a.extent(0), b.extent(2)}) : tensor(e, {groups, a.extent(0), b.extent(1)});
     std::int64_t first = 0, group = 0;
     for (const std::int64_t end : offs.values<std::int64_t>()) {

@@ -1,9 +1,9 @@
-// The interpreter itself, over a program of flat numbers; interpreter.hpp makes such a program of any graph. Every node
-// runs on all ranks before the next one does, so a collective finds what all of its ranks send.
+// The interpreter itself, over a flat, numbered program; interpreter.hpp makes such a program from any graph. Every
+// node runs on all ranks before the next one does, so a collective has the data of all its ranks.
 //
-// A collective moves its data when it is launched. Its result is in flight until a wait: reading it fails, and so does
-// a wait if what the collective read has been written meanwhile. Real transports would deliver either, so these are
-// errors of the program and not of the interpreter.
+// A collective moves its data when it is launched. Its result is in flight until a wait: reading it earlier fails, and
+// the wait fails if the collective's input has been written in the meantime. With a real transport such programs have
+// data races, so these are errors of the program.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_PROGRAM_HPP
 
@@ -40,16 +40,16 @@ struct program_node {
     std::span<const named_tensor_argument> named;
     std::vector<std::uint32_t> operands;                 ///< the values that it reads, by number
     std::uint32_t first_result = 0;                      ///< the number of its first result; the others follow
-    std::vector<std::span<const tensor_type>> recorded;  ///< what the program says about each result
+    std::vector<std::span<const tensor_type>> recorded;  ///< the types that the program records for each result
 };
 
-/// A program in the order in which it runs. Values have any numbers below `values`.
+/// A program in the order in which it runs. The numbers of values are below `values`.
 struct program {
     std::vector<program_node> nodes;
     std::uint32_t values = 0;
 };
 
-/// One run of a program. It is a template only so that those who merely include it do not pay for it.
+/// One run of a program. It is a template only so that files which merely include it do not compile it.
 template <class = void>
 class program_run {
 public:
@@ -64,7 +64,7 @@ public:
         }
     }
 
-    /// Runs the program. `input(n)` returns what input node n is, on all ranks.
+    /// Runs the program. `input(n)` returns the values of input node n on all ranks.
     template <class Input>
     [[nodiscard]] expected<interpretation, interpretation_failure> run(Input input) {
         STRETTO_ASSERT(options_.ranks > 0, "a program runs on one rank at least");
@@ -90,7 +90,7 @@ public:
 private:
     interpreted_value& value(std::size_t rank, std::uint32_t x) { return values_[rank][x]; }
 
-    /// Records why the program cannot go on, with what the node reads. Only the first failure counts.
+    /// Records why the program cannot continue, with the values that the node reads. Only the first failure counts.
     void fail(std::size_t rank, std::string cause, std::string hint = {}) {
         if (failed_) return;
         failed_ = true;
@@ -111,7 +111,7 @@ private:
         }
     }
 
-    /// Copies the input, so that the caller's tensors stay as they are when the program writes in place.
+    /// Copies the input, so that the caller's tensors stay unchanged when the program writes in place.
     void take_input(const program_node& node, std::span<const interpreted_value> by_rank) {
         if (by_rank.size() != options_.ranks) return fail(0, "has no value for every rank");
         interpreted_entry entry{.vertex = node.vertex, .name = std::string(node.name), .written = false, .by_rank = {}};
@@ -168,7 +168,7 @@ private:
             settle(node, rank, std::move(c.result));
         }
     }
-    /// What an operator that works in place has made is what its first operand becomes.
+    /// Copies the result of an operator that works in place into its first operand.
     void write_back(operator_call& c) {
         const tensor self = c.input(0, "self");
         if (c.failed()) return;
@@ -200,7 +200,7 @@ private:
             if (calls[k].failed()) fail(ranks[k], std::move(calls[k].cause), std::move(calls[k].hint));
         for (std::size_t k = 0; k < ranks.size() && !failed_; ++k) fly(node, ranks[k], calls[k]);
     }
-    /// Notes what the collective reads, and how often each storage had been written by then.
+    /// Records the storages that the collective reads, and how often each had been written at the launch.
     void fly(const program_node& node, std::size_t rank, operator_call& c) {
         interpreted_value v = std::move(c.result);
         v.in_flight = true;
@@ -224,7 +224,7 @@ private:
         }
     }
 
-    /// Hands what a node has made to the values that it defines; a node with several values has a tensor for each.
+    /// Assigns the result of a node to the values that it defines; a node with several values has a tensor for each.
     void settle(const program_node& node, std::size_t rank, interpreted_value made) {
         if (node.recorded.size() == 1) {
             value(rank, node.first_result) = std::move(made);
@@ -241,7 +241,7 @@ private:
         }
     }
 
-    /// Compares what a node has made with what the program records, as far as the options ask for it.
+    /// Compares the results of a node with the types that the program records, as strictly as the options request.
     void check_results(const program_node& node, std::size_t rank) {
         for (std::uint32_t k = 0; k < node.recorded.size() && !failed_; ++k) {
             const std::span<const tensor_type> recorded = node.recorded[k];
@@ -267,7 +267,7 @@ private:
         }
     }
 
-    /// Keeps the results of a node if all are wanted, and drops what nobody reads after it.
+    /// Keeps the results of a node if keep_everything is set, and drops the values that no later node reads.
     void keep_or_drop(const program_node& node) {
         for (std::size_t rank = 0; rank < options_.ranks; ++rank) {
             for (std::uint32_t k = 0; options_.keep_everything && k < node.recorded.size(); ++k) {

@@ -1,5 +1,5 @@
 // Operators along dimensions: sums and extremes, running sums, softmax. Elements are taken in the order of their
-// positions, so a sum is the same however its operand lies in memory.
+// positions, so a sum does not depend on the memory layout of its operand.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_REDUCTIONS_HPP
 
@@ -20,8 +20,8 @@
 
 namespace stretto::aten::detail {
 
-/// The dimensions that argument 1 names, as flags; all of them if it names none, or if `all`. There is one flag more
-/// than dimensions, because a tensor without dimensions may be reduced along dimension 0 or -1.
+/// The dimensions that argument 1 names, as flags; all of them if it names none, or if `all` is set. There is one more
+/// flag than dimensions, because a tensor without dimensions may be reduced along dimension 0 or -1.
 template <class = void>
 std::vector<bool> reduced_dims(operator_call& c, std::size_t rank, bool all) {
     std::vector<bool> reduced(rank + 1, all);
@@ -77,8 +77,7 @@ void sum(operator_call& c) {
         c, self, e, reduced, !all && c.truth(2, "keepdim", false), []<class T>(T) { return T{}; },
         []<class T>(T a, T b) { return plus(a, b); }, []<class T>(T a, std::int64_t) { return a; });
 }
-/// mean(self) and mean(self, dim, keepdim, dtype=): the sum, divided once at its end. The mean of no elements is not a
-/// number.
+/// mean(self) and mean(self, dim, keepdim, dtype=): the sum, divided once at the end. The mean of no elements is a NaN.
 template <class = void>
 void mean(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -121,9 +120,10 @@ void extreme(operator_call& c) {
         []<class T>(T a, std::int64_t) { return a; });
 }
 
-/// Calls `f(values of one row along the dimension)`, which may change them, for every row, and gives all rows as a
-/// result of the call. Rows come in row-major order of the other dimensions with `dim` exchanged for the last one;
-/// whoever keeps something for each element must take it in that order. A tensor without dimensions is one row of one.
+/// Calls `f(values of one row along the dimension)`, which may change them, for every row, and adds the tensor of all
+/// rows to the results of the call. Rows come in row-major order of the dimensions with `dim` and the last one swapped;
+/// a caller with data of its own for each element must read it in that order. A tensor without dimensions is one row
+/// with one element.
 template <class T, class F>
 void along(operator_call& c, const tensor& self, std::size_t dim, element_type out, F f) {
     const tensor rows = self.rank() == 0 ? self.view({1}, {0}, self.offset()) : self;
@@ -254,7 +254,7 @@ void softmax_backward(operator_call& c) {
     const element_type e = c.element(3, "input_dtype", grad.element());
     if (grad.shape() != output.shape()) c.fail(text_of(grad) + " is no gradient of " + text_of(output));
     if (c.failed()) return;
-    // along() hands out the rows of the gradient; those of the forward result are read beside them, in the same order.
+    // along() visits the rows of the gradient; those of the forward result are read in parallel, in the same order.
     const tensor rows = grad.rank() == 0 ? output.view({1}, {0}, output.offset()) : output;
     const std::vector<double> y = transposed(rows, dim, rows.rank() - 1).values<double>();
     std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Operators on how elements are represented: rounding, signs, bits, and elements that are not a number.
+// Operators on the representation of elements: rounding, signs, bits, and tests for NaN.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_ROUNDING_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto::aten::detail {
 
-/// Applies f to floats. Integers and truth values stay as they are, because they are rounded already.
+/// Applies f to floats. Integers and truth values are unchanged, because they are already round.
 template <class F>
 void rounded(operator_call& c, F f) {
     of_same_type(c, [&c, f]<class T>(T x) -> T {
@@ -46,7 +46,7 @@ void round(operator_call& c) {
         return std::copysign(up ? below + 1 : below, x);
     });
 }
-/// -1, 0 or 1 in the type of the tensor. What is not a number is neither above nor below 0, and becomes 0.
+/// -1, 0 or 1 in the type of the tensor. A NaN is neither above nor below 0, and becomes 0.
 template <class = void>
 void sign(operator_call& c) {
     of_same_type(c, [&c]<class T>(T x) -> T {
@@ -63,7 +63,7 @@ void bitwise_not(operator_call& c) {
         else return c.fail("is not defined for floats"), x;
     });
 }
-/// Whether an element is not a number; for a complex one, whether one of its two parts is not.
+/// Whether an element is a NaN; for a complex element, whether one of its two parts is.
 template <class = void>
 void isnan(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,6 +1,6 @@
 // Operators that read or write single elements at computed positions of one dimension. Elements are taken in row-major
-// order of the index, so that of several that are written to one place the last one stays. A position outside of the
-// dimension lets the call fail.
+// order of the index, so if several are written to one place, the last one remains. A position outside the dimension
+// makes the call fail.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SCATTER_HPP
 
@@ -25,17 +25,17 @@ void move_element(const tensor& to, std::int64_t to_slot, const tensor& from, st
     });
 }
 
-/// Why a position cannot be used.
+/// The message for a position outside the dimension.
 template <class = void>
 std::string no_such_position(std::int64_t at, std::int64_t extent) {
     return "position " + text_of(at) + " of a dimension with " + text_of(extent);
 }
 
-/// Calls `f(slot in t, slot in other)` for every element of `index`. The slots are those at the position of the
-/// element; in t, however, the position along `dim` is what the element says.
+/// Calls `f(slot in t, slot in other)` for every element of `index`. Both slots are those at the position of the
+/// element, except that in t the element itself gives the position along `dim`.
 template <class F>
 void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tensor& index, const tensor& other, F f) {
-    // A tensor without dimensions takes part as if it had one of extent 1.
+    // A tensor without dimensions is treated as if it had one of extent 1.
     const tensor base = t.rank() == 0 ? t.view({1}, {0}, t.offset()) : t;
     const auto lifted = [&](const tensor& x) { return x.rank() == 0 ? x.view({1}, {0}, x.offset()) : x; };
     const tensor where = lifted(index), from = lifted(other);
@@ -43,7 +43,7 @@ void at_positions(operator_call& c, const tensor& t, std::size_t dim, const tens
     if (where.rank() != base.rank() || from.rank() != base.rank())
         return c.fail(text_of(index) + " has another number of dimensions than " + text_of(t));
     for (std::size_t d = 0; d < base.rank(); ++d)
-        // The index may be smaller than both, and then it uses their first positions; nothing is broadcast.
+        // The index may be smaller than both, in which case it uses their first positions; nothing is broadcast.
         if ((d != dim && where.extent(d) > base.extent(d)) || where.extent(d) > from.extent(d))
             return c.fail("positions " + text_of(index) + " do not lie within " + text_of(t) + " and " +
                           text_of(other));

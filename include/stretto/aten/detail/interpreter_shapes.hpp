@@ -1,5 +1,5 @@
-// What operators share: broadcasting, the element type of a result, and rounding. These are the framework's rules,
-// because a captured program records the types that they give, and the interpreter checks each result against them.
+// Rules that operators share: broadcasting, the element type of a result, and rounding. These are the framework's
+// rules, because a captured program records the types that follow from them, and the interpreter checks each result.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHAPES_HPP
 
@@ -43,8 +43,8 @@ tensor expanded(const tensor& t, extents shape) {
     return t.view(std::move(shape), std::move(strides), t.offset());
 }
 
-/// The element type that arithmetic on two element types has: one of the higher class; within a class the wider one,
-/// and a type that holds both if two types of one width differ.
+/// The result type of arithmetic on two element types: the one of the higher class; within a class the wider one, or a
+/// type that holds both if two different types have the same width.
 template <class = void>
 element_type promoted(element_type a, element_type b) noexcept {
     if (a == b) return a;
@@ -86,15 +86,15 @@ element_type result_type(std::span<const mixed_operand> operands) noexcept {
     return best;
 }
 
-/// The nearest number that an element type can hold, ties to even. An f64 stays as it is.
-/// Below the normal numbers of f16 and bf16 the distance between neighbours stays what it is (gradual underflow), which
-/// is why the exponent is bounded from below. Values that round beyond the largest number become infinite.
+/// The nearest number that an element type can hold, ties to even. An f64 is unchanged. Below the normal numbers of
+/// f16 and bf16 the distance between neighbours is constant (gradual underflow), so the exponent is bounded from below.
+/// Values that round beyond the largest number become infinite.
 template <class = void>
 double rounded(double x, element_type e) noexcept {
     if (e == element_type::f64 || e == element_type::c128) return x;
     const auto single = static_cast<float>(x);
     if (e != element_type::bf16 && e != element_type::f16) return static_cast<double>(single);
-    if (!(x - x == 0)) return x;  // infinities, and what is not a number
+    if (!(x - x == 0)) return x;  // infinities and NaNs
     if (e == element_type::f16) {
         constexpr double largest = 65504, half_above = 65520;
         int exponent = 0;
@@ -143,8 +143,8 @@ element_type float_type(element_type e) noexcept {
     return class_of(e) <= element_class::integer ? element_type::f32 : e;
 }
 
-/// What memory holds before anybody writes it: neither a number nor a valid position, so that whoever reads it is found
-/// out. A truth value has no such element; it is true.
+/// A tensor that represents uninitialized memory: floats are NaN and integers are invalid positions, so that a read of
+/// them shows. A truth value has no invalid element; it is true.
 template <class = void>
 tensor garbage(element_type element, extents shape) {
     tensor made(element, std::move(shape));
@@ -155,7 +155,7 @@ tensor garbage(element_type element, extents shape) {
     return made;
 }
 
-/// Lets the call fail if an extent is negative.
+/// Makes the call fail if an extent is negative.
 template <class = void>
 void check_shape(operator_call& c, extents& shape) {
     for (std::int64_t& e : shape) {

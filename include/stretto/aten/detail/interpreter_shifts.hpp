@@ -1,4 +1,4 @@
-// Operators that add entries at the ends of dimensions, cut them off, or roll all entries round.
+// Operators that pad or crop the ends of dimensions, or rotate all entries.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SHIFTS_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SHIFTS_HPP
 
@@ -13,8 +13,8 @@
 
 namespace stretto::aten::detail {
 
-/// constant_pad_nd(self, pad, value): `pad` has two numbers for each dimension, the last one first: how many entries
-/// are added in front and behind. Less than none are cut off.
+/// constant_pad_nd(self, pad, value): `pad` has two numbers for each dimension, the last dimension first: how many
+/// entries are added before and after the existing ones. A negative number removes entries.
 template <class = void>
 void constant_pad(operator_call& c) {
     tensor inside = c.input(0, "self");
@@ -40,8 +40,8 @@ void constant_pad(operator_call& c) {
     made.storage()->writes = 0;
     c.give(made);
 }
-/// roll(self, shifts, dims): what leaves a dimension behind comes in again in front. Without dimensions all elements
-/// are one row.
+/// roll(self, shifts, dims): entries that leave a dimension at its end enter again at its beginning. Without
+/// dimensions all elements form one row.
 template <class = void>
 void roll(operator_call& c) {
     const tensor self = c.input(0, "self");

@@ -1,5 +1,5 @@
-// Operators that sort, and histograms. Every sort is stable here, also where the framework does not promise it: of the
-// results that it allows, the interpreter always gives the same.
+// Operators that sort, and histograms. Every sort is stable here, even where the framework does not promise it: among
+// the results that the framework allows, the interpreter always chooses the same.
 #ifndef STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 #define STRETTO_ATEN_DETAIL_INTERPRETER_SORTING_HPP
 
@@ -36,7 +36,7 @@ void sort_stably(std::vector<std::int64_t>& positions, Before before) {
     }
 }
 /// Sorts rows, and returns the sorted values and their positions: the first `count` of each row, or all if `count` is
-/// negative. What is not a number counts as the largest; equal elements stay in the order of their positions.
+/// negative. A NaN counts as the largest element; equal elements stay in the order of their positions.
 template <class = void>
 void sorted(operator_call& c, const tensor& self, std::size_t dim, bool descending, std::int64_t count) {
     in_class(self.category(), [&]<class T>(T) {
@@ -78,7 +78,7 @@ void sort(operator_call& c) {
     if (!c.failed()) sorted(c, self, dim, descending, -1);
     if (c.operation.starts_with("aten.argsort") && !c.failed()) c.result.tensors.erase(c.result.tensors.begin());
 }
-/// topk(self, k, dim, largest): the k largest or smallest elements of each row, in order, and where they were.
+/// topk(self, k, dim, largest): the k largest or smallest elements of each row, in order, and their positions.
 template <class = void>
 void topk(operator_call& c) {
     const tensor self = c.input(0, "self");
@@ -89,7 +89,7 @@ void topk(operator_call& c) {
         c.fail("takes " + text_of(count) + " elements of a row of " + text_of(self));
     if (!c.failed()) sorted(c, self, dim, largest, count);
     if (c.failed() || !c.balanced_routing || self.rank() == 0) return;
-    // Balanced routing: row r takes the `count` positions after those of row r - 1, around and around.
+    // Balanced routing: row r takes the `count` positions after those of row r - 1, cyclically.
     const std::int64_t extent = self.extent(dim);
     std::int64_t next = 0;
     std::vector<std::int64_t> at(static_cast<std::size_t>(c.result.tensors[1].elements()));
@@ -97,8 +97,8 @@ void topk(operator_call& c) {
     transposed(c.result.tensors[1], dim, self.rank() - 1).assign<std::int64_t>(at);
 }
 
-/// The largest or smallest element of every row, and the first place where it is; argmax and argmin return only the
-/// place.
+/// The largest or smallest element of every row, and the first position where it occurs; argmax and argmin return only
+/// the position.
 template <class = void>
 void extreme_of_rows(operator_call& c) {
     const bool only_where = c.operation.starts_with("aten.arg");
@@ -124,7 +124,7 @@ void extreme_of_rows(operator_call& c) {
                     if (!is_nan(row[best]) && (is_nan(row[k]) || (largest ? row[k] > row[best] : row[k] < row[best])))
                         best = k;
                 where.push_back(static_cast<std::int64_t>(best));
-                // The first place of each row carries its extreme, and the others are cut off below.
+                // The first element of each row holds its extreme; the others are cut off below.
                 row[0] = row[best];
             });
         }

@@ -1,5 +1,5 @@
-// Small programs that show whether a backend does what it must. Longer than 300 lines: a probe is its program, op model
-// and kernels, and the expected results.
+// Small programs that show whether a backend satisfies its contract. Longer than 300 lines: a probe consists of its
+// program, op model and kernels, and the expected results.
 #ifndef STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_BACKEND_CHECKER_HPP
 
@@ -72,7 +72,7 @@ public:
         const std::uint32_t sent = p_.operations[fill_].makes[0];
         std::vector<std::uint32_t> reads = p_.operations[fill_].makes;
         if (what.in_place) {
-            // What the collective sends may be a part of what the kernel has made, so it has a name of its own.
+            // The collective may send only a part of the kernel's result, so that part is a value of its own.
             const std::uint32_t part = p_.add(op_kind::view, {sent}, {bytes{}}, {sent});
             reads = p_.operations[part].makes;
             start_ = p_.add(op_kind::start, reads, {bytes{}}, {sent});
@@ -138,12 +138,12 @@ public:
         }
         return c;
     }
-    /// Numbers have 32 bits, and a row is a number.
+    /// The size of a row, which is one number of 32 bits.
     [[nodiscard]] bytes row_bytes(task_id) const { return {4}; }
     /// The one input of the program, which no kernel reads: it makes the first kernels depend on something.
     [[nodiscard]] std::byte* address(value_id) { return input_.data(); }
-    /// Where a value begins in the storage that it lives in: in place, the own part of a gather and of a scattered
-    /// reduction lies behind those of the members before.
+    /// The offset of a value in its storage: in place, a member's own part of a gather or a scattered reduction lies
+    /// after those of the preceding members.
     [[nodiscard]] bytes offset(value_id x) const {
         const op_kind by = p_.operations[p_.results[x].by].kind;
         const auto own = static_cast<std::int64_t>(place_ * share * 4);
@@ -158,7 +158,7 @@ public:
     /// The result of the last kernel, which depends on everything else.
     [[nodiscard]] value_id result() const { return p_.operations[last_].makes[0]; }
 
-    /// The first number of the result that is not what it should be, or as many as there are.
+    /// The position of the first wrong number in the result, or the number of numbers if all are right.
     [[nodiscard]] std::size_t first_wrong(const std::byte* result) const {
         std::size_t at = 0;
         const auto check = [&](std::uint32_t due) {
@@ -197,7 +197,7 @@ public:
         }
         return at;
     }
-    /// How many numbers the collective brings to this member.
+    /// How many numbers this member receives.
     [[nodiscard]] std::size_t size_of_made() const {
         if (what_.kind == collective_kind::all_gather || what_.kind == collective_kind::all_reduce)
             return members_ * share;
@@ -216,16 +216,16 @@ private:
         for (const std::size_t n : sent_) sum += n;
         return sum;
     }
-    /// What one member sends to another, in numbers. Unequal ones differ in both, so that no exchange of places goes
-    /// unnoticed.
+    /// How many numbers one member sends to another. Unequal shares depend on both members, so that swapped positions
+    /// are detected.
     [[nodiscard]] std::size_t rows(std::size_t from, std::size_t to) const {
         return what_.how == probe::shares::equal ? share : 1 + (from + 2 * to) % 4;
     }
-    /// Number i of what a member sends in this replay. It tells apart member, place and replay, and sums wrap around.
+    /// The i-th number that a member sends in this replay. It differs by member, position and replay; sums wrap around.
     [[nodiscard]] std::uint32_t number(std::size_t member, std::size_t i) const {
         return static_cast<std::uint32_t>(1'000'003 * replay_ + 10'007 * member + 7 * i + 1);
     }
-    /// What the kernels do. The last one adds what the kernel beside the collective has made, which is one.
+    /// Runs a kernel. The last one adds the result of the kernel that runs beside the collective, which is one.
     void run(task_id t, std::span<std::byte* const> in, std::span<std::byte* const> out) const {
         const auto put = [](std::byte* to, std::size_t at, std::uint32_t x) { std::memcpy(to + at * 4, &x, 4); };
         if (t == fill_) {
@@ -294,7 +294,7 @@ expected<backend_summary, backend_finding> check_backend(B& rank, group_id group
             continue;
         }
         if (!bound) return unexpected(broken(what.rule, "a small program cannot be bound; is there no memory?"));
-        // More than once: every replay uses the same events and queues again.
+        // The probe runs more than once, because every replay reuses the same events and queues.
         for (std::size_t replay = 0; replay < 3; ++replay) {
             probe.set_replay(replay);
             if (auto failure = bound->replay()) {

@@ -38,7 +38,7 @@ namespace stretto::detail {
     if (o.send_rows.empty()) return {};
     const auto measure = [&](std::span<const std::int64_t* const> rows, std::vector<std::size_t>& sizes,
                              std::size_t room, std::string_view verb) -> std::optional<std::string> {
-        // Every part is compared with what is left, so that no sum can overflow, whatever the counts are.
+        // Every part is compared with the remaining room, so that no sum can overflow for any counts.
         std::size_t left = room;
         for (std::size_t k = 0; k < sizes.size(); ++k) {
             const std::int64_t count = rows[k] == nullptr ? 0 : *rows[k];
@@ -71,7 +71,7 @@ namespace stretto::detail {
 /// machines.
 inline constexpr std::size_t note_length = 7;
 
-/// Writes the note of a member that sends `size` bytes: of an all-to-all those to whoever is told.
+/// Writes the note of a member that sends `size` bytes; for an all-to-all, those to the recipient of the note.
 inline void write_note(const collective_operation& o, std::size_t size, std::uint64_t* to) {
     *to++ = static_cast<std::uint64_t>(o.kind);
     *to++ = static_cast<std::uint64_t>(o.reduction);
@@ -94,7 +94,7 @@ inline void write_note(const collective_operation& o, std::size_t size, std::uin
     return o;
 }
 
-/// How the operations of two members that do not agree differ: the one here and the one on the other rank.
+/// Describes how the operation here differs from the one on the other rank. Precondition: they do not agree.
 [[nodiscard]] inline std::string difference(const collective_operation& o, std::size_t here,
                                             const collective_operation& other, std::size_t there, rank_id other_rank) {
     const auto words = [](const collective_operation& x, std::size_t size) {
@@ -122,8 +122,8 @@ template <class Other, class Expected, class Sent>
     return {};
 }
 
-/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements, as evenly as they go. Each
-/// byte is the share of one member, so that all receive the same bits.
+/// The bytes [first, second) of an all-reduce that a member reduces for all: whole elements, divided as evenly as
+/// possible. Each byte belongs to the share of one member, so all members receive the same bits.
 [[nodiscard]] inline std::pair<std::size_t, std::size_t> share_of(const collective_operation& o, std::size_t members,
                                                                   std::size_t place) {
     const auto element = static_cast<std::size_t>(size_of(o.element));

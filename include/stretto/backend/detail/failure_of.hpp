@@ -1,4 +1,4 @@
-// What a callable of the caller throws, as a value.
+// Turns an exception of the caller's code into a value.
 #ifndef STRETTO_BACKEND_DETAIL_FAILURE_OF_HPP
 #define STRETTO_BACKEND_DETAIL_FAILURE_OF_HPP
 
@@ -8,8 +8,8 @@
 
 namespace stretto::detail {
 
-/// Calls `f`. Returns the message of what it has thrown, where exceptions are enabled. The exception must not
-/// propagate, because it would end the process: kernels are called by threads of ours, or of the device.
+/// Calls `f`. Returns the message of the exception that it throws, if exceptions are enabled. The exception must not
+/// propagate, because it would end the process: threads of this library, or of the device, call the kernels.
 template <class F>
 [[nodiscard]] std::optional<std::string> failure_of(F&& f) {
 #if defined(__cpp_exceptions)

@@ -44,8 +44,8 @@ private:
     std::vector<range> ranges_;  // disjoint, ascending
 };
 
-/// Issues the tasks of an order one after the other, and knows at each moment, as vector clocks, what is complete
-/// before the next instruction of a lane: an instruction needs a wait only for what that clock does not imply.
+/// Issues the tasks of an order one after the other. For each lane, a vector clock says what is complete before its
+/// next instruction, so an instruction needs a wait only for what that clock does not imply.
 template <class = void>
 class lane_planner {
 public:
@@ -69,14 +69,13 @@ public:
         needed_.resize(lanes_);
     }
 
-    /// Appends the instruction of the next task, with waits for what it needs from other lanes: the tasks before it,
-    /// the collective that it waits for, and whoever has used its storages, or their bytes, before. To be called for
-    /// every task once, in an order that is legal. O(lanes^2 + lanes * (predecessors and accesses)), and what claiming
-    /// bytes takes.
+    /// Appends the instruction of the next task, with waits for what it needs from other lanes: its predecessors, the
+    /// collective that it waits for, and earlier users of its storages or their bytes. Call it once for every task, in
+    /// a legal order. O(lanes^2 + lanes * (predecessors and accesses)), plus the cost of claiming bytes.
     void issue(task_id t) {
         std::fill(needed_.begin(), needed_.end(), 0);
-        // A dependence on a start is one on its launch, which the host has made before; only its waits and its bytes
-        // depend on its end.
+        // A dependence on a start is one on its launch, which the host has already issued; only its waits and its bytes
+        // depend on its completion.
         for (const task_id p : g_.predecessors[t])
             if (g_.kind[p] != op_kind::start) join(needed_, clock(done_by_, p));
         if (g_.launch[t] != no_task) join(needed_, clock(done_by_, g_.launch[t]));
@@ -110,11 +109,11 @@ public:
             clock(used_, s)[lane] = position;
             if (writes) clock(written_, s)[lane] = position;
         });
-        // Every later instruction, on any lane, may take for complete what the host has waited for.
+        // Every later instruction, on any lane, comes after what the host has waited for.
         for (std::size_t other = 0; made.holds_host && other < lanes_; ++other) join(clock(known_, other), now);
     }
 
-    /// The program of what has been issued. To be called once, at the end.
+    /// Returns the program of the issued tasks. Call it once, at the end.
     lane_program take() { return std::move(made_); }
 
 private:
@@ -124,12 +123,12 @@ private:
     [[nodiscard]] std::span<std::uint32_t> clock(clocks& all, std::size_t row) const {
         return {all.data() + row * lanes_, lanes_};
     }
-    /// Makes a clock the least that is not before either: what both know to be complete.
+    /// Sets a clock to the elementwise maximum of both: what either knows to be complete.
     static void join(std::span<std::uint32_t> into, std::span<const std::uint32_t> other) {
         for (std::size_t k = 0; k < into.size(); ++k) into[k] = std::max(into[k], other[k]);
     }
 
-    /// Takes the bytes of a storage over: its first writer comes after all that used them before.
+    /// Claims the bytes of a storage: its first writer comes after all earlier users of these bytes.
     void claim(value_id s) {
         const std::int64_t begin = made_.arena.offset[s];
         owners_.claim(begin, begin + g_.allocation[s].count, s, [&](value_id before) {
@@ -138,13 +137,14 @@ private:
         });
     }
 
-    /// Appends waits for what is needed and not known on `lane` to be complete, except for those that others imply.
+    /// Appends waits for everything that is needed and not known to be complete on `lane`, except waits that others
+    /// imply.
     void wait_for_needed(std::uint32_t lane) {
         const std::span<std::uint32_t> now = clock(known_, lane);
         const auto open = [&](std::size_t other) { return other != lane && needed_[other] > now[other]; };
         const auto instruction = [&](std::size_t other) { return issued_[other][needed_[other] - 1]; };
-        // Of a lane the last instruction that is needed is the one to wait for. It is implied if another one that must
-        // be waited for comes behind it anyway.
+        // On each lane, only the last needed instruction must be waited for. That wait is implied if another awaited
+        // instruction comes after it anyway.
         const std::size_t first = made_.waits.size();
         for (std::size_t other = 0; other < lanes_; ++other) {
             if (!open(other)) continue;
@@ -170,11 +170,11 @@ private:
     std::vector<std::uint32_t> lane_of_group_;
     std::vector<std::vector<std::uint32_t>> issued_;  // by lane: instructions
     clocks known_;                                    // by lane: what is complete when its next instruction begins
-    clocks complete_;                                 // by instruction: what is complete when it is
-    clocks done_by_;                                  // by task: what must be complete so that it is
-    clocks written_;                                  // by storage: who has written it, or used its bytes before
-    clocks used_;                                     // by storage: who has used it or its bytes
-    clocks needed_;                                   // of the task that is issued
+    clocks complete_;                                 // by instruction: what is complete when it is complete
+    clocks done_by_;                                  // by task: what must be complete for the task to be complete
+    clocks written_;                                  // by storage: its writers, and earlier users of its bytes
+    clocks used_;                                     // by storage: all users of it or its bytes
+    clocks needed_;                                   // what the task that is being issued needs
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// Happens-before in a log, as a relation over its entries, and what it must contain.
+// The happens-before relation over the entries of a log, and the orders that it must contain.
 #ifndef STRETTO_BACKEND_DETAIL_LOG_CHECKER_HPP
 #define STRETTO_BACKEND_DETAIL_LOG_CHECKER_HPP
 
@@ -13,9 +13,9 @@
 
 namespace stretto::detail {
 
-/// Checks one log of one rank. Entries on a lane come one behind the other, a wait comes behind the record that it
-/// names, everything comes behind what its host has waited for, and nothing else is ordered, whenever it was logged:
-/// the log shows one run, and a race may have gone well in it.
+/// Checks one log of one rank. Entries on a lane are ordered, a wait is ordered after the record that it names, and
+/// everything is ordered after what its host has waited for. Nothing else is ordered, even if it was logged in order:
+/// the log shows one run, in which a race may have had no effect.
 template <class = void>
 class log_checker {
 public:
@@ -62,7 +62,7 @@ private:
         previous_.assign(log_.size(), none);
         settled_.assign(log_.size(), none);
         std::uint32_t settled = none;
-        task_id unread = no_task;  // where the host is to read a number, and has not waited for it yet
+        task_id unread = no_task;  // a task whose number the host will read but has not yet waited for
         std::vector<std::uint32_t> last_of_lane(g_.groups + 1, none), record_of;
         for (std::uint32_t at = 0; at < log_.size(); ++at) {
             const log_entry& e = log_[at];
@@ -113,7 +113,7 @@ private:
         for (std::uint32_t b = 0; b < log_.size(); ++b)
             for (std::uint32_t a = 0; a < b; ++a)
                 if (conflict(a, b)) required_.push_back({a, b, why::race});
-        // What a task comes after that has no entry: whatever that one comes after, and the collective of a wait.
+        // A task without an entry passes on what it comes after: its own predecessors, and the collective of a wait.
         std::vector<std::vector<std::uint32_t>> after(g_.size());
         const auto unite = [](std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& other) {
             into.insert(into.end(), other.begin(), other.end());
@@ -162,8 +162,8 @@ private:
         found_.push_back({r.why, std::max(r.first, r.second), log_[r.second].which, log_[r.first].which});
     }
 
-    /// Follows what the bytes of the arena hold, launch by launch: everything that conflicts is ordered like the log,
-    /// or has been reported.
+    /// Tracks the contents of the arena, launch by launch. By now, conflicting entries are ordered as in the log, or
+    /// have been reported.
     void check_contents() {
         using why = log_finding::reason;
         std::vector<std::int64_t> ends;

@@ -1,4 +1,4 @@
-// Memory of an arena, from wherever a backend has it.
+// Owns the memory of an arena, which a backend may allocate in its own way.
 #ifndef STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
 #define STRETTO_BACKEND_DETAIL_MEMORY_BLOCK_HPP
 
@@ -10,7 +10,7 @@
 
 namespace stretto::detail {
 
-/// A block of bytes, which `Release`, called with their address, frees at the end. Moving it does not move the bytes.
+/// A block of bytes. The destructor calls `Release` with their address. Moving the object does not move the bytes.
 template <class Release>
 class memory_block {
 public:

@@ -7,9 +7,9 @@
 
 namespace stretto::detail {
 
-/// What to do between two polls. MPI and NCCL make progress, or report failures, only when they are called, so a
-/// waiting thread cannot sleep until it is woken. At first it yields the processor; after `questions` polls, when the
-/// wait is evidently longer, the thread sleeps, so that kernels have its core.
+/// The pause between two polls. MPI and NCCL make progress, or report failures, only when they are called, so a waiting
+/// thread cannot sleep until it is woken. At first it yields the processor; after `questions` polls, when the wait is
+/// evidently longer, the thread sleeps for a while, so that kernels can use its core.
 class patience {
 public:
     explicit patience(int questions) : left_(questions) {}

@@ -12,15 +12,15 @@
 
 namespace stretto::detail {
 
-/// A graph whose operations are listed with what they read, each a result of an earlier one.
+/// A graph whose operations list the values that they read, each the result of an earlier operation.
 struct probe_program {
-    /// A value: who makes it, what it allocates, and the values whose storage it shares.
+    /// A value: its producer, the bytes that it allocates, and the values whose storage it shares.
     struct result {
         std::uint32_t by;
         bytes size;
         std::vector<std::uint32_t> aliases;
     };
-    /// What it reads and makes are values, by number; so is what it writes in place.
+    /// An operation, with the numbers of the values that it reads, makes and writes in place.
     struct operation {
         op_kind kind;
         std::vector<std::uint32_t> reads, makes;
@@ -28,13 +28,13 @@ struct probe_program {
     };
     std::vector<operation> operations;
     std::vector<result> results;
-    // Of operations, those whose values they read and those that read theirs, and of values their readers: once per
-    // use, as a view may say them.
+    // The predecessors and successors of operations, and the readers of values, repeated once per use, as a view may
+    // list them.
     std::vector<std::vector<std::uint32_t>> before, after, readers;
 
     /// Appends an operation with a result for each of `sizes`, all of which share the storage of `aliases`, and returns
-    /// its number. Program order is the order of calls, so that what is read must have been made. What is written in
-    /// place is set afterwards. O(values that it reads and makes).
+    /// its number. Program order is the order of calls, so values that it reads must already exist. The caller sets the
+    /// values that it writes in place afterwards. O(values that it reads and makes).
     std::uint32_t add(op_kind kind, std::vector<std::uint32_t> reads, const std::vector<bytes>& sizes,
                       std::vector<std::uint32_t> aliases = {}) {
         const auto v = static_cast<std::uint32_t>(operations.size());

@@ -16,9 +16,9 @@
 
 namespace stretto::detail {
 
-/// Appends a double in its shortest form that reads back as the same, always with a point or an exponent: without one
-/// it would read as an integer, and decide types as an integer does. Precondition: x is finite, as JSON has no other
-/// numbers.
+/// Appends a double in the shortest form that reads back as the same double, always with a point or an exponent:
+/// without one it would read as an integer, which changes type promotion. Precondition: x is finite, because JSON has
+/// no other numbers.
 inline void append_real(std::string& to, double x) {
     char digits[32];
     const auto [end, error] = std::to_chars(digits, digits + sizeof digits, x);
@@ -40,7 +40,7 @@ inline void append_arguments(std::string& to, std::span<const tensor_argument> a
     to += ']';
 }
 
-/// Appends one argument. What has no notation ("other") becomes null.
+/// Appends one argument. An argument without a notation ("other") becomes null.
 inline void append_argument(std::string& to, const tensor_argument& a) {
     using form = tensor_argument::form;
     switch (a.what) {
@@ -82,7 +82,7 @@ inline void append_arguments(std::string& to, std::span<const named_tensor_argum
 }
 
 /// Appends one element of `outputs`. `symbolic` has the extents as expressions or numbers, or is empty; it is written
-/// if one of them is no number.
+/// if one of them is not a number.
 inline void append_tensor(std::string& to, std::span<const std::int64_t> shape, std::string_view dtype,
                           std::span<const std::string> symbolic) {
     to += "{\"shape\":[";

@@ -1,4 +1,4 @@
-// Writes one node of a stretto-graph, with its members in one fixed order: what capture_node_reader reads.
+// Writes one node of a stretto-graph, with its members in a fixed order. capture_node_reader reads it.
 #ifndef STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_TEXT_HPP
 #define STRETTO_CAPTURE_DETAIL_CAPTURE_NODE_TEXT_HPP
 
@@ -31,13 +31,13 @@ inline void append_numbers(std::string& out, std::string_view key, std::span<con
     out += list.empty() ? "[]" : "]";
 }
 
-/// Positions by which a node names others.
+/// The positions with which a node refers to others.
 struct named_positions {
     std::span<const std::uint32_t> inputs, aliases, writes;
 };
 
-/// Appends node v of a capture, which names others by the positions `named`. Members that are kept as text come last;
-/// those that would say nothing are left out.
+/// Appends node v of a capture, which refers to others by the positions `named`. Members that are kept as text come
+/// last; empty members are left out.
 inline void append_node(std::string& out, const capture& c, std::uint32_t v, const named_positions& named) {
     out += "{\"name\":";
     append_quoted(out, c.name(v));

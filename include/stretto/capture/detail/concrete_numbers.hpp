@@ -1,9 +1,9 @@
-// The numbers that a captured program computes and that are known before it runs: sizes of tensors, what is computed
-// from them, and the guards that check them.
+// The numbers of a captured program that are known before it runs: sizes of tensors, numbers that are computed from
+// them, and the guards that check them.
 //
-// A program traced with symbolic extents carries such plumbing in order to run for several sizes. Once its symbols have
-// values, most of it can be computed in advance and dropped. A number stays unknown if anything that it depends on is
-// known only at run time, such as a count of tokens, or if computing it would overflow: then its node stays.
+// A program traced with symbolic extents contains such nodes in order to run for several sizes. Once its symbols have
+// values, most of these nodes can be evaluated in advance and removed. A number stays unknown if it depends on anything
+// that is known only at run time, such as a count of tokens, or if computing it would overflow; then its node stays.
 #ifndef STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_CONCRETE_NUMBERS_HPP
 
@@ -27,7 +27,7 @@ struct concrete_number {
     bool truth = false;  // the result of a comparison: 0 or 1
 };
 
-/// What is known of every node. It is filled in program order.
+/// The known extents and numbers of every node. It is filled in program order.
 class concrete_numbers {
 public:
     /// The extents of a tensor; nothing for one that is not known.
@@ -36,12 +36,12 @@ public:
     concrete_numbers(const capture& step, const capture_tensors& tensors)
         : step_(step), tensors_(tensors), numbers_(step.size()), extents_(step.size()) {}
 
-    /// Notes what is known of node v: the extents of its only tensor, or the number that it is.
+    /// Records what is known of node v: the extents of its only tensor, or its number.
     void set_extents(std::uint32_t v, extents of_only_tensor) { extents_[v] = std::move(of_only_tensor); }
     void set(std::uint32_t v, std::int64_t value) { numbers_[v] = {value, false}; }
     [[nodiscard]] const std::optional<concrete_number>& operator[](std::uint32_t v) const { return numbers_[v]; }
 
-    /// Whether v does nothing but compute numbers for sizes and guards.
+    /// Whether v only computes numbers for sizes and guards.
     [[nodiscard]] bool is_plumbing(std::uint32_t v) const {
         const std::string_view op = step_.op(v);
         return is_size(op) || op == "sym_sum" || op == "sym_ite" || op == "sym_not" || op == "sym_min" ||
@@ -119,7 +119,7 @@ private:
                : op == "mod"      ? "%"
                                   : "";
     }
-    /// What an argument of v is, if it is known.
+    /// The value of an argument of v, if it is known.
     [[nodiscard]] maybe number(std::uint32_t v, const tensor_argument& a) const {
         using form = tensor_argument::form;
         if (a.what == form::integer) return concrete_number{a.integer, false};

@@ -1,5 +1,5 @@
-// The members of JSON objects whose keys are known in advance: each occurs at most once, and some always. A JSON reader
-// would silently take the last of two members with one key; here that is a fault of the file.
+// Reads the members of JSON objects whose keys are known in advance: each occurs at most once, and some are required. A
+// JSON reader would silently take the last of two members with the same key; here that is an error.
 #ifndef STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 #define STRETTO_CAPTURE_DETAIL_JSON_MEMBERS_HPP
 
@@ -13,8 +13,8 @@
 
 namespace stretto::detail {
 
-/// The place of a name among `names`, or N if it is not there. Objects of one kind list their members in the same
-/// order, so the search begins at a guess.
+/// The position of a name in `names`, or N if it is not there. Objects of one kind list their members in the same
+/// order, so the search begins at a guessed position.
 template <std::size_t N>
 constexpr unsigned position_in(const std::array<std::string_view, N>& names, std::string_view name,
                                unsigned guess = 0) noexcept {

@@ -1,10 +1,10 @@
-// The parts of a chunked step for any number of tokens: what their shapes and arguments say where a plan for one number
-// of tokens has integers.
+// The parts of a chunked step for any number of tokens: symbolic shapes and arguments in place of the integers that a
+// plan for one number of tokens has.
 //
 // The step was captured with a symbol for the number of tokens, and its shapes are multiples of it. A chunk plan is
-// made for the recorded value; but the chunked step should hold for the others as well, or it would have to be planned
-// for every batch. So each extent of a part is written as an expression in the symbol, each number that an argument
-// needs is computed by nodes that are added at the front, and where that is impossible a guard pins the symbol to its
+// made for the recorded value, but the chunked step should be valid for other values as well, or it would have to be
+// planned again for every batch. So each extent of a part is written as an expression in the symbol, and added nodes at
+// the front compute each number that an argument needs. Where that is impossible, a guard pins the symbol to its
 // recorded value.
 #ifndef STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
 #define STRETTO_CAPTURE_DETAIL_OPEN_PARTS_HPP
@@ -35,8 +35,9 @@
 
 namespace stretto::detail {
 
-/// What the parts of one plan say. If a part has some of the rows of an extent that does not follow the symbol, that
-/// extent is right for the recorded value only: it stays a number, and a guard checks that the symbol has this value.
+/// The symbolic extents of the parts of one plan. If a part has some of the rows of an extent that does not depend on
+/// the symbol, that extent is right only for the recorded value: it stays a number, and a guard checks that the symbol
+/// has this value.
 class open_parts {
 public:
     using node_id = std::uint32_t;
@@ -97,8 +98,8 @@ public:
             return recorded.empty() ? std::to_string(extent) : symbols.with_symbols_of(part, recorded);
         if (const std::string own = symbols.in_symbols_of(part, recorded); extent_expression::has_symbols(own))
             return own;
-        // A sliced value has the same number of rows for every token, whoever has measured them; in another order, only
-        // an extent that is spelt in tokens has.
+        // A sliced value has the same number of rows for every token, even if the program measures them. In another
+        // order, only an extent that is spelt in tokens has.
         const auto times =
             cut->what == chunk_state::kind::sliced ? rows_per_token(recorded, extent) : tokens_.multiple(recorded);
         if (times) return regions_[part.region].text(tokens_.symbol(), part.chunk, *times);
@@ -138,7 +139,7 @@ public:
         return {extent, {}};
     }
 
-    /// Makes numbers of those arguments of a clone of v that were written for its part.
+    /// Replaces the arguments of a clone of v that were written for its part by numbers that nodes compute.
     void name_extents(node_id v, const chunk_part& part, std::span<const written_extent> written, capture_node& clone,
                       const maker& make) {
         for (const written_extent& w : written) {

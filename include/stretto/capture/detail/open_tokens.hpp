@@ -42,9 +42,9 @@ public:
     [[nodiscard]] std::int64_t chunks() const noexcept { return static_cast<std::int64_t>(sizes_.size()); }
     /// Whether the sizes are those of equal_chunks.
     [[nodiscard]] bool equal() const noexcept { return equal_; }
-    /// What is added to s before the division by chunks().
+    /// The number that is added to s before the division by chunks().
     [[nodiscard]] std::int64_t plus(std::size_t c) const { return chunks() - 1 - static_cast<std::int64_t>(c); }
-    /// Whether chunk c has what is left after chunks of fixed sizes.
+    /// Whether chunk c has the tokens that remain after chunks of fixed sizes.
     [[nodiscard]] bool is_rest(std::size_t c) const { return !equal_ && c + 1 == sizes_.size(); }
     [[nodiscard]] std::int64_t size(std::size_t c) const { return sizes_[c]; }
     /// The smallest number of tokens for which no chunk is empty.
@@ -171,7 +171,7 @@ private:
     number with(std::int64_t value, std::string_view op, number a, std::int64_t b, const maker& make) {
         return made(value, op, {*a.node}, "," + std::to_string(b), make);
     }
-    /// `more` are arguments that follow the nodes that it reads.
+    /// `more` has the arguments that follow the input nodes.
     number made(std::int64_t value, std::string_view op, std::initializer_list<node_id> inputs, const std::string& more,
                 const maker& make) {
         std::string key(op), args;

@@ -1,5 +1,5 @@
-// Checks merged collectives: are their members alike, is the bucket paid for, and do the old waits wait for it?
-// plan_packs.hpp checks what goes into it.
+// Checks merged collectives: whether their members are compatible, whether the bucket's cost is accounted for, and
+// whether the old waits wait for it. plan_packs.hpp checks its inputs.
 // A bucket is one new collective in place of several of the step. Data enters it through a pack (or, if the executor
 // coalesces, directly), leaves it through its wait and an unpack, and reaches the readers of each member as a view that
 // has the name of the old wait; so the readers do not change. The scan follows this way for each member, and adds up
@@ -36,14 +36,14 @@ public:
         if (m_.role[v] == plan_role::survivor) check_member_wait(m_.old_of[v], v);
     }
 
-    /// Checks unpacks, after the scan, when it is known what each had to copy.
+    /// Checks unpacks after the scan, when the amounts that each had to copy are known.
     void check_unpacks() {
         for (new_id v = 0; v < m_.plan.size(); ++v)
             if (m_.role[v] == plan_role::unpack) check_unpack(v);
     }
 
 private:
-    /// How data of a bucket has come to a node: through this unpack, or through none.
+    /// The route by which data of a bucket reaches a node: through this unpack, or directly.
     struct route {
         std::uint32_t bucket;
         new_id unpack;
@@ -87,13 +87,12 @@ private:
             add(plan_rule::group_changed, v, is.name, moved(was, is),
                 "a collective stays on its group, or moves to a duplicate of it that the step does not have");
     }
-    /// What is said of a collective that changes its group.
+    /// The message for a collective that changes its group.
     static std::string moved(const capture_group& was, const capture_group& is) {
         return "moved from group " + printable(was.name) + " to " + printable(is.name);
     }
 
-    /// Checks what a bucket is as a whole: its collective, its payload, its price, its memory, and that it is waited
-    /// for.
+    /// Checks a bucket as a whole: its collective, its payload, its price, its memory, and that it has a wait.
     void check_bucket(const plan_bucket& b) {
         const capture& step = m_.step;
         const new_id v = b.start;
@@ -149,7 +148,7 @@ private:
             differ("which is another collective" + others);
         else if (step.group(m) != step.group(first)) differ("which is on another group" + others);
         else if (!step.writes(m).empty() || step.allocation(m).count == 0) differ("which fills a buffer of others");
-        else if (step.collective(m) == collective_kind::all_gather) return;  // it copies bytes, whatever they mean
+        else if (step.collective(m) == collective_kind::all_gather) return;  // it copies bytes of any type
         else if (types_of(m) != types_of(first)) differ("which has another type" + others);
         else if (step.collective(m) != collective_kind::all_to_all &&
                  (!same_json(step.field(m, "args"), step.field(first, "args")) ||
@@ -165,12 +164,13 @@ private:
         types.erase(std::unique(types.begin(), types.end()), types.end());
         return types;
     }
-    /// What a member receives in bytes: what it allocates, or, where it fills memory of others, what its shapes say.
+    /// The bytes that a member receives: those that it allocates, or, if it writes into existing memory, those that its
+    /// shapes give.
     [[nodiscard]] bytes result_size(old_id m) const {
         return std::max(m_.step.allocation(m), size_of_results(m_.step_tensors, m));
     }
 
-    /// The storage that the results of a bucket may fill: what it allocates, or what its pack has allocated.
+    /// The storage that the results of a bucket may fill: its own allocation, or that of its pack.
     [[nodiscard]] bytes own_storage(const plan_bucket& b) const {
         bytes total;
         for (new_id s : m_.plan_storages[b.start])
@@ -178,7 +178,7 @@ private:
         return total;
     }
 
-    /// Notes which buckets' data v brings, and through which unpack.
+    /// Records which buckets' data v carries, and through which unpack.
     void follow(new_id v) {
         const plan_role role = m_.role[v];
         if (role == plan_role::bucket_wait) routes_[v].push_back({m_.bucket_at[v], nobody});
@@ -190,7 +190,7 @@ private:
             }
     }
 
-    /// u was a wait. If its collective is in a bucket now, v must be a view of what that bucket has brought.
+    /// Checks the old wait u. If its collective is now in a bucket, v must be a view of that bucket's result.
     void check_member_wait(old_id u, new_id v) {
         const std::optional<old_id> member = m_.step.launch_of(u);
         if (!member || m_.bucket_of[*member] == nobody) return;
@@ -217,8 +217,8 @@ private:
             unpacked_[way->unpack] += result_size(*member);
     }
 
-    /// Checks the price and the memory of an unpack. It must have copied what was read through it, and no less than all
-    /// that its buckets have brought; or than what it allocates, if that is less and not nothing.
+    /// Checks the price and the memory of an unpack. It must copy at least everything that is read through it, and at
+    /// least the results of its buckets, or its own allocation if that is smaller and not empty.
     void check_unpack(new_id v) {
         bytes got;
         for (const route& r : routes_[v]) got += m_.plan.allocation(m_.buckets[r.bucket].start);

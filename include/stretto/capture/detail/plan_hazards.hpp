@@ -1,9 +1,9 @@
-// Does memory still hold what it held? Uses of a storage must keep their order where one of them writes, and nothing
-// may touch what a collective has in flight. Both rules are about storages, because several values may be in one.
+// Checks memory hazards. Two uses of a storage must keep their order if one of them writes, and nothing may access the
+// data that a collective has in flight. Both rules are about storages, because several values may share one.
 //
-// Dependences between nodes cannot tell: a kernel that writes in place has no edge to those that must have read before,
-// and a plan is a new order. So the uses of each storage in the step are compared with their places in the plan; two
-// reads may change places, but a write may neither overtake another use nor be overtaken.
+// Dependences between nodes are not enough: a kernel that writes in place has no edge from earlier readers, and a plan
+// is a new order. So the uses of each storage in the step are compared with their positions in the plan; two reads may
+// be reordered, but a write may not move past another use, nor another use past a write.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_HAZARDS_HPP
 
@@ -18,8 +18,8 @@
 
 namespace stretto::detail {
 
-/// Compares the uses of each storage, in the order of the step, with their places in the plan. Two uses, of which one
-/// writes, still do to each other what they did if neither has overtaken the other.
+/// Compares the uses of each storage, in the order of the step, with their positions in the plan. Two uses, of which
+/// one writes, have the same effect if their order is the same.
 class plan_storage_order {
 public:
     explicit plan_storage_order(plan_match& match) : m_(match) {}

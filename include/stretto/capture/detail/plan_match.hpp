@@ -1,12 +1,12 @@
-// What each node of a plan is: an operation of the step under its old name, a clone of one, part of a bucket, or
-// something that splits and recombines chunks. Every check of a plan starts from this.
+// Finds the role of each node of a plan: an operation of the step under its old name, a clone of one, part of a bucket,
+// or a node that splits or recombines chunks. Every check of a plan starts from these roles.
 //
-// A plan is a file from anywhere, and only names connect it with the step. So names come first (survivors, and clones
-// by the origin that they state), then new collectives by the members that they list, and at last what lies between
-// these. What a node says of itself only gives it a role; whether it fills that role is what the other headers check. A
+// A plan is a file of unknown origin, and only names connect it with the step. So names are matched first (survivors,
+// and clones by the origin that they state), then new collectives by the members that they list, and finally the nodes
+// between these. A node's own statements only give it a role; the other headers check whether it fills that role. A
 // node that fits no role is a fault.
 //
-// Longer than 300 lines: every kind of replacement is recognised here, so that no check has an idea of its own.
+// Longer than 300 lines: every kind of replacement is recognised here, so that all checks agree on the roles.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_MATCH_HPP
 
@@ -32,19 +32,19 @@ using old_id = std::uint32_t;  ///< a node of the step
 using new_id = std::uint32_t;  ///< a node of the plan
 inline constexpr std::uint32_t nobody = UINT32_MAX;
 
-/// What a node of the plan is in relation to the step.
+/// The role of a node of the plan in relation to the step.
 enum class plan_role : std::uint8_t {
     survivor,       ///< it has the name of an operation of the step
     clone,          ///< it is one chunk of an operation of the step
     bucket_start,   ///< it launches several collectives of the step at once
     bucket_wait,    ///< it waits for such a bucket
-    pack,           ///< it copies the inputs of the members of a bucket together
-    unpack,         ///< it copies their results apart
-    bucket_view,    ///< it is a view of what a bucket has brought
+    pack,           ///< it copies the inputs of a bucket's members into one buffer
+    unpack,         ///< it copies the results of a bucket's members out of one buffer
+    bucket_view,    ///< it is a view of a bucket's result
     recombination,  ///< it splits or recombines chunks
-    sum_start,      ///< it launches one collective of the sum of what several of the step read
+    sum_start,      ///< it launches one collective on the sum of the inputs of several collectives of the step
     sum_wait,       ///< it waits for such a collective
-    sum_addition,   ///< it adds what the members of such a collective read
+    sum_addition,   ///< it adds the inputs of the members of such a collective
     unexplained
 };
 
@@ -56,12 +56,12 @@ struct plan_bucket {
     std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
 };
 
-/// Several collectives of the step, of summands, that the plan launches as one of the sum.
+/// Several collectives of the step, each on a summand, that the plan launches as one collective on the sum.
 struct plan_sum {
     new_id start = nobody;
     std::vector<old_id> members;  ///< starts of the step, as listed; unknown names are left out
-    std::vector<old_id> sums;     ///< what adds up their results in the step, as listed
-    old_id result = nobody;       ///< the one of `sums` that others read, if it is one
+    std::vector<old_id> sums;     ///< the additions of their results in the step, as listed
+    old_id result = nobody;       ///< the only one of `sums` that other nodes read, if there is exactly one
 };
 
 /// Row v of the result lists the nodes in whose allocations v's results live, each once. One pass is enough, because
@@ -94,8 +94,8 @@ inline bool contains(std::span<const std::uint32_t> list, std::uint32_t item) no
 /// Whether v adds its two inputs, and nothing else.
 inline bool is_addition(const capture& c, std::uint32_t v) {
     if (c.inputs(v).size() != 2 || (c.op(v) != "aten.add.Tensor" && c.op(v) != "aten.add_.Tensor")) return false;
-    // Only `alpha` can make an addition something else, and it would stand behind the operands or among the named
-    // arguments. The order of the two makes no difference.
+    // Only `alpha` can change an addition, and it would follow the operands or be a named argument. The order of the
+    // two operands makes no difference.
     std::string dense;
     for (char letter : c.field(v, "args").value_or(R"(["%0","%1"])"))
         if (letter != ' ' && letter != '\n') dense += letter;
@@ -136,11 +136,11 @@ public:
     }
 
     [[nodiscard]] bool chunked(old_id u) const { return !clones[u].empty(); }
-    /// Whether the storage of u is not where it was: u is chunked, or a view through something that is.
+    /// Whether the storage of u has moved: u is chunked, or a view of something that is.
     [[nodiscard]] bool is_moved(old_id u) const { return moved_[u] != 0; }
-    /// Whether u is part of a sum of collectives that the plan makes of one, and vanishes with it.
+    /// Whether u belongs to a sum of collectives that the plan replaces by one, and is not part of the plan.
     [[nodiscard]] bool summed(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result != u; }
-    /// Whether u is the result of such a sum: it stays, by its name.
+    /// Whether u is the result of such a sum, which keeps its name in the plan.
     [[nodiscard]] bool is_result(old_id u) const { return sum_of[u] != nobody && sums[sum_of[u]].result == u; }
     [[nodiscard]] std::string quoted(const capture& c, std::uint32_t v) const { return printable(c.name(v)); }
 
@@ -236,7 +236,7 @@ private:
         buckets.push_back(std::move(bucket));
     }
 
-    /// Adds the member of that name to a bucket, or reports that it is no start, or that it is launched twice.
+    /// Adds the member of that name to a bucket, or reports that it is not a start, or that it is launched twice.
     void add_member(plan_bucket& bucket, std::uint32_t position, const std::string& name) {
         const std::string_view start = plan.name(bucket.start);
         const std::optional<old_id> m = step.find(name);
@@ -258,7 +258,7 @@ private:
         bucket.members.push_back(*m);
     }
 
-    /// Reads what a collective of a sum stands for, and finds the additions in front of it.
+    /// Reads the collectives that a collective of a sum replaces, and finds the additions before it.
     void read_sum(new_id v) {
         const auto position = static_cast<std::uint32_t>(sums.size());
         plan_sum sum;
@@ -269,7 +269,7 @@ private:
         if (!members || members->empty() || !added || added->empty())
             found.add(plan_rule::members_invalid, plan.name(v), "", "is a collective of a sum without members or sums",
                       "it lists the names of the starts, and of the additions, that it replaces");
-        // A collective of a sum takes the place of starts and additions; nothing may be replaced by two.
+        // A collective of a sum replaces starts and additions; no node may be replaced by two collectives.
         const auto claim = [&](const std::string& name, bool start) {
             const std::optional<old_id> u = step.find(name);
             if (!u || (step.kind(*u) == op_kind::start) != start) {

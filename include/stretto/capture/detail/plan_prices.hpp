@@ -1,5 +1,5 @@
-// What new nodes of a plan must cost at least, by the costs of the step. Prices are computed in doubles, so a
-// nanosecond of rounding is forgiven.
+// The minimum costs of new nodes of a plan, according to the costs of the step. Prices are computed in doubles, so an
+// error of one nanosecond is tolerated.
 #ifndef STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
 #define STRETTO_CAPTURE_DETAIL_PLAN_PRICES_HPP
 
@@ -16,15 +16,15 @@
 
 namespace stretto::detail {
 
-/// The bytes of one element. A plan may hold types that the library computes nothing with; those that are not known
-/// either count as one byte, so that no price is too high.
+/// The bytes of one element. A plan may hold types with which the library does not compute; unknown types count as one
+/// byte, so that no price is too high.
 inline std::int64_t width_of(std::string_view dtype) noexcept {
     const std::int64_t known = size_of(element_type_of(dtype));
     if (known != 0) return known;
     return dtype == "u64" ? 8 : dtype == "u32" ? 4 : dtype == "u16" ? 2 : 1;
 }
 
-/// The size of all tensors that v produces in bytes, by shape and type; it saturates. Of what cannot be read, nothing.
+/// The size in bytes of all tensors that v produces, by shape and type; it saturates. Unreadable tensors count as 0.
 inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
     double total = 0;
     for (std::size_t k = 0; k < tensors.components(v).size(); ++k) {
@@ -38,14 +38,14 @@ inline bytes size_of_results(const capture_tensors& tensors, std::uint32_t v) {
 /// Whether a duration is less than a price, allowing for rounding.
 inline bool underpaid(nanoseconds paid, double price) noexcept { return static_cast<double>(paid.count) + 1 < price; }
 
-/// A price as a time, rounded down. What a damaged table makes of it, which may be infinite, is cut off at 2^50 ns,
-/// some thirteen days, so that sums of thousands of prices are times, too.
+/// A price as a time, rounded down. Prices from a damaged table, which may be infinite, are capped at 2^50 ns, about
+/// thirteen days, so that sums of thousands of prices do not overflow.
 inline nanoseconds time_of_price(double price) noexcept {
     constexpr std::int64_t most = std::int64_t{1} << 50;
     return {price < static_cast<double>(most) ? static_cast<std::int64_t>(price) : most};
 }
 
-/// The price of a kernel that reads and writes so many bytes together, in nanoseconds.
+/// The price, in nanoseconds, of a kernel that reads and writes `moved` bytes in total.
 inline double price_of_moving(const capture_costs& costs, bytes moved) noexcept {
     constexpr double nanoseconds_per_second = 1e9;
     return static_cast<double>(costs.launch.count) +

@@ -1,5 +1,5 @@
-// Arguments in which operands get other names: used where arguments must stay the text that they were, but the places
-// of what a node reads have changed. Parsing them would lose how numbers were spelt.
+// Renames the operands in the text of arguments. It is used where the rest of the text must stay unchanged, but the
+// positions of a node's inputs have changed. Parsing and printing would lose the spelling of numbers.
 #ifndef STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 #define STRETTO_CAPTURE_DETAIL_RENAME_OPERANDS_HPP
 
@@ -22,7 +22,7 @@ namespace stretto::detail {
             continue;
         }
         std::size_t end = i + 1;
-        // The text is well-formed, so that every string ends, and a backslash is followed by another character.
+        // The text is well-formed, so every string ends, and a backslash is followed by another character.
         while (json[end] != '"') end += json[end] == '\\' ? 2u : 1u;
         const std::string_view quoted = json.substr(i + 1, end - i - 1);
         i = end + 1;

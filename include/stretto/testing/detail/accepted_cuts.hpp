@@ -1,8 +1,8 @@
 // The ways of cutting the operands of one operation that a chunk model accepts, as a planner would find them.
 //
-// Checks of costs and of rewriters need parts to ask about, and only the model knows which there are. So it is asked
-// the way plan_chunks asks: one operand is cut, and as long as the refusal names another operand that would have to be
-// cut too, that one is cut and the question is asked again.
+// Checks of costs and of rewriters need valid parts, and only the model knows which parts are valid. So the model is
+// queried as plan_chunks does it: one operand is cut, and as long as the refusal names another operand that must be cut
+// too, that operand is cut and the query is repeated.
 #ifndef STRETTO_TESTING_DETAIL_ACCEPTED_CUTS_HPP
 #define STRETTO_TESTING_DETAIL_ACCEPTED_CUTS_HPP
 
@@ -22,7 +22,7 @@ namespace stretto::detail {
 struct accepted_cut {
     std::int64_t tokens = 0;
     std::vector<chunk_state> operands, results;  ///< by component
-    std::vector<std::size_t> dims;               ///< by operand: along which it is cut; finding::none if it is whole
+    std::vector<std::size_t> dims;               ///< by operand: the cut dimension; finding::none if it is whole
 };
 
 /// The number of states that a value has.
@@ -31,7 +31,7 @@ template <class C, class X>
 [[nodiscard]] std::size_t states_of(const C& chunks, const X& x) {
     return std::max<std::size_t>(1, chunks.components_of(x));
 }
-/// States that say that all these values are whole.
+/// States in which all these values are whole.
 template <class C, class X>
 [[nodiscard]] std::vector<chunk_state> whole_states(const C& chunks, const std::vector<X>& values) {
     std::size_t n = 0;

@@ -1,10 +1,10 @@
 // The rules of check_chunk_model. A function returns a finding without a rule if nothing is wrong.
 //
-// There are two ways to ask. Operations are asked one by one with operands in random states, which reaches states that
-// no small program leads to; and chunks are carried through the program from one value, which alone shows whether
-// orders and numbers of rows that one operation has made are what the next one takes them for.
+// There are two kinds of queries. Single operations are queried with operands in random states, which reaches states
+// that do not occur in small programs. And chunks are carried through the program from one value, because only this
+// shows whether consecutive operations interpret orders and row numbers in the same way.
 //
-// Longer than 300 lines: choosing states, asking and comparing share everything that is known of the program.
+// Longer than 300 lines: choosing states, querying and comparing share all data about the program.
 #ifndef STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_CHUNK_MODEL_CHECKER_HPP
 
@@ -47,7 +47,7 @@ public:
 
     [[nodiscard]] const Summary& summary() const { return summary_; }
 
-    /// Computes the contents of all values. It finds what `evaluate` gives in other shapes than the model says.
+    /// Computes the contents of all values. It reports values for which `evaluate` and the model disagree about shapes.
     finding compute_whole() {
         finding f = program_.compute(pick_);
         accepted_.assign(program_.vertices.size(), false);
@@ -56,7 +56,7 @@ public:
         return f;
     }
 
-    /// Asks about every operation by itself, with operands that are cut alike, and with operands in random states.
+    /// Queries every operation separately, with operands that are cut alike, and with operands in random states.
     finding try_operations() {
         for (std::size_t v = 0; v < program_.vertices.size(); ++v) {
             if (!is_asked(v)) continue;
@@ -81,13 +81,13 @@ public:
     }
 
 private:
-    /// What is kept of the refusals of one operation: the first, or the first that is about the operation itself.
+    /// The refusal that is kept for one operation: the first, or the first that is about the operation itself.
     struct refusal {
         std::string reason;
         bool inherent = false, any = false;
     };
 
-    /// Whether v reads something, and is no input or output.
+    /// Whether v reads something, and is neither an input nor an output.
     [[nodiscard]] bool reads(std::size_t v) const {
         const op_kind kind = model_.kind(program_.vertices[v]);
         return kind != op_kind::input && kind != op_kind::output && !program_.operands[v].empty();
@@ -108,8 +108,8 @@ private:
     }
     [[nodiscard]] const host_value& whole(std::uint32_t x) const { return program_.values[x]; }
 
-    /// Asks about v with every choice among its operands cut alike, if there are no more than three. Of several
-    /// operands in random states two are rarely sums at once, and a rule that adds what it should multiply would pass.
+    /// Queries v with every subset of its operands cut alike, if there are at most three operands. In random states two
+    /// operands are rarely sums at once, so a rule that adds where it should multiply would pass.
     finding try_alike(std::size_t v) {
         const std::size_t operands = different_operands(program_, v).size();
         if (operands > 3) return {};
@@ -165,7 +165,8 @@ private:
             chunked_sample out;
             chunk_verdict verdict;
             finding f = compare(v, region, in, out, verdict, book);
-            // One more try with what the refusal asked for; after that, the operation is computed whole.
+            // The query is repeated once with the operand that the refusal requested; then the operation is computed
+            // whole.
             if (!verdict.possible && cut_wanted(v, verdict, region, in)) f = compare(v, region, in, out, verdict, book);
             if (*f.rule) return f;
             // Its results stay whole. One in 16 is kept whole on purpose, so that readers meet cut and whole operands
@@ -268,7 +269,7 @@ private:
             }
             out.parts.clear();
             ++summary_.not_computed;
-            // Some operations, such as the largest element, are not defined on no rows.
+            // Some operations, such as the largest element, are undefined on zero rows.
             if (program_.is_made_up[v] || region.chunks[c].count == 0) return {};
             return report("computable", "the whole can be computed, and a part that the model accepts cannot", v,
                           region, in);
@@ -296,7 +297,7 @@ private:
         return {};
     }
 
-    /// Every clone adds to what the one before has left; the last one must leave the whole result.
+    /// Every clone accumulates onto the result of the previous one; the last one must yield the whole result.
     finding compare_chain(std::size_t v, const sample_region& region, const std::vector<chunked_sample>& in,
                           const std::vector<chunk_state>& operands, const std::vector<chunk_state>& states) {
         std::size_t chained = in.size();
@@ -339,7 +340,7 @@ private:
             chunk_part{static_cast<std::uint32_t>(c), chunks, region.tokens, region.chunks[c], operands, results, 0});
     }
 
-    /// A finding about v that says with which states and chunks it was asked, so that the question can be asked again.
+    /// A finding about v that lists the states and chunks of the query, so that the query can be reproduced.
     finding report(const char* rule, const char* hint, std::size_t v, const sample_region& region,
                    const std::vector<chunked_sample>& in, const std::string& wrong = {}) const {
         finding f{.rule = rule, .hint = hint, .vertex = v};

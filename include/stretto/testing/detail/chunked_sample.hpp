@@ -1,6 +1,6 @@
-// Cuts values into parts in every way in which a state can be true of them, and learns about orders from what programs
-// do. check_chunk_model makes the operands of its questions with this. Orders are the difficulty: a model names them as
-// it likes, so what an order is can only be read off the rows of values that are said to be in it.
+// Cuts values into parts in every way that a state allows, and infers orders from the values of programs.
+// check_chunk_model makes the operands of its queries with this header. Orders are the difficulty: a model numbers them
+// freely, so an order can only be inferred from the rows of the values that the model places in it.
 #ifndef STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 #define STRETTO_TESTING_DETAIL_CHUNKED_SAMPLE_HPP
 
@@ -77,8 +77,8 @@ inline void cut_sum(chunked_sample& x, std::size_t k, sample_source& pick) {
     }
 }
 
-/// What is known of the orders that a model has named while chunks are carried through a program: the rows of all
-/// values in an order, side by side. As soon as no two of these rows are alike, they tell which row is where.
+/// The known facts about the orders that a model has named while chunks are carried through a program: the rows of all
+/// values in an order, side by side. Once no two of these rows are equal, they determine the position of each row.
 class order_book {
 public:
     /// The rows of an order; null as long as they are not known.
@@ -87,12 +87,12 @@ public:
             if (p.order == order && p.is_known) return &p.rows;
         return nullptr;
     }
-    /// Records component k of a value. The result says what is wrong with it beside the other values in its order; it
-    /// is empty if nothing is.
+    /// Records component k of a value. The result says how it contradicts the other values in its order; it is empty if
+    /// it does not.
     [[nodiscard]] std::string_view note(const host_tensor& whole, std::span<const host_value> parts, std::size_t k,
                                         const chunk_state& s) {
-        // Only values that are permuted in a named order say something of it; numbers of rows differ from chunk to
-        // chunk by what is counted in them, and so cannot be compared as rows.
+        // Only values that are permuted in a named order give information about it. Row numbers are relative to their
+        // chunk, so they cannot be compared as rows.
         if (s.what != chunk_state::kind::permuted || s.order == 0 || s.positions != 0 || s.into != 0) return {};
         page& p = page_of(s.order);
         if (p.is_known) return {};  // check() has already compared it row by row
@@ -135,8 +135,7 @@ private:
             for (const row_list& own : parts) found.insert(found.end(), own.begin(), own.end());
             std::sort(found.begin(), found.end());
             if (found != sorted) return false;
-            // Two rows that are alike leave open which is which. That is no fault; another value in the same order may
-            // tell them apart.
+            // Two equal rows are ambiguous. That is not a fault; another value in the same order may distinguish them.
             if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) return true;
             rows.of_chunk.assign(parts.size(), {});
             for (std::size_t c = 0; c < parts.size(); ++c)

@@ -1,8 +1,10 @@
-// Who touches what a collective has in flight? The rule of check_op_model that needs the program as a whole.
+// Finds operations that access memory which a collective has in flight: the rule of check_op_model that needs the whole
+// program.
 //
-// A view and a model may each be right operation by operation, and the program wrong all the same: a kernel reads the
-// result of a start instead of that of its wait. Nothing fails until a schedule makes the collective late. So the
-// program is replayed as it is listed, with what every collective fills and reads from its start to its first wait.
+// A view and a model may be right for each operation, and the program may still be wrong: a kernel may read the result
+// of a start instead of that of its wait. Nothing fails until a schedule delays the collective. So the program is
+// replayed in program order, tracking the memory that every collective fills and reads from its start to its first
+// wait.
 #ifndef STRETTO_TESTING_DETAIL_FLIGHT_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_FLIGHT_CHECKER_HPP
 
@@ -19,9 +21,9 @@
 
 namespace stretto::detail {
 
-/// Replays one program. Memory is followed through aliases of aliases. Kernels and starts touch memory; views look at
-/// shapes, waits wait, and outputs name what the caller of the step may go on waiting for. Preconditions: check_graph
-/// finds nothing; launches, aliases and effects name what is there by then.
+/// Replays one program. Memory is followed through aliases of aliases. Only kernels and starts access memory: views
+/// read shapes, waits only wait, and the caller of the step may still have to wait for outputs. Preconditions:
+/// check_graph finds nothing; launches, aliases and effects name only values that exist at that point.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 class flight_checker {

@@ -1,8 +1,8 @@
 // The rules of check_graph, one function each. A function returns a finding without a rule if nothing is wrong.
 //
-// A view is code of the caller, and may be wrong in any way. So read() goes first: it asks for everything once, checks
-// every number before it is used as an index, and keeps positions in vertices(); the other rules work on what was read
-// and cannot be led astray. Only stable(), values() and definition() ask the view again.
+// A view is the caller's code, and may be wrong in any way. So read() runs first: it queries everything once, checks
+// every number before it is used as an index, and stores positions in vertices(). The other rules work on the stored
+// data, so a faulty view cannot mislead them. Only stable(), values() and definition() query the view again.
 #ifndef STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_GRAPH_CHECKER_HPP
 
@@ -34,7 +34,7 @@ public:
         if (i >= position_.size() || position_[i] == finding::none) return finding::none;
         return vertices_[position_[i]] == v ? position_[i] : finding::none;
     }
-    // What read() has read: vertices in their order, and by position the positions of successors.
+    // The data that read() has stored: vertices in their order, and by position the positions of successors.
     const std::vector<V>& vertices() const { return vertices_; }
     const index_lists& successors() const { return successors_; }
 
@@ -94,7 +94,7 @@ public:
         return {};
     }
 
-    /// A depth-first search on a stack of its own, because a graph may be deeper than the stack of the thread. An edge
+    /// A depth-first search with an explicit stack, because a graph may be deeper than the stack of the thread. An edge
     /// to a vertex on the current path closes a cycle, which the finding lists. O(V + E).
     finding acyclic() const {
         enum : std::uint8_t {
@@ -243,7 +243,7 @@ private:
         for (std::remove_cvref_t<decltype(wanted)> x : range) n += x == wanted;
         return n;
     }
-    /// Whether a list that was read again says what it said before, in the same order.
+    /// Whether a list that was read again has the same items in the same order.
     static bool same(const std::vector<std::size_t>& a, std::span<const std::uint32_t> b) {
         if (a.size() != b.size()) return false;
         for (std::size_t i = 0; i < a.size(); ++i)

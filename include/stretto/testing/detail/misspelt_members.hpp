@@ -1,6 +1,6 @@
-// Names that authors of op models give to a member by mistake. A member of such a name is read by nobody: optional
-// members are detected, so that a wrong name is no error to the compiler but a program without durations, groups or
-// effects. check_graph with a model says so.
+// Names that authors of op models give to a member by mistake. Nothing reads a member with such a name: optional
+// members are detected by name, so a wrong name is not a compiler error, but yields a program without durations, groups
+// or effects. check_graph with a model reports it.
 #ifndef STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 #define STRETTO_TESTING_DETAIL_MISSPELT_MEMBERS_HPP
 
@@ -42,8 +42,8 @@ STRETTO_MEMBER_NAME(synchronizes);
 STRETTO_MEMBER_NAME(syncs);
 STRETTO_MEMBER_NAME(writes);
 
-/// A sentence about the first member that looks like a misspelt optional one, or nullptr. One that stands beside the
-/// member it resembles is the author's own affair.
+/// A sentence about the first member that looks like a misspelt optional one, or nullptr. A member is not reported if
+/// the model also has the member that it resembles.
 template <class M, class G>
 [[nodiscard]] constexpr const char* misspelt_member() {
     using V = vertex_t<G>;

@@ -1,5 +1,5 @@
 // The rules of check_rewriter that need no extents: clone, replace_uses, erase, move_before. slicing_checker.hpp has
-// those of the others. Every verb is tried on a fresh program, since a faulty one may leave anything behind.
+// the rules of the other verbs. Every verb is tried on a fresh program, because a faulty one may damage the program.
 #ifndef STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_REWRITER_CHECKER_HPP
 
@@ -46,7 +46,7 @@ public:
                 if (!*f.rule) f = try_replace(inner[k]);
             if (*f.rule) return f;
         }
-        // Inputs stay where they are: arguments of a block need not have a place among its operations.
+        // Inputs are not moved: arguments of a block need not have a position among its operations.
         std::vector<std::size_t> movable;
         for (std::size_t k = 0; k < first.now.size(); ++k)
             if (first.now[k].kind != op_kind::input) movable.push_back(k);
@@ -123,7 +123,7 @@ private:
         return {};
     }
 
-    /// A part that is everything, with the states in `states_`.
+    /// A part that consists of all rows, with the states in `states_`.
     [[nodiscard]] chunk_part whole_part(const operation& o) {
         const chunk_state whole{chunk_state::kind::whole};
         states_.assign(64 * (o.operands.size() + o.results.size() + 1), whole);  // more than there are components
@@ -160,7 +160,7 @@ private:
             return broken("clone-collective", "a clone of a start is the same collective in the same group");
         if (c.kind == op_kind::wait && !(c.launch == (expected.launch == expected.vertex ? c.vertex : expected.launch)))
             return broken("clone-launch", "a clone of a wait waits for the start whose result it is given");
-        // What refers to operands and results of the original refers to those of the clone.
+        // References to operands and results of the original become references to those of the clone.
         const auto translate = [&](std::vector<X> all) {
             for (X& x : all)
                 for (std::size_t k = 0; k < o.operands.size() + o.results.size(); ++k) {
@@ -190,7 +190,7 @@ private:
         const operation original = t.now[p];
         if (original.kind != op_kind::compute && original.kind != op_kind::view) return {};
         const X* to = nullptr;
-        // Any value that is there in time will do, except one in flight, which only its wait may read.
+        // Any earlier value will do, except one in flight, which only its wait may read.
         for (std::size_t k = 0; k < p; ++k)
             if (!t.now[k].results.empty() && t.now[k].kind != op_kind::start) to = &t.now[k].results[0];
         if (to == nullptr) return {};

@@ -1,5 +1,5 @@
-// What every check of a rewriter begins with: a fresh program, a description of it before and after each verb, and a
-// place for what is counted.
+// The common part of all checks of a rewriter: a fresh program, its description before and after each verb, and a
+// summary of what was tried.
 #ifndef STRETTO_TESTING_DETAIL_REWRITER_TRIAL_HPP
 #define STRETTO_TESTING_DETAIL_REWRITER_TRIAL_HPP
 
@@ -35,7 +35,7 @@ public:
     M model;
     R rewriter;
     program_copy<G> now;   ///< the program as it was at the last look
-    program_copy<G> made;  ///< what the verb had made at the last look
+    program_copy<G> made;  ///< the operations that the verb had made at the last look
 
     /// The position of an operation in the program at the last look; finding::none if it is not there.
     [[nodiscard]] std::size_t position(const V& v) const {
@@ -69,7 +69,7 @@ public:
                             "operations by it while they are applied",
                         .vertex = k,
                         .verb = verb};
-        // Only now may the IR number its operations anew.
+        // Only now may the IR renumber its operations.
         if constexpr (requires { ir.changed(); }) ir.changed();
         const G g = ir.view();
         if (auto checked = check_graph(g, {.program_order_is_topological = topological}); !checked) {
@@ -108,7 +108,7 @@ protected:
     using X = typename trial::X;
     using operation = operation_copy<G>;
 
-    /// How many operations, or values, each verb is tried on.
+    /// The number of operations, or values, on which each verb is tried.
     [[nodiscard]] std::size_t most() const { return options_.most == 0 ? 1 : options_.most; }
     [[nodiscard]] static finding broken(const trial& t, const operation& at, const char* verb, const char* rule,
                                         const char* hint) {

@@ -1,5 +1,5 @@
-// Pseudo-random samples: the same for the same seed on every compiler, which the distributions of <random> are not. A
-// finding must be found again by whoever is told the seed.
+// Pseudo-random samples. Unlike the distributions of <random>, they are the same for the same seed on every compiler,
+// so a finding can be reproduced from its seed.
 #ifndef STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 #define STRETTO_TESTING_DETAIL_SAMPLE_SOURCE_HPP
 
@@ -30,7 +30,7 @@ public:
     bool one_in(std::size_t n) { return below(n) == 0; }
     /// An integer from -4 to 4: sums and products of a few are exact in every float type.
     double small() { return static_cast<double>(below(9)) - 4; }
-    /// Brings elements into a random order (Fisher and Yates).
+    /// Shuffles elements (Fisher and Yates).
     template <class T>
     void shuffle(std::vector<T>& all) {
         for (std::size_t k = all.size(); k > 1; --k) {

@@ -1,5 +1,5 @@
-// The rules of check_rewriter that need extents: split, concat, sum and slices, each tried on what the one before has
-// made. row_clone_checker.hpp has those of clones of rows.
+// The rules of check_rewriter that need extents: split, concat, sum and slices, each tried on the results of the
+// previous verb. row_clone_checker.hpp has the rules for clones of rows.
 #ifndef STRETTO_TESTING_DETAIL_SLICING_CHECKER_HPP
 #define STRETTO_TESTING_DETAIL_SLICING_CHECKER_HPP
 
@@ -63,8 +63,8 @@ public:
     }
 
 private:
-    // A trial is one fresh program. It is looked at after every verb, so that a finding names the first verb that did
-    // something wrong, and not one that met what was left behind.
+    // A trial is one fresh program. It is checked after every verb, so that a finding names the first faulty verb, and
+    // not a later one that was affected by it.
     using shape = std::vector<std::int64_t>;
 
     /// The extents of a value of one tensor, as the chunk model says them now: of what a verb has made as well.
@@ -130,7 +130,7 @@ private:
         return {};
     }
 
-    /// The parts together are the value again.
+    /// Concatenates the parts; the result must equal the value.
     [[nodiscard]] finding try_concat(trial& t, const operation& reader, const std::vector<X>& parts, std::size_t dim,
                                      const host_value& contents, account& values) {
         t.rewriter.insert_before(reader.vertex);
@@ -144,9 +144,9 @@ private:
         return check_value(t, reader, "concat", values, joined, contents);
     }
 
-    /// Memory like x is made, and each part is written to its place; then it has the contents of x. A write may give
-    /// the memory a new name or keep the old one. In the second case nothing can be computed, because one name then has
-    /// several contents, and only effects and aliases are checked.
+    /// Makes memory like x and writes each part to its place; then the memory must have the contents of x. A write may
+    /// give the memory a new name or keep the old one. In the second case nothing can be computed, because one name
+    /// then has several contents, so only effects and aliases are checked.
     [[nodiscard]] finding try_slices(trial& t, const operation& reader, const X& x, const std::vector<X>& parts,
                                      std::size_t dim, const std::vector<std::int64_t>& sizes,
                                      const host_value& contents, account& values) {
@@ -203,7 +203,7 @@ private:
             const std::size_t components = shapes(t).components_of(o.results[k]);
             if (components > 1) continue;
             const shape whole = components == 0 ? shape() : shape_of(t, o.results[k]);
-            // Three parts: with two nobody sees whether those behind the second are added.
+            // Three parts are summed, because two would not show whether parts after the second are added.
             const std::vector<X> parts = {copies[0][k], copies[1][k], copies[2][k]};
             host_value total;
             if (components == 1)

@@ -1,4 +1,4 @@
-// The communicator of one rank on a device: how collectives of NCCL are put into its stream.
+// The communicator of one rank on a device, which puts collectives of NCCL into its stream.
 #ifndef STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_CHANNEL_HPP
 #define STRETTO_BACKEND_CUDA_NCCL_DETAIL_CUDA_NCCL_CHANNEL_HPP
 
@@ -24,7 +24,7 @@ public:
     using base::size;
     using typename base::form;
 
-    /// If it `always_compares`, it does so before every collective.
+    /// If it `always_compares`, members compare their operations before every collective.
     cuda_nccl_channel(stream_run<A>& run, const process_group& g, bool always_compares)
         : base(run, g), always_compares_(always_compares) {}
 
@@ -35,16 +35,15 @@ public:
                run_.did(allocate<A>(there_, n, device_memory::device), comm_.at);
     }
 
-    /// Puts a collective into the stream, behind what it waits for. Amounts that the step measures are waited for here,
-    /// in the thread that launches, because NCCL wants them from the host. In a comparison the notes of all members are
-    /// all that moves.
+    /// Puts a collective into the stream, after its waits. Amounts that the step measures are awaited here, in the
+    /// launching thread, because NCCL takes them from the host. During a comparison only the notes of members move.
     bool launch(const collective_operation& o) {
         if (!run_.goes_on()) return false;
         base::name(o);
         const bool measured = !o.send_rows.empty();
         if (run_.now == form::compare) return (measured || base::find_amounts(o)) && compare(o, measured);
         if (!base::find_amounts(o)) return false;
-        // While it is captured nothing runs, so that there is nothing to compare.
+        // During a capture nothing runs, so there is nothing to compare.
         if ((measured || always_compares_) && run_.now != form::capture && !compare(o, false)) return false;
         return base::fly([&] { return post(o); });
     }
@@ -52,8 +51,8 @@ public:
         return !reduces(o.kind) || A::can_reduce(o.element, o.reduction);
     }
 
-    /// Compares what all members have come for, before any of it is begun; amounts too, unless they are `open`. It
-    /// waits until all have come.
+    /// Compares the operations of all members before any of them begins; amounts too, unless they are `open`. It waits
+    /// for all members.
     bool compare(const collective_operation& o, bool open) {
         const std::size_t n = size() * note_bytes;
         std::byte *const mine = here_.data(), *const theirs = mine + n, *const out = there_.data(), *const in = out + n;
@@ -63,7 +62,7 @@ public:
         };
         for (std::size_t k = 0; k < size(); ++k)
             write_note(o, open ? 0 : shares ? send_sizes()[k] : o.send_bytes, note(mine, k));
-        // NCCL moves memory of the device: notes go there, to the others, and come back to where the host reads them.
+        // NCCL moves memory of the device: notes are copied there, exchanged, and copied back to the host.
         if (!run_.did(A::copy(out, mine, n, this->stream()), comm_.at)) return false;
         const bool told = exchange([&](std::size_t k, auto send, auto receive) {
             send(out + k * note_bytes, note_bytes);
@@ -81,8 +80,8 @@ public:
 private:
     static constexpr std::size_t note_bytes = note_length * sizeof(std::uint64_t);
 
-    /// One group of sends and receives with every member, itself among them: apart, two members that send would wait
-    /// for each other. Amounts of 0 are posted too, because the others do not know of them.
+    /// One group of sends and receives with every member, including itself: in separate calls, two members that send
+    /// would wait for each other. Amounts of 0 are posted too, because the other members do not know that they are 0.
     template <class Each>
     bool exchange(Each each) {
         if (!run_.did(A::begin_group(), comm_.at)) return false;
@@ -95,11 +94,11 @@ private:
                 k,
                 [&](const std::byte* from, std::size_t n) { note(A::send(from, n, k, comm_.handle, this->stream())); },
                 [&](std::byte* to, std::size_t n) { note(A::receive(to, n, k, comm_.handle, this->stream())); });
-        // A group is closed, whatever happens in it; what is told is the first call that has failed, which says more.
+        // A group is always closed, even after a failure in it. The first failed call is reported, as it says more.
         const call_result ended = A::end_group();
         return bad.failed() ? run_.did(bad, comm_.at) : run_.did(ended, comm_);
     }
-    /// Hands an operation to NCCL, and waits until that has taken it. A barrier is a gather of a byte each.
+    /// Passes an operation to NCCL, and waits until NCCL has accepted it. A barrier is a gather of one byte per member.
     bool post(const collective_operation& o) {
         const auto s = this->stream();
         auto& c = comm_.handle;
@@ -129,7 +128,7 @@ private:
     }
 
     bool always_compares_;
-    stream_memory<A> here_, there_;  // notes, for as many members as tell and are told; on both sides
+    stream_memory<A> here_, there_;  // notes to and from all members, on the host and on the device
 };
 
 }  // namespace stretto::detail

@@ -1,5 +1,5 @@
-// The communicator of a rank whose lanes are streams: a stream of collectives, each with events before and behind it,
-// so that whoever gives up says at which collective.
+// The communicator of a rank whose lanes are streams: a stream of collectives, each with an event before and after it,
+// so that a failure can name its collective.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_CHANNEL_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_CHANNEL_HPP
 
@@ -18,8 +18,8 @@
 
 namespace stretto::detail {
 
-/// The base of a channel, which knows how collectives are put into its stream. Collectives have priority over kernels,
-/// because others wait for them.
+/// The base of a channel, which puts collectives into its stream. Collectives have priority over kernels, because other
+/// ranks wait for them.
 template <class A>
 class stream_channel : public stream_queue<A> {
     using base = stream_queue<A>;
@@ -33,7 +33,7 @@ public:
     stream_channel(stream_run<A>& run, const process_group& g)
         : base(run), group_(g.id), ranks_(g.ranks.begin(), g.ranks.end()), place_(g.place_of(run.rank())) {}
 
-    /// Makes two events for each of so many verbs, more than enough: a replay makes none.
+    /// Makes two events for each of `verbs` verbs, which is more than enough, so that a replay makes none.
     void reserve(std::size_t verbs) {
         while (flights_.size() < verbs && !run_.failed()) {
             flight& m = flights_.emplace_back();
@@ -44,12 +44,12 @@ public:
     [[nodiscard]] std::size_t size() const noexcept { return ranks_.size(); }
     [[nodiscard]] std::size_t place() const noexcept { return place_; }
 
-    /// A collective that is in the stream since `begin`: events before and behind it, and what to say of it.
+    /// A collective that was put into the stream since `begin`: the events around it, and its description for failures.
     struct flight {
         event_type began = {}, ended = {};
         lane_site at = {};
     };
-    /// A replay begins; the events of the one before are used again.
+    /// Begins a replay, which reuses the events of the previous one.
     void begin() { first_ = launched_; }
     [[nodiscard]] std::size_t in_stream() const noexcept { return launched_ - first_; }
     [[nodiscard]] const flight& at(std::size_t k) const { return flights_[k]; }
@@ -59,14 +59,14 @@ public:
             if (!A::query(flights_[k].ended.get()).done()) return &flights_[k];
         return nullptr;
     }
-    /// After a replay of a graph with so many collectives, or one that was captured.
+    /// Adds n to the number of launched collectives, after a replay of a graph or after a capture.
     void count(std::ptrdiff_t n) { launched_ = static_cast<std::uint32_t>(launched_ + n); }
 
     [[nodiscard]] std::uint32_t sequence() const noexcept { return launched_; }
     [[nodiscard]] stream_comm<A>& comm() noexcept { return comm_; }
 
 protected:
-    /// Makes the stream, events, and room for a replay of some length, and for amounts that are fetched.
+    /// Makes the stream, and reserves events for replays of moderate length and memory for fetched amounts.
     bool make() {
         send_sizes_.reserve(size());
         receive_sizes_.reserve(size());
@@ -78,14 +78,14 @@ protected:
         return !run_.failed();
     }
     [[nodiscard]] const std::vector<rank_id>& ranks() const noexcept { return ranks_; }
-    /// Of an all-to-all, what is sent to each member and received, in bytes, once it is known.
+    /// For an all-to-all: the bytes that are sent to and received from each member, once they are known.
     [[nodiscard]] const std::vector<std::size_t>& send_sizes() const noexcept { return send_sizes_; }
     [[nodiscard]] const std::vector<std::size_t>& receive_sizes() const noexcept { return receive_sizes_; }
 
-    /// From here on a failure of the communicator is one at this operation.
+    /// From now on, failures of the communicator are attributed to this operation.
     void name(const collective_operation& o) { comm_.at = {group_, launched_, o.task, name_of(o.kind), &ranks_}; }
-    /// Finds what is sent to each member and received. Amounts that the step measures are fetched, after what measures
-    /// them, since they may lie on the device; while it is captured there are none yet.
+    /// Finds the amounts that are sent to and received from each member. Amounts that the step measures may lie on the
+    /// device, so they are fetched after the kernel that measures them; during a capture they do not exist yet.
     bool find_amounts(const collective_operation& o) {
         if (o.send_rows.empty()) return !find_sizes(o, ranks_, send_sizes_, receive_sizes_);
         if (run_.now == form::capture) {
@@ -94,7 +94,7 @@ protected:
             return false;
         }
         measured_ = o;
-        // The operation of the caller, which is bound, names them again next time.
+        // Only a copy is changed: the caller's operation still refers to the counts in the next replay.
         auto* fetched = reinterpret_cast<std::int64_t*>(counts_.data());
         for (auto* const rows : {&measured_.send_rows, &measured_.receive_rows})
             for (const std::int64_t*& at : *rows) {
@@ -107,8 +107,8 @@ protected:
         if (wrong) run_.fail(run_failure::reason::overflow, comm_.at, *std::move(wrong));
         return !wrong;
     }
-    /// Puts the collective that was named into the stream, by `post()`, between its events. While it is captured
-    /// nothing runs, so that there is nothing to mark.
+    /// Puts the collective that was named into the stream, by `post()`, between its events. During a capture nothing
+    /// runs, so no events are recorded.
     template <class Post>
     bool fly(Post post) {
         if (run_.now == form::capture) return post() && (++launched_, true);

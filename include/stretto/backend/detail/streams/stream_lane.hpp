@@ -20,7 +20,7 @@ struct host_call_in_stream {
     void* kernel;
     task_id task;
 
-    /// After a failure, what is in streams is still run through, but no kernel is.
+    /// After a failure, streams still run their remaining entries, but no kernel is called.
     static void call(void* data) {
         const auto& c = *static_cast<const host_call_in_stream*>(data);
         if (c.run->failed()) return;
@@ -28,7 +28,7 @@ struct host_call_in_stream {
     }
 };
 
-/// Its site has no group: what fails here is a kernel.
+/// The compute lane. Its site has no group, because its failures are failures of kernels.
 template <class A>
 class stream_lane : public stream_queue<A> {
     using base = stream_queue<A>;
@@ -40,12 +40,13 @@ public:
     explicit stream_lane(stream_run<A>& run) : base(run) {}
     bool make() { return base::make(false); }
 
-    /// Waits that were put before are those of this task, which has no kernel.
+    /// Records a task without a kernel as the current one, to which the preceding waits belong.
     bool pass(task_id t) {
         comm_.at.task = t;
         return run_.goes_on();
     }
-    /// Waits for all that is in the stream, because the host reads a number. Nothing is there yet while it is captured.
+    /// Waits for all work in the stream, because the host reads a number. During a capture no number exists yet, so the
+    /// capture is refused.
     bool settle() {
         if (run_.goes_on() && run_.now == base::form::capture)
             run_.refused = comm_.at.failure(run_failure::reason::call_failed, run_.rank(),
@@ -79,7 +80,7 @@ public:
     [[nodiscard]] host_calls take_calls() { return std::exchange(calls_, {}); }
 
 private:
-    host_calls calls_;  // as many as a replay has had; used again by the next; a deque, since streams have their places
+    host_calls calls_;  // reused by each replay; a deque, because streams hold the addresses of its elements
     std::size_t used_ = 0;
 };
 

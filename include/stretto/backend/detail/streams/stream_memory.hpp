@@ -1,4 +1,4 @@
-// Memory that streams move, and how it ends.
+// Memory on which streams operate, and its release.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_MEMORY_HPP
 
@@ -11,8 +11,8 @@
 
 namespace stretto::detail {
 
-/// It leaves the communicators that it was registered with, in the order in which it has entered them. After a failure
-/// they are aborted, and know of it no more.
+/// Frees memory after deregistering it from its communicators, in the order of registration. After a failure the
+/// communicators are aborted and no longer know the memory, so it is only freed.
 template <class A>
 struct stream_memory_release {
     device_memory kind = device_memory::device;
@@ -29,7 +29,7 @@ struct stream_memory_release {
 template <class A>
 using stream_memory = memory_block<stream_memory_release<A>>;
 
-/// Allocates `size` bytes, and so many more that there is an address.
+/// Allocates `size` bytes, or a little more if that is needed to obtain an address.
 template <class A>
 [[nodiscard]] call_result allocate(stream_memory<A>& to, std::size_t size, device_memory kind) {
     void* made = nullptr;

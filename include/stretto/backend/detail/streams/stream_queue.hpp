@@ -11,8 +11,8 @@ namespace stretto::detail {
 template <class A>
 using stream_event = owned<typename A::event_type, &A::end_event>;
 
-/// In a comparison nothing is put into the stream. After a failure nothing is either, because its communicator may be
-/// gone.
+/// During a comparison nothing is put into the stream, nor after a failure, because its communicator may no longer
+/// exist.
 template <class A>
 class stream_queue {
 public:
@@ -26,12 +26,12 @@ public:
         return run_.did(A::wait(stream(), e.get()), comm_.at);
     }
     bool record(event_type& e) { return run_.now == form::compare ? !run_.failed() : mark(e); }
-    /// The same in a comparison too, which puts work of its own into streams and waits for it.
+    /// Records an event even during a comparison, which puts its own work into streams and waits for it.
     bool mark(event_type& e) { return !run_.failed() && run_.did(A::record(e.get(), stream()), comm_.at); }
     [[nodiscard]] stream_type stream() const noexcept { return stream_.get(); }
-    /// Recorded behind everything, when somebody wants to know that the stream is empty.
+    /// The event that is recorded after everything else, to learn when the stream is empty.
     [[nodiscard]] event_type& end() noexcept { return end_; }
-    /// At what the queue is: what was put into it last.
+    /// The site of the operation that was put into the queue last.
     [[nodiscard]] const lane_site& site() const noexcept { return comm_.at; }
 
 protected:
@@ -40,14 +40,14 @@ protected:
     stream_queue& operator=(const stream_queue&) = delete;
     ~stream_queue() = default;
 
-    /// Makes the stream, before others if `first`.
+    /// Makes the stream, with a higher priority than others if `first`.
     bool make(bool first) {
         const auto make_stream = [&](auto& s) { return A::make_stream(s, first); };
         return run_.make(stream_, make_stream, comm_.at) && run_.make(end_, A::make_event, comm_.at);
     }
 
-    /// Waits for all that is in the stream. What is aborted elsewhere ends, too, without having moved anything; so the
-    /// communicator is asked afterwards.
+    /// Waits for all work in the stream. An aborted collective also ends, without having moved data, so the
+    /// communicator is polled afterwards.
     bool await_stream() {
         return mark(end_) && run_.await([&] { return A::query(end_.get()); }, comm_.at) && run_.poll();
     }

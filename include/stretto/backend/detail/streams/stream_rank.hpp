@@ -34,7 +34,7 @@ public:
     using stream_type = typename A::stream_type;
 
     [[nodiscard]] rank_id rank() const noexcept { return run_.rank(); }
-    /// Of the compute lane.
+    /// The stream of the compute lane.
     [[nodiscard]] stream_type stream() const noexcept { return compute_.stream(); }
     [[nodiscard]] queue_type& compute() noexcept { return compute_; }
     [[nodiscard]] event_type* make_events(std::size_t n) {
@@ -56,21 +56,21 @@ public:
         }
         return made;
     }
-    /// A replay begins, or a collective by itself. What could not be captured is forgotten.
+    /// Begins a replay or a single collective. An earlier refusal of a capture is cleared.
     void begin() {
         run_.refused.reset();
         compute_.begin();
         base::for_all_channels([](communicator_type& c) { return c.begin(), true; });
     }
-    /// Of a replay: returns when all streams are done. While it is captured nothing runs, and nothing is waited for.
+    /// Ends a replay: returns when all streams are done. During a capture nothing runs, so it does not wait.
     [[nodiscard]] std::optional<run_failure> finish() {
         if (run_.now == form::replay && !run_.failed()) await_lanes();
         if (run_.failed()) drain();
         return run_.failed() ? run_.failure() : run_.refused;
     }
 
-    /// Compares what all ranks have bound: whether they meet in the same collectives, with the same amounts, in the
-    /// same order. Nothing is run. All call it; then replays need not find out by hanging. A difference ends the run.
+    /// Checks that all ranks have bound the same collectives, with the same amounts, in the same order, so that a
+    /// mismatch need not show as a hang in a replay. Nothing is run. All ranks call it. A difference ends the run.
     template <class Executor>
     [[nodiscard]] std::optional<run_failure> compare(Executor& bound) {
         run_.now = form::compare;
@@ -79,10 +79,10 @@ public:
         return failure;
     }
 
-    /// A replay that was captured: a graph that the device launches as a whole. What was bound must outlive it.
+    /// A captured replay: a graph that the device launches as a whole. The bound executor must outlive it.
     class capture_type {
     public:
-        /// As executor::replay. All ranks of a group replay what they have captured, or all what is bound.
+        /// Like executor::replay. Either all ranks of a group replay their captures, or all replay the bound program.
         [[nodiscard]] std::optional<run_failure> replay() { return rank_->replay(*this); }
 
     private:
@@ -94,8 +94,8 @@ public:
         typename queue_type::host_calls calls_;
         std::vector<std::size_t> collectives_;  // by channel
     };
-    /// Captures a replay. All ranks of the groups that take part call it. Amounts that the step measures, and numbers
-    /// that the host reads, cannot be captured, and the refusal ends no run.
+    /// Captures a replay. All ranks of the participating groups call it. Amounts that the step measures, and numbers
+    /// that the host reads, cannot be captured; the refusal does not end the run.
     template <class Executor>
     [[nodiscard]] expected<capture_type, run_failure> capture(Executor& bound) {
         capture_type made;
@@ -105,7 +105,7 @@ public:
         const bool began = run_.did(A::begin_capture(stream()));
         if (began && fork()) failure = bound.replay();
         else failure = finish();
-        // What has been forked must be joined, and what has begun must end, also if it is thrown away.
+        // Forked streams must be joined, and a begun capture must end, even if it is discarded.
         if (!run_.failed()) join_lanes();
         if (began) {
             const call_result ended = A::end_capture(made.graph_.slot(), stream());
@@ -127,15 +127,15 @@ public:
 protected:
     using form = typename stream_run<A>::form;
 
-    /// `memory` is that of arenas.
+    /// `memory` is the kind of memory from which arenas are allocated.
     stream_rank(rank_id rank, std::chrono::milliseconds deadline, device_memory memory)
         : run_(rank, deadline), memory_(memory), compute_(run_) {}
     /// Channels end before the run that they refer to.
     ~stream_rank() { base::channels().clear(); }
 
     [[nodiscard]] stream_run<A>& run() noexcept { return run_; }
-    /// After a failure: waits until streams are done, so that nobody uses what the caller will free. Communicators are
-    /// aborted, so only kernels can take long, and after the deadline nobody waits for these.
+    /// After a failure: waits until streams are done, so that nothing uses memory that the caller will free. All
+    /// communicators are aborted, so only kernels can take long; the wait ends at the deadline.
     void drain() {
         const auto end = std::chrono::steady_clock::now() + run_.deadline();
         for_all_queues([&](auto& q) {
@@ -147,14 +147,14 @@ protected:
     }
 
 private:
-    /// Calls f(queue) for every channel and then the lane of kernels until it returns false. Returns whether it never
-    /// did.
+    /// Calls f(queue) for every channel and then for the lane of kernels until it returns false. Returns whether all
+    /// calls returned true.
     template <class F>
     bool for_all_queues(F f) {
         return base::for_all_channels(f) && f(compute_);
     }
 
-    /// Lets the streams of channels begin after what is in that of kernels, or that one after all of them.
+    /// Orders the streams of channels after the work in the stream of kernels, or that stream after all of them.
     bool fork() {
         event_type& e = compute_.end();
         return compute_.record(e) && base::for_all_channels([&](communicator_type& c) { return c.wait(e); });
@@ -173,7 +173,7 @@ private:
                               return true;
                           }) &&
                           for_all_queues([&](auto& q) { return await(q.end(), q.site()); });
-        if (done) run_.poll();  // for a last kernel that has thrown
+        if (done) run_.poll();  // the last kernel may have thrown
     }
     bool await(const event_type& e, const lane_site& at) {
         return run_.await([&] { return A::query(e.get()); }, at, [&](const char* call) { give_up(call); });
@@ -197,8 +197,8 @@ private:
         run_.fail(std::move(f));
     }
 
-    /// Launches a captured graph and waits for it. Its collectives count like those of a replay, and as nobody knows
-    /// how far the graph is, a failure names the first group that takes part.
+    /// Launches a captured graph and waits for it. Its collectives count like those of a replay. The progress within
+    /// the graph is unknown, so a failure names the first group that takes part.
     [[nodiscard]] std::optional<run_failure> replay(capture_type& captured) {
         begin();
         lane_site at;

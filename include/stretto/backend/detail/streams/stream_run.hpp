@@ -1,5 +1,5 @@
-// What the lanes of a rank share if they are streams: its failure, what it does at the moment, and how it waits. One
-// thread puts everything and polls everything, so that nobody is inside a call when communicators must be aborted.
+// The state that the lanes of a rank share if they are streams: its failure, its current mode, and how it waits. One
+// thread puts everything and polls everything, so that no call is in progress when communicators must be aborted.
 #ifndef STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
 #define STRETTO_BACKEND_DETAIL_STREAMS_STREAM_RUN_HPP
 
@@ -20,31 +20,31 @@
 
 namespace stretto::detail {
 
-/// A communicator, and at what it is. The lane of kernels has none, so its handle is null.
+/// A communicator and its current operation. The lane of kernels has no communicator, so its handle is null.
 template <class A>
 struct stream_comm {
     typename A::comm_type handle = {};
     lane_site at = {};
 };
 
-/// The state of one rank. Only the thread of the rank calls it, but for `threw` and `failed`, which functions in
-/// streams may. `A` has stream_calls and polled_communicator_calls.
+/// The state of one rank. Only the thread of the rank calls it, except that functions in streams may call `threw` and
+/// `failed`. `A` has stream_calls and polled_communicator_calls.
 template <class A>
 class stream_run {
 public:
     enum class form : std::uint8_t {
         replay,   ///< everything is put into streams
-        compare,  ///< only what ranks have come for is compared
-        capture   ///< everything is put into streams, which note it
+        compare,  ///< only compares the operations of the ranks
+        capture   ///< everything is put into streams, which record it
     };
     using comm = stream_comm<A>;
 
-    /// Nothing that is one operation is waited for longer than the deadline.
+    /// No wait for a single operation is longer than the deadline.
     stream_run(rank_id rank, std::chrono::milliseconds deadline) : rank_(rank), deadline_(deadline) {}
 
     form now = form::replay;
     std::vector<comm*> comms = {};            ///< those that live
-    std::optional<run_failure> refused = {};  ///< why this capture cannot be; it ends no run
+    std::optional<run_failure> refused = {};  ///< why this capture is impossible; it does not end the run
 
     [[nodiscard]] rank_id rank() const noexcept { return rank_; }
     [[nodiscard]] std::chrono::milliseconds deadline() const noexcept { return deadline_; }
@@ -52,11 +52,11 @@ public:
     [[nodiscard]] bool goes_on() const { return !failed() && !refused; }
     [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
 
-    /// Gives the run up. Only the first failure counts. All communicators are aborted, in one group, because one after
-    /// the other they may wait for each other.
+    /// Ends the run with a failure. Only the first failure counts. All communicators are aborted in one group, because
+    /// separate aborts might wait for each other.
     void fail(run_failure why) {
         if (!first_.keep(std::move(why))) return;
-        // What aborting says has nobody to hear it: the run has failed before.
+        // Errors of the abort itself are ignored, because the run has already failed.
         static_cast<void>(A::begin_group());
         for (comm* c : comms)
             if (!A::is_null(c->handle)) static_cast<void>(A::abort(c->handle));
@@ -72,13 +72,13 @@ public:
         if (r.failed()) fail(run_failure::reason::call_failed, at, std::string(r.call) + ": " + r.text + at.words());
         return !failed();
     }
-    /// The same for a call on a communicator; if it is in progress, waits until it is not.
+    /// Like the function above, for a call on a communicator; if the call is in progress, waits until it is not.
     bool did(call_result r, const comm& c) {
         if (!did(r, c.at)) return false;
         const auto state = [&] { return A::is_null(c.handle) ? call_result{} : A::state(c.handle).of(r.call); };
         return r.done() || await(state, c.at);
     }
-    /// The same for a call, `writer(handle)`, that makes something, which is kept.
+    /// Like the function above, for a call `writer(handle)` that creates an object, which `to` then owns.
     template <class T, auto End, class Writer>
     bool make(owned<T, End>& to, Writer writer, const lane_site& at = {}) {
         const call_result r = writer(to.slot());
@@ -86,8 +86,8 @@ public:
         return did(r, at);
     }
 
-    /// Waits until the call `query()` is done, or has failed, while all communicators are polled. What takes longer
-    /// than the deadline ends the run, as `late(name of the call)` says.
+    /// Waits until the call `query()` is done, or has failed, while all communicators are polled. A wait beyond the
+    /// deadline calls `late(name of the call)`, which ends the run.
     template <class Query, class Late>
     bool await(Query query, const lane_site& at, Late late) {
         const auto end = std::chrono::steady_clock::now() + deadline_;
@@ -107,15 +107,15 @@ public:
         });
     }
 
-    /// Whether no kernel has thrown, and no communicator has failed. What has thrown cannot end the run where it is,
-    /// because only this thread may abort.
+    /// Whether no kernel has thrown, and no communicator has failed. A throwing kernel cannot end the run itself,
+    /// because only this thread may abort communicators.
     bool poll() {
         if (thrown_.is_there()) fail(*thrown_.get());
         for (std::size_t k = 0; k < comms.size(); ++k)
             if (!did(A::state(comms[k]->handle), comms[k]->at)) return false;
         return !failed();
     }
-    /// A kernel has thrown. Any thread may say so.
+    /// Reports that a kernel has thrown. Any thread may call it.
     void threw(task_id t, std::string what) {
         thrown_.keep(lane_site{.task = t}.failure(run_failure::reason::kernel_threw, rank_, std::move(what)));
     }

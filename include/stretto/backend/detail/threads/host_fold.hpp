@@ -12,7 +12,7 @@
 
 namespace stretto::detail {
 
-/// Whether fold_into can do it: integers and reals of 32 and 64 bits. Of integers no average is formed.
+/// Whether fold_into supports the reduction: integers and reals of 32 and 64 bits, but no average of integers.
 [[nodiscard]] constexpr bool can_fold(element_type element, reduction_kind reduction) noexcept {
     const bool real = element == element_type::f32 || element == element_type::f64;
     if (!real && element != element_type::i32 && element != element_type::i64) return false;
@@ -20,8 +20,8 @@ namespace stretto::detail {
     return reduction != reduction_kind::none && reduction != reduction_kind::unknown;
 }
 
-/// Puts f(element at `into`, element at `from`) in the place of the former, element by element. The two ranges are the
-/// same or apart. `size` is in bytes, and a multiple of that of T. O(size).
+/// Replaces each element at `into` by f(element at `into`, element at `from`). The two ranges are the same or disjoint.
+/// `size` is in bytes, and a multiple of that of T. O(size).
 template <class T, class F>
 void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f) {
     for (std::size_t at = 0; at < size; at += sizeof(T)) {
@@ -33,7 +33,7 @@ void fold_elements(std::byte* into, const std::byte* from, std::size_t size, F f
     }
 }
 
-/// Numbers in which a sum of T is formed: integers wrap around, as they do on devices. In C++ only unsigned ones do.
+/// The type in which a sum of T is formed. Integers wrap, as they do on devices; in C++ only unsigned integers do.
 template <class T>
 struct fold_number {
     using type = T;
@@ -47,8 +47,8 @@ struct fold_number<std::int64_t> {
     using type = std::uint64_t;
 };
 
-/// fold_into for one type of elements. Of equal maxima and minima the one at `into` stays, so that the order of ranks
-/// decides, as it does everywhere else.
+/// fold_into for one type of elements. If two maxima or minima are equal, the one at `into` is kept, so that the order
+/// of ranks decides, as it does for all reductions.
 template <class T>
 void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, std::size_t size) {
     using number = typename fold_number<T>::type;
@@ -64,7 +64,7 @@ void fold_as(reduction_kind reduction, std::byte* into, const std::byte* from, s
     }
 }
 
-/// Folds `size` bytes of elements at `from` into those at `into`; of an average, only the sum.
+/// Folds `size` bytes of elements at `from` into those at `into`; for an average, it only forms the sum.
 inline void fold_into(element_type element, reduction_kind reduction, std::byte* into, const std::byte* from,
                       std::size_t size) {
     if (element == element_type::f32) return fold_as<float>(reduction, into, from, size);
@@ -73,7 +73,7 @@ inline void fold_into(element_type element, reduction_kind reduction, std::byte*
     fold_as<std::int64_t>(reduction, into, from, size);
 }
 
-/// Makes averages of sums over `ranks` ranks.
+/// Turns sums over `ranks` ranks into averages.
 inline void divide_sums(element_type element, std::byte* sums, std::size_t size, std::size_t ranks) {
     if (element == element_type::f32)
         fold_elements<float>(sums, sums, size, [&](float a, float) { return a / static_cast<float>(ranks); });
@@ -85,7 +85,7 @@ inline void divide_sums(element_type element, std::byte* sums, std::size_t size,
 template <class Part>
 void fold_in_order(element_type element, reduction_kind reduction, std::byte* to, std::size_t size, std::size_t members,
                    Part part) {
-    // So small that it stays in the nearest cache while the parts of all members pass by.
+    // The block is small enough to stay in the first-level cache while the parts of all members are folded into it.
     alignas(64) std::byte block[4096];
     for (std::size_t at = 0; at < size;) {
         const std::size_t length = std::min(size - at, sizeof(block));

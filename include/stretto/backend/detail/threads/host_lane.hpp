@@ -17,7 +17,7 @@
 
 namespace stretto::detail {
 
-/// The compute lane of a rank: the thread that puts is the one that runs, so a launch returns when the kernel has.
+/// The compute lane of a rank: the thread that puts kernels also runs them, so a launch returns when the kernel does.
 class host_lane {
 public:
     using event_type = host_event;
@@ -31,21 +31,21 @@ public:
         station_.event.store(&e, std::memory_order_release);
         return e.done.await(e.recorded, station_);
     }
-    /// Reaches the event at once: everything that was put before has run. The task stands beside it so that whoever
-    /// waits in vain for an event can be told which task is missing.
+    /// The event is reached immediately, because everything that was put before has run. The event stores the task, so
+    /// that a failure can name the task for which another lane waits in vain.
     bool record(event_type& e) {
         e.task.store(station_.task.load(std::memory_order_relaxed), std::memory_order_relaxed);
         ++e.recorded;
         e.done.advance();
         return true;
     }
-    /// Goes by a task without work. Only the station notices.
+    /// Skips a task without work. Only the station records it.
     bool pass(task_id t) {
         station_.task.store(t, std::memory_order_relaxed);
         if (run_.is_timed() && blocked_since_ != 0) note(t, blocked_since_);
         return true;
     }
-    /// Nothing is under way on this lane between two verbs.
+    /// Returns immediately, because nothing is in flight on this lane between two verbs.
     bool settle() { return !run_.failed(); }
     /// Runs a kernel. If it throws, the run is given up with its words: the other ranks would wait for this one
     /// forever. Returns whether to go on.

@@ -1,5 +1,5 @@
-// What the threads of a run share: its first failure, after which nobody goes on, and what must not be freed under a
-// copy.
+// The state that the threads of a run share: its first failure, which stops all of them, and the count of copies during
+// which memory must not be freed.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_RUN_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_HOST_RUN_HPP
 
@@ -24,7 +24,7 @@ public:
     explicit host_run(bool timed = false) : timed_(timed) {}
     [[nodiscard]] bool is_timed() const noexcept { return timed_; }
 
-    /// Gives the run up. Only the first failure counts. All words that have been entered are closed.
+    /// Ends the run with a failure. Only the first failure counts. All words that have been entered are closed.
     void fail(run_failure why) {
         if (!first_.keep(std::move(why))) return;
         const std::lock_guard lock(mutex_);
@@ -32,15 +32,16 @@ public:
     }
     [[nodiscard]] bool failed() const { return first_.is_there(); }
     [[nodiscard]] std::optional<run_failure> failure() const { return first_.get(); }
-    /// From now on a failure closes this word, which lives as long as the run. One that is reported meanwhile closes it
-    /// too: it is kept before words are closed, so either it is seen here, or the word is in the list by then.
+    /// From now on a failure closes this word, which must live as long as the run. A concurrent failure closes it too:
+    /// a failure is stored before words are closed, so either it is seen here, or the word is already in the list.
     void enter(host_word& word) {
         const std::lock_guard lock(mutex_);
         words_.push_back(&word);
         if (failed()) word.close();
     }
 
-    /// While one lives and `may_read()`, the memory of all ranks stays: a rank that gives up waits for the others'.
+    /// While such an object lives and `may_read()` is true, the memory of all ranks stays valid: a rank that gives up
+    /// waits until no other rank reads.
     class reading {
     public:
         explicit reading(host_run& run) : run_(run) { run.readers_.fetch_add(1, std::memory_order_seq_cst); }
@@ -53,12 +54,11 @@ public:
         host_run& run_;
     };
     [[nodiscard]] bool is_read() const { return readers_.load(std::memory_order_seq_cst) != 0; }
-    /// After a failure: returns when nobody reads the memory of another rank any more, which copies take no longer
-    /// than.
+    /// After a failure: returns when no thread reads the memory of another rank, at the latest when running copies end.
     void await_readers() const {
         while (is_read()) std::this_thread::yield();
     }
-    /// After a failure: what it was, when nobody reads the memory of another rank any more.
+    /// After a failure: returns it once no thread reads the memory of another rank.
     [[nodiscard]] std::optional<run_failure> settle() {
         await_readers();
         return failure();

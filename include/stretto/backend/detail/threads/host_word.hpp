@@ -1,4 +1,4 @@
-// A count that threads wait for, with a spin before the sleep, and the place where a thread says for what it waits.
+// A count for which threads wait, by spinning and then sleeping, and a record of what a thread waits for.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_HOST_WORD_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_HOST_WORD_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto::detail {
 
-/// Now, in nanoseconds from some moment on that all threads of the process share. It never goes back.
+/// The current time in nanoseconds since an epoch that all threads of the process share. It is monotonic.
 [[nodiscard]] inline std::int64_t host_now() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
         .count();
@@ -19,21 +19,21 @@ namespace stretto::detail {
 
 struct host_event;
 
-/// What the thread of a lane does, for whoever wants to know why it does not go on. Only that thread writes.
+/// What the thread of a lane is doing, so that a watchdog can report why it makes no progress. Only that thread writes.
 struct host_station {
     std::atomic<std::int64_t> since = 0;  ///< when it began to wait; 0 while it does not wait
-    std::atomic<task_id> task = no_task;  ///< at which it is
-    /// For which it waits, if it is one. Stored to be acquired: whoever reads it looks into the event, which another
-    /// thread has made.
+    std::atomic<task_id> task = no_task;  ///< the current task
+    /// The event for which it waits, if any. Stores release and loads acquire, because a reader accesses the event,
+    /// which another thread has made.
     std::atomic<const host_event*> event = nullptr;
     std::atomic<bool> meeting = false;  ///< whether it waits for other members of its group
 };
 
-/// A count that only grows, modulo 2^31, until it is closed. Whoever waits for a count of a closed word is turned away.
+/// A count that only grows, modulo 2^31, until it is closed. Waiting for a count of a closed word fails immediately.
 class host_word {
 public:
-    /// Returns when the count has reached `target`, with true, or when the word is closed. Precondition: the count is
-    /// not more than 2^30 from `target`.
+    /// Returns true when the count has reached `target`, or false when the word is closed. Precondition: the count is
+    /// at most 2^30 from `target`.
     bool await(std::uint32_t target, host_station& station) {
         // A kernel or a copy often ends within a microsecond; a system call takes longer than that.
         std::uint32_t bits = bits_.load(std::memory_order_acquire);
@@ -49,12 +49,12 @@ public:
         }
         return (bits & closed) == 0;
     }
-    /// Adds one to the count. Whatever this thread has done before is seen by those who have waited for it.
+    /// Adds one to the count. Threads that waited for it see everything that this thread did before.
     void advance() {
         bits_.fetch_add(2, std::memory_order_acq_rel);
         bits_.notify_all();
     }
-    /// Turns away all who wait, now and later. It is not undone: a run that has been given up is over.
+    /// Makes all current and later waits return false. It is permanent, because a run that was given up is over.
     void close() {
         bits_.fetch_or(closed, std::memory_order_acq_rel);
         bits_.notify_all();
@@ -70,11 +70,11 @@ private:
     std::atomic<std::uint32_t> bits_ = 0;  // twice the count, and whether it is closed
 };
 
-/// A mark in a lane. It has a cache line of its own, since the threads of two lanes watch it.
+/// An event in a lane. It has its own cache line, because the threads of two lanes access it.
 struct alignas(64) host_event {
     host_word done;                       ///< how often it has been reached
-    std::uint32_t recorded = 0;           ///< how often it has been put into a queue; of the thread that puts
-    std::atomic<task_id> task = no_task;  ///< the one that it comes after
+    std::uint32_t recorded = 0;           ///< how often it has been put into a queue; only the putting thread uses it
+    std::atomic<task_id> task = no_task;  ///< the task after which it is recorded
 };
 
 }  // namespace stretto::detail

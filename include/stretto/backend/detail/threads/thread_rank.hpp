@@ -21,7 +21,7 @@
 
 namespace stretto::detail {
 
-/// Gives back memory of the host, which was aligned as asked.
+/// Frees memory of the host, which was allocated with the given alignment.
 struct host_release {
     std::align_val_t alignment = {};
     void operator()(std::byte* memory) const noexcept { ::operator delete(memory, alignment); }
@@ -48,7 +48,7 @@ public:
         for (std::size_t k = 0; k < n; ++k) run_.enter(made[k].done);
         return made;
     }
-    /// Nothing if there is not so much memory, which is no failure of the run.
+    /// Returns nothing if there is not enough memory, which is not a failure of the run.
     [[nodiscard]] std::optional<arena_type> make_arena(bytes size, std::size_t alignment) {
         const auto count = static_cast<std::size_t>(size.count);
         void* const memory = ::operator new(count == 0 ? 1 : count, std::align_val_t(alignment), std::nothrow);
@@ -70,8 +70,8 @@ public:
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
 
 private:
-    /// Takes what the lanes have noted since the last time. What belongs to no task, such as a collective by itself, is
-    /// not part of a step.
+    /// Collects the times that the lanes have recorded since the last call. Times that belong to no task, such as those
+    /// of a single collective, are not part of a step.
     void collect_times() {
         const std::size_t before = times_.size();
         const auto take = [&](auto& lane) {
@@ -83,7 +83,7 @@ private:
             }
             lane.forget_times();
         };
-        // The compute lane is this thread, so that its times are all there, whatever has failed.
+        // The compute lane is this thread, so its times are complete even after a failure.
         take(compute_);
         if (run_.failed()) return;  // channels may still be at work
         base::for_all_channels([&](auto& channel) { return take(channel), true; });

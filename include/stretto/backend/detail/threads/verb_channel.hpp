@@ -18,9 +18,9 @@
 
 namespace stretto::detail {
 
-/// One thread puts verbs into a ring, and the channel's thread does them. A replay ends when the ring is empty, and has
-/// no more verbs than were reserved, so the ring cannot run over. `Group::perform(operation, place, station)` is what
-/// members do together; it returns whether the run goes on.
+/// One thread puts verbs into a ring, and the channel's thread executes them. A replay ends when the ring is empty, and
+/// has no more verbs than were reserved, so the ring cannot overflow. `Group::perform(operation, place, station)`
+/// performs an operation together with the other members and returns whether the run continues.
 template <class Group>
 class verb_channel {
 public:
@@ -39,15 +39,15 @@ public:
         thread_.join();
     }
 
-    // The verbs of a queue. They return at once, whatever the channel does meanwhile: false if the run was given up, so
-    // that the lane stops too. Only one thread may put.
+    // The verbs of a queue. They return immediately, without waiting for the channel; false means that the run was
+    // given up, so that the lane stops too. Only one thread may put verbs.
     bool wait(event_type& e) { return put({verb::form::wait, e.recorded, &e, nullptr, no_task}); }
     bool record(event_type& e) {
         e.task.store(last_, std::memory_order_relaxed);
         ++e.recorded;
         return put({verb::form::record, 0, &e, nullptr, no_task});
     }
-    /// Precondition: the operation stays where it is until the replay is finished.
+    /// Precondition: the operation keeps its address until the replay is finished.
     bool launch(const collective_operation& o) {
         last_ = o.task;
         return put({verb::form::launch, 0, nullptr, &o, o.task});
@@ -57,7 +57,7 @@ public:
         if (verbs > ring_.size()) ring_.resize(verbs);
         if (run_.is_timed()) times_.reserve(verbs);
     }
-    /// Whether the operation is one that members can perform: what is reduced must be numbers that they can add.
+    /// Whether members can perform the operation: its reduction must be one that can_fold() accepts.
     [[nodiscard]] bool can(const collective_operation& o) const {
         return !reduces(o.kind) || can_fold(o.element, o.reduction);
     }
@@ -73,14 +73,14 @@ public:
     }
     [[nodiscard]] const host_station& station() const noexcept { return station_; }
     [[nodiscard]] const Group& group() const noexcept { return group_; }
-    /// From when to when this member has taken part in collectives since the last call of forget_times(), if the run is
-    /// timed. Precondition: nothing is in the ring.
+    /// The time spans in which this member took part in collectives since the last call of forget_times(), if the run
+    /// is timed. Precondition: the ring is empty.
     [[nodiscard]] const std::vector<measured_span>& times() const noexcept { return times_; }
     void forget_times() { times_.clear(); }
 
 private:
-    /// What the thread that puts tells the channel's. A wait has a target, because the event may be put again before
-    /// the channel has come to it.
+    /// A command to the channel's thread. A wait has a target, because the event may be put again before the channel
+    /// reaches the wait.
     struct verb {
         enum class form : std::uint8_t {
             wait,
@@ -95,7 +95,7 @@ private:
 
     /// The write to the ring is seen by the channel's thread because it comes before the count that the thread awaits.
     bool put(verb v) {
-        // After a failure nobody does verbs any more, so the ring would not become empty again.
+        // After a failure no verbs are executed, so the ring would never become empty again.
         if (run_.failed()) return false;
         ring_[puts_ - from_] = v;
         ++puts_;
@@ -103,18 +103,18 @@ private:
         return !run_.failed();
     }
 
-    /// What the channel's thread does until its word is closed, which both the end and a failure do.
+    /// The loop of the channel's thread. It runs until its word is closed, by the destructor or by a failure.
     void work() {
         std::uint32_t taken = 0;
         host_station idle;  // waiting for work is no reason to give up
         while (put_.await(taken + 1, idle)) {
-            // The ring begins anew whenever it has been empty at the end of a replay.
+            // The ring starts again from its beginning after each replay, when it is empty.
             if (!perform(ring_[taken - from_])) return;
             ++taken;
             done_.advance();
         }
     }
-    /// Does a verb, and returns whether to go on. What the station says is for a watchdog alone.
+    /// Executes a verb, and returns whether to continue. Only a watchdog reads the station.
     bool perform(const verb& v) {
         switch (v.what) {
             case verb::form::wait:
@@ -140,7 +140,7 @@ private:
     std::vector<measured_span> times_;
     std::vector<verb> ring_;
     task_id last_ = no_task;
-    std::uint32_t puts_ = 0, from_ = 0;  // of the thread that puts
+    std::uint32_t puts_ = 0, from_ = 0;  // written by the thread that puts
     host_word put_, done_;
     host_station station_;
     std::thread thread_;

@@ -1,4 +1,4 @@
-// Who waits for whom on a rank whose lanes are threads, for the failure that says so.
+// Finds which lane of a rank of threads waits for what, to be listed in the failure.
 #ifndef STRETTO_BACKEND_DETAIL_THREADS_WAITING_LANES_HPP
 #define STRETTO_BACKEND_DETAIL_THREADS_WAITING_LANES_HPP
 
@@ -25,9 +25,9 @@ template <class Channel>
            channel.station().since.load(std::memory_order_relaxed) != 0;
 }
 
-/// Adds the lanes of a rank that wait: its compute lane, and its channels, pointers by group of which some are null. A
-/// lane may go on while it is looked at, so that what is read of it may be of different moments. That is for words
-/// only: whether to give up is decided by `overdue`.
+/// Adds the waiting lanes among the compute lane and the channels of a rank; the channels are pointers by group, some
+/// of which are null. A lane may continue while it is read, so the values may be from different moments. They only
+/// appear in messages: `overdue` decides whether to give up.
 template <class Channels>
 void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels& channels,
                        std::vector<waiting_lane>& all) {
@@ -54,8 +54,8 @@ void add_waiting_lanes(rank_id rank, const host_station& compute, const Channels
     }
 }
 
-/// Makes the failure one of the first collective that somebody is missing from, because other lanes wait until that one
-/// ends; if all have come to theirs, one of the first that somebody waits in.
+/// Attributes the failure to the first collective in which a member is missing, because other lanes wait until that one
+/// ends; if no member is missing, to the first collective in which a lane waits.
 inline void name_missing(run_failure& failure) {
     for (const bool missing : {true, false})
         for (const waiting_lane& w : failure.waiting) {

@@ -1,4 +1,4 @@
-// A communicator among threads: where its members meet, compare what they have come for, and move bytes.
+// A communicator among threads: its members synchronize, compare their operations, and move bytes.
 #ifndef STRETTO_BACKEND_HOST_DETAIL_HOST_GROUP_HPP
 #define STRETTO_BACKEND_HOST_DETAIL_HOST_GROUP_HPP
 
@@ -25,9 +25,9 @@
 
 namespace stretto::detail {
 
-/// Members come to every operation, each with its own thread, and an operation begins when all have come. It ends for
-/// a member when all have what it sends, so that it may be overwritten. Bytes go from the memory of a sender straight
-/// into that of a receiver. Nothing is allocated after construction, unless the run is given up.
+/// Members arrive at every operation, each in its own thread, and an operation begins when all have arrived. It ends
+/// for a member when all others have its data, so that the data may be overwritten. Bytes are copied directly from the
+/// memory of the sender to that of the receiver. Nothing is allocated after construction, unless the run is given up.
 class host_group {
 public:
     host_group(host_run& run, const process_group& g, host_link link)
@@ -50,7 +50,7 @@ public:
     bool perform(const collective_operation& o, std::size_t place, host_station& station) {
         member& me = members_[place];
         {
-            // The operation belongs to a program that goes away when its rank has been told of a failure.
+            // The operation belongs to a program that may be destroyed once its rank has received a failure.
             const host_run::reading reading(run_);
             if (!reading.may_read()) return false;
             me.operation = &o;
@@ -62,7 +62,7 @@ public:
             }
         }
         if (!meet(me, station)) return false;
-        // From here to the next meeting nobody changes what members show.
+        // From here to the next meeting no member changes its published state.
         bool in_shares = false;
         std::int64_t arrival = 0;
         {
@@ -73,17 +73,17 @@ public:
             for (std::size_t k = 0; k < size(); ++k) arrival = std::max(arrival, members_[k].came);
             arrival += link_.duration(bytes_on_link(o, size(), place, me.send_sizes, me.receive_sizes)).count;
         }
-        // What is reduced in shares is fetched from the others once all have theirs.
+        // If members reduce shares, each fetches the shares of the others once all are reduced.
         if (in_shares) {
             if (!meet(me, station)) return false;  // every member has reduced its share
             const host_run::reading reading(run_);
             if (!reading.may_read()) return false;
             gather_shares(o, place);
         }
-        // The link is as slow as it is said to be, and no slower: what copies have taken is part of its time.
+        // The emulated duration includes the time that the copies took.
         if (const std::int64_t left = link_.is_emulated() ? arrival - host_now() : 0; left > 0)
             std::this_thread::sleep_for(std::chrono::nanoseconds(left));
-        return meet(me, station);  // nobody reads what a member sends any more
+        return meet(me, station);  // from now on no member reads the data of another
     }
 
     /// How many operations a member has begun.
@@ -99,17 +99,17 @@ public:
     }
 
 private:
-    /// What a member shows to the others, in cache lines of its own. The others read it between
-    /// two meetings only, but for the count, which a watchdog may read at any time.
+    /// The state that a member publishes to the others, in its own cache lines. The others read it only between two
+    /// meetings, except for the count, which a watchdog may read at any time.
     struct alignas(64) member {
         const collective_operation* operation = nullptr;
         std::vector<std::size_t> send_sizes, receive_sizes;  // of an all-to-all, in bytes
-        std::int64_t came = 0;                               // when, by host_now()
+        std::int64_t came = 0;                               // the time of its arrival, by host_now()
         std::uint32_t meetings = 0;
         std::atomic<std::uint32_t> begun = 0;
     };
 
-    /// Waits until all members have come as often as this one.
+    /// Waits until all members have arrived as often as this one.
     bool meet(member& me, host_station& station) {
         met_.advance();
         station.meeting.store(true, std::memory_order_relaxed);
@@ -118,7 +118,7 @@ private:
         return on;
     }
 
-    /// Whether all members have come for the same. If not, the run is given up.
+    /// Whether all members perform the same operation. If not, the run is given up.
     bool compare(const collective_operation& o, std::size_t place) {
         auto wrong = first_difference(
             o, ranks_, [&](std::size_t k) -> const collective_operation& { return *members_[k].operation; },
@@ -131,12 +131,12 @@ private:
         run_.fail(lane_site{id_, begun(place) - 1, o.task}.failure(why, ranks_[place], std::move(detail)));
     }
 
-    /// This member fetches what others send: nobody writes into the memory of another one, so that members need no
-    /// order among each other. Of an all-reduce it reduces its share only.
+    /// This member fetches the data of the others: no member writes into the memory of another, so members need no
+    /// mutual order. For an all-reduce it reduces only its own share.
     void move(const collective_operation& o, std::size_t place) const {
         const auto sent = [&](std::size_t k) { return members_[k].operation->send; };
         const auto copy = [](std::byte* to, const std::byte* from, std::size_t size) {
-            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, its own share is there
+            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, its own share is already there
         };
         switch (o.kind) {
             case transfer_kind::all_gather:
@@ -168,12 +168,12 @@ private:
                 break;
         }
     }
-    /// Reduces the bytes [from, from + size) of what members send.
+    /// Reduces the bytes [from, from + size_of_share) of the data of all members.
     void reduce(const collective_operation& o, std::byte* to, std::size_t from, std::size_t size_of_share) const {
         fold_in_order(o.element, o.reduction, to, size_of_share, size(),
                       [&](std::size_t k) { return members_[k].operation->send + from; });
     }
-    /// The second half of an all-reduce: fetches what the others have reduced, into the same places.
+    /// The second half of an all-reduce: fetches the shares that the others have reduced, to the same offsets.
     void gather_shares(const collective_operation& o, std::size_t place) const {
         for (std::size_t k = 0; k < size(); ++k) {
             const auto [from, to] = share_of(o, size(), k);

@@ -1,5 +1,5 @@
-// The header of MPI without its C++ bindings, which are gone from the standard, and what every use of it needs: words
-// for errors, and bytes at places that an int does not count.
+// Includes the header of MPI without its C++ bindings, which were removed from the standard, and has what every use of
+// MPI needs: error texts, and types for byte ranges that exceed an int.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_CALLS_HPP
 
@@ -21,7 +21,7 @@
 
 namespace stretto::detail {
 
-/// What MPI says of an error code. One that it does not know is told as a number.
+/// MPI's text for an error code. A code that MPI does not know is given as a number.
 [[nodiscard]] inline std::string words_of_mpi_error(int code) {
     std::array<char, MPI_MAX_ERROR_STRING> text = {};
     int length = 0;
@@ -30,12 +30,12 @@ namespace stretto::detail {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-/// A type of MPI that stands for the bytes [at, at + size), in blocks that an int can count. MPI frees it once nothing
-/// that is under way uses it any more.
+/// An MPI datatype for the bytes [at, at + size), in blocks whose sizes fit an int. MPI frees it once no pending
+/// operation uses it.
 class mpi_bytes_at {
 public:
     mpi_bytes_at(std::size_t at, std::size_t size, std::size_t largest_block) {
-        // MPI counts blocks in an int, too: with the largest block these are 2^62 bytes.
+        // The number of blocks must fit an int too: with the largest block this allows 2^62 bytes.
         std::vector<int> lengths;
         std::vector<MPI_Aint> places;
         for (std::size_t done = 0; done < size;) {
@@ -50,7 +50,7 @@ public:
         if (code_ == MPI_SUCCESS) code_ = MPI_Type_commit(&type_.slot());
     }
     [[nodiscard]] MPI_Datatype type() const noexcept { return type_.get(); }
-    /// What MPI has said when the type was made; it is none unless that was MPI_SUCCESS.
+    /// The error code of creating the type. Unless it is MPI_SUCCESS, there is no type.
     [[nodiscard]] int code() const noexcept { return code_; }
 
 private:

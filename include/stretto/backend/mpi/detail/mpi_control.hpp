@@ -81,8 +81,8 @@ private:
         MPI_Request request = MPI_REQUEST_NULL;
     };
 
-    /// What the thread does until all processes have come to the end. It sleeps between two looks: as long as nobody
-    /// waits for other processes, seldom enough not to be noticed by kernels.
+    /// The loop of the thread, until all processes have finished. It sleeps between two checks. As long as no lane
+    /// waits for other processes, the checks are so rare that kernels are not affected.
     void work() {
         using std::chrono::milliseconds;
         const auto pause =
@@ -111,20 +111,20 @@ private:
         }
     }
 
-    /// What is wrong, if anything is.
+    /// Returns the failure, if there is one.
     [[nodiscard]] std::optional<run_failure> look() const {
-        // Somebody has failed, and rank 0 does not say what it was.
+        // Another process has failed, and rank 0 has not told the failure in time.
         if (failed_peer_ && clock::now() - failed_peer_->second > watch_.grace)
             return run_failure{run_failure::reason::rank_left, failed_peer_->first};
         return watch_.look();
     }
 
-    // What happens after a failure, step by step.
+    // Takes the next step after a failure.
     void after_failure() {
         const auto now = clock::now();
         if (!failed_at_) {
             failed_at_ = now;
-            // Others must know how far this process has come, to know what will never be complete.
+            // Others need the progress of this process to know which collectives will never complete.
             tell_progress({last_runs_, true});
             if (!run_.agreed()) {
                 if (rank_ == 0) take_report(0, *run_.failure());
@@ -135,7 +135,7 @@ private:
             const bool complete = std::find(answered_.begin(), answered_.end(), char{0}) == answered_.end();
             if (!is_wait(*chosen_) || complete || now >= answers_due_) decide();
         }
-        // Once they agree, and nothing is under way, nobody is waited for, however long the world stays.
+        // Once all processes agree and nothing is in flight, there is no reason to wait, even if the world lives on.
         if (now - *failed_at_ > watch_.grace && !run_.abandoned() && (!run_.agreed() || run_.is_read())) {
             if (rank_ != 0 && !run_.agreed()) {
                 run_failure alone = *run_.failure();
@@ -145,11 +145,11 @@ private:
             run_.give_up_waiting();
         }
     }
-    /// Whether others must be asked for whom they wait before a failure can be told.
+    /// Whether the other processes must be asked for whom they wait before the failure can be sent to them.
     [[nodiscard]] static bool is_wait(const run_failure& f) {
         return f.why == run_failure::reason::timeout || f.why == run_failure::reason::rank_left;
     }
-    /// Of rank 0: a process has failed. The first report is chosen; later ones only say who waits there.
+    /// On rank 0: a process has failed. The first report is chosen; later ones only say which lanes wait there.
     void take_report(int from, run_failure report) {
         add_answer(from, report.waiting);
         if (chosen_) return;
@@ -162,13 +162,13 @@ private:
         for (int r = 1; r < ranks_; ++r)
             if (answered_[static_cast<std::size_t>(r)] == 0) send(r, message_kind::question, {});
     }
-    /// Of rank 0: the lanes that wait on another process, once each.
+    /// On rank 0: adds the waiting lanes of another process, once for each process.
     void add_answer(int from, const std::vector<waiting_lane>& lanes) {
         if (std::exchange(answered_[static_cast<std::size_t>(from)], char{1})) return;
         answers_.insert(answers_.end(), lanes.begin(), lanes.end());
     }
-    /// Of rank 0: tells all others what they report. Lanes are sorted, so that the words do not depend on who was asked
-    /// first.
+    /// On rank 0: sends all others the failure that they report. Lanes are sorted, so that the message does not depend
+    /// on the order of answers.
     void decide() {
         std::sort(answers_.begin(), answers_.end(), [](const waiting_lane& a, const waiting_lane& b) {
             return a.rank != b.rank ? a.rank < b.rank : a.lane < b.lane;
@@ -182,8 +182,8 @@ private:
         run_.agree(*chosen_);
     }
 
-    /// Those that have not said for whom they wait, in words. In a transfer that all have begun nobody is missing, and
-    /// only so it is known who has died.
+    /// A text that names the ranks that have not answered. In a transfer that all have begun no member is missing, so
+    /// this is the only way to learn which process has died.
     [[nodiscard]] std::string silent_ranks() const {
         std::string text;
         for (std::size_t r = 0; r < answered_.size(); ++r)
@@ -192,7 +192,7 @@ private:
         return text;
     }
 
-    /// Takes all messages that are there, and waits for none.
+    /// Receives all messages that have arrived, without waiting.
     void receive() {
         while (true) {
             int there = 0;
@@ -236,7 +236,7 @@ private:
                 break;
         }
     }
-    /// Tells all others how far this process has come, so that they know for what they would wait in vain.
+    /// Sends the progress of this process to all others, so that they know for what they would wait in vain.
     void tell_progress(progress p) {
         last_runs_ = p.runs;
         if (p.failed) run_.stop();  // what it has begun is all that it will
@@ -246,17 +246,17 @@ private:
             if (r != rank_) send(r, message_kind::progress, out.text());
         }
     }
-    /// Puts a message on its way. It is kept until it has been received.
+    /// Begins to send a message, which is kept until it has been received.
     void send(int to, message_kind kind, const std::string& text) {
         letter& l = letters_.emplace_back();
         l.text = text;
-        // Synchronous, so that what is complete has been received, and nothing is left when all have come to the end.
+        // A synchronous send is complete only when it has been received, so nothing is pending when all have finished.
         const int code = MPI_Issend(l.text.data(), static_cast<int>(l.text.size()), MPI_BYTE, to,
                                     static_cast<int>(kind), communicator_, &l.request);
         if (code != MPI_SUCCESS) letters_.pop_back();
     }
 
-    /// Whether all processes have come to the end, with all their letters read.
+    /// Whether all processes have finished and all their messages have been received.
     bool is_over() {
         if (run_.abandoned()) return true;
         if (!over_at_) over_at_ = clock::now();

@@ -1,4 +1,4 @@
-// A communicator among processes: where its members meet, compare what they have come for, and move bytes by MPI.
+// A communicator among processes: its members synchronize, compare their operations, and move bytes by MPI.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_GROUP_HPP
 
@@ -23,17 +23,17 @@
 
 namespace stretto::detail {
 
-/// One member of a group, in its process. Each collective begins with a note from every member to every other one,
-/// which says what it has come for, in all the amounts. So each member knows who is missing; and all members come to
-/// the same conclusion about whether they agree before any of them moves a byte. A collective of MPI is only begun when
+/// One member of a group, in its process. Each collective begins with a note from every member to every other one that
+/// describes its operation, including all amounts. So each member knows which ones are missing, and all members reach
+/// the same conclusion about whether they agree before any of them moves a byte. A collective of MPI is begun only when
 /// all members are known to begin it.
 ///
-/// All calls of MPI on this communicator are made by the thread that performs, which asks for progress until the
-/// collective is complete.
+/// The performing thread makes all calls of MPI on this communicator, and drives progress until the collective is
+/// complete.
 class mpi_group {
 public:
-    /// `communicator` is nobody else's, and its ranks are those of the group in their order. No count that MPI is told
-    /// is above `largest_count`.
+    /// `communicator` is used only here, and its ranks are those of the group in their order. No count that is passed
+    /// to MPI exceeds `largest_count`.
     mpi_group(mpi_run& run, const process_group& g, std::size_t place, MPI_Comm communicator, std::size_t largest_count)
         : run_(run),
           id_(g.id),
@@ -58,7 +58,7 @@ public:
     [[nodiscard]] group_id id() const noexcept { return id_; }
     [[nodiscard]] MPI_Comm communicator() const noexcept { return communicator_; }
 
-    /// How many operations a member is known to have begun: exact of this one.
+    /// How many operations a member is known to have begun; the number is exact for this member.
     [[nodiscard]] std::uint32_t begun(std::size_t place) const {
         return arrived_[place].load(std::memory_order_relaxed);
     }
@@ -70,10 +70,10 @@ public:
             if (static_cast<std::int32_t>(begun(k) - mine) < 0) f(ranks_[k]);
     }
 
-    /// Performs an operation. Returns whether it is complete; not if the run was given up.
+    /// Performs an operation. Returns whether it is complete, which it is not if the run was given up.
     bool perform(const collective_operation& o, std::size_t, host_station& station) {
-        const host_run::reading reading(run_);  // the memory of this process stays until it has ended
-        if (!run_.begins()) return false;       // unless it had gone before
+        const host_run::reading reading(run_);  // keeps the memory of this process until the operation has ended
+        if (!run_.begins()) return false;       // the memory may already be gone
         if (auto overflow = find_sizes(o, ranks_, send_sizes_, receive_sizes_))
             return give_up(run_failure::reason::overflow, o, begun(place_), *std::move(overflow));
         if (!run_.begin(id_)) return false;
@@ -87,9 +87,9 @@ public:
         return done;
     }
 
-    /// After a failure, when nobody performs any more and all processes have told how far they have come: fetches the
-    /// notes of collectives that were not performed. A message that nobody receives would be taken for one of the next
-    /// communicator, since MPI uses their numbers again. `end_draining` waits for them, on all groups of all processes.
+    /// After a failure, when no thread performs collectives and all processes have sent their progress: receives the
+    /// notes of collectives that were not performed. A later communicator would receive messages that are left over,
+    /// because MPI reuses the ids of communicators. `end_draining` waits for them, on all groups of all processes.
     void begin_draining() {
         for (std::size_t k = 0; k < size(); ++k)
             if (k != place_ && begun(k) < run_.begun_by(ranks_[k], id_))
@@ -99,25 +99,24 @@ public:
     void end_draining() { MPI_Waitall(static_cast<int>(notices_.size()), notices_.data(), MPI_STATUSES_IGNORE); }
 
 private:
-    static constexpr int retries = 8;  // of a note that must be sent, because others have theirs
+    static constexpr int retries = 8;  // for a note that must be sent, because other members already have theirs
 
-    // A note has what write_note() writes, and of an all-to-all then what goes to each member, and what is expected of
-    // each. Notes of all members lie one behind the other, in the order of members.
+    // A note has the contents that write_note() writes; for an all-to-all, the amounts sent to each member and expected
+    // from each member follow. The notes of all members are stored consecutively, in the order of members.
     [[nodiscard]] std::size_t longest_note() const { return note_length + 2 * size(); }
     [[nodiscard]] std::uint64_t* note(std::size_t place) { return notes_.data() + place * longest_note(); }
     [[nodiscard]] const std::uint64_t* note(std::size_t place) const { return notes_.data() + place * longest_note(); }
 
-    /// Of an all-to-all: what member `from` sends to member `to`, and what that one expects.
+    /// For an all-to-all: the bytes that member `from` sends to member `to`, and the bytes that the latter expects.
     [[nodiscard]] std::size_t sent(std::size_t from, std::size_t to) const { return note(from)[note_length + to]; }
     [[nodiscard]] std::size_t expected(std::size_t from, std::size_t to) const {
         return note(to)[note_length + size() + from];
     }
 
-    /// Begins to tell all others what this member has come for, and to hear it from them. After a call that has failed
-    /// nobody else is told, and nothing is heard any more. But who has been told may be moving bytes already, and
-    /// cannot be called back: so once somebody has been, a call that fails ends the run and is made again, a few times,
-    /// and the collective is completed if it works then. If it never does, who had been told waits for this member in
-    /// vain.
+    /// Begins to exchange notes with all other members. If a call fails before any note was sent, no notes are sent or
+    /// received. But a member that has this one's note may already be moving bytes, and cannot be stopped. So once a
+    /// note was sent, a call that fails ends the run and is retried a few times, and the collective is completed if a
+    /// retry works. If none works, the members that have the note wait for this one in vain.
     bool tell(const collective_operation& o) {
         std::uint64_t* const mine = note(place_);
         write_note(o, o.send_bytes, mine);
@@ -127,10 +126,10 @@ private:
             for (const std::size_t n : receive_sizes_) mine[length++] = n;
         }
         const auto posted = [&](int code, std::size_t request, std::size_t k) {
-            if (code != MPI_SUCCESS) notices_[request] = MPI_REQUEST_NULL;  // whatever the call has left there
+            if (code != MPI_SUCCESS) notices_[request] = MPI_REQUEST_NULL;  // a failed call may leave any value
             return works(code, o, k);
         };
-        // Receives come first, because as long as nobody has been told, nobody begins to move bytes.
+        // Receives are posted first, because as long as no note was sent, no member begins to move bytes.
         bool fine = true;
         for (std::size_t k = 0; k < size() && fine; ++k)
             if (k != place_)
@@ -138,7 +137,7 @@ private:
                                         communicator_, &notices_[k]),
                               k, k);
         std::vector<rank_id> untold;
-        bool is_told = false;  // whoever came before in this loop
+        bool is_told = false;  // whether an earlier iteration has sent a note
         for (std::size_t k = 0; k < size(); ++k) {
             if (k == place_) continue;
             const int tries = is_told ? 1 + retries : 1;
@@ -155,7 +154,7 @@ private:
         if (!fine) withdraw();
         return fine;
     }
-    /// Waits until all members have told what they have come for. Returns false if one of them never will.
+    /// Waits for the notes of all members. Returns false if one of them will never come.
     bool await_notes(const collective_operation& o) {
         const std::uint32_t sequence = begun(place_) - 1;
         patience between(200);
@@ -167,10 +166,10 @@ private:
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (!works(outcomes_[static_cast<std::size_t>(k)].MPI_ERROR, o, which % size())) return false;
             }
-            // All have been told, and may be moving bytes, so it asks again; if it is never answered, it is abandoned.
+            // All members may already be moving bytes, so a failed call is repeated until the run is abandoned.
             if (!works(code, o)) count = 0;
-            if (count == MPI_UNDEFINED) return true;  // there is no request any more
-            // Sends end as well, and say nothing about anybody.
+            if (count == MPI_UNDEFINED) return true;  // no request is pending
+            // Completed sends are among these, too, but say nothing about other members.
             for (int k = 0; k < count; ++k) {
                 const auto which = static_cast<std::size_t>(finished_[static_cast<std::size_t>(k)]);
                 if (which < size()) arrived_[which].fetch_add(1, std::memory_order_relaxed);
@@ -190,7 +189,7 @@ private:
             if (notices_[k] != MPI_REQUEST_NULL && run_.never_begins(ranks_[k], id_, sequence)) return true;
         return false;
     }
-    /// Some note never comes. Others may be on their way: `begin_draining` fetches them.
+    /// Cancels the exchange because some note never comes. Others may be in flight: `begin_draining` receives them.
     void withdraw() {
         for (std::size_t k = 0; k < size(); ++k) {
             if (notices_[k] == MPI_REQUEST_NULL) continue;
@@ -199,7 +198,7 @@ private:
                 MPI_Request_free(&notices_[k]);
                 continue;
             }
-            // It may have come before it could be cancelled: then it counts as any other.
+            // A note may have arrived before it could be cancelled; then it counts like any other.
             MPI_Status status;
             int cancelled = 0;
             if (MPI_Wait(&notices_[k], &status) != MPI_SUCCESS) continue;
@@ -208,14 +207,15 @@ private:
         }
     }
 
-    /// Whether all members have come for the same. If this one is concerned, it gives the run up; else another does.
+    /// Whether all members perform the same operation. If this member is part of a mismatch, it gives the run up;
+    /// otherwise another member does.
     bool compare(const collective_operation& o) {
         auto wrong = first_difference(
             o, ranks_, [&](std::size_t k) { return read_note(note(k)); },
             [&](std::size_t k) { return expected(k, place_); }, [&](std::size_t k) { return sent(k, place_); });
         if (wrong) return give_up(run_failure::reason::mismatch, o, begun(place_) - 1, *std::move(wrong));
         const bool shares = o.kind == transfer_kind::all_to_all;
-        // Two others may disagree about what they exchange: one of them says so, and nobody begins to move bytes.
+        // Two other members may disagree about their amounts: one of them reports it, and no member moves bytes.
         bool same = true;
         for (std::size_t from = 0; shares && from < size(); ++from)
             for (std::size_t to = 0; to < size(); ++to) same = same && sent(from, to) == expected(from, to);
@@ -242,15 +242,15 @@ private:
         moving_ = &o;
         return mover_.move(o, send_sizes_, receive_sizes_, longest);
     }
-    /// Whether a call of MPI has worked, one for a note of or to member `other` if that is one. If not, the run is
-    /// given up.
+    /// Whether a call of MPI has succeeded. If not, the run is given up. `other` is the member with which the call
+    /// exchanges a note, if there is one.
     bool works(int code, const collective_operation& o, std::size_t other = SIZE_MAX) {
         if (code == MPI_SUCCESS) return true;
         std::string detail = words_of_mpi_error(code);
         if (other < size()) detail = "rank " + std::to_string(ranks_[other]) + " cannot be reached: " + detail;
         return give_up(run_failure::reason::call_failed, o, begun(place_) - 1, std::move(detail));
     }
-    /// Ends the run at collective `sequence`, and says that this operation does not go on.
+    /// Ends the run at collective `sequence`. Returns false, because the operation does not continue.
     bool give_up(run_failure::reason why, const collective_operation& o, std::uint32_t sequence, std::string detail) {
         run_.fail(lane_site{id_, sequence, o.task}.failure(why, ranks_[place_], std::move(detail)));
         return false;

@@ -1,4 +1,4 @@
-// What processes tell each other beside the bytes of collectives, as text: numbers of 32 bits and strings.
+// The messages between processes other than the bytes of collectives, serialized as 32-bit numbers and strings.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_MESSAGE_HPP
 
@@ -16,14 +16,15 @@ namespace stretto::detail {
 
 /// The tag of a message.
 enum class message_kind : int {
-    progress,  ///< how far a process has come: runs that it has left, whether it has failed, collectives begun by group
+    progress,  ///< of a process: runs that it has left, whether it has failed, collectives begun by group
     report,    ///< to rank 0: a failure
     question,  ///< from rank 0: who waits for whom?
-    answer,    ///< a failure of which only the waiting lanes mean something
+    answer,    ///< a failure of which only the waiting lanes are meaningful
     verdict,   ///< from rank 0: the failure that all report
 };
 
-/// Appends to a text. Numbers are as the machine has them, because the processes of a run are on machines of one kind.
+/// Appends to a text. Numbers have the byte order of the machine, because all processes of a run are on machines of one
+/// kind.
 class message_writer {
 public:
     void number(std::uint32_t x) {
@@ -40,13 +41,13 @@ public:
         number(static_cast<std::uint32_t>(all.size()));
         for (const std::uint32_t x : all) number(x);
     }
-    /// How far a process has come: runs that it has left, whether it has failed, and collectives begun by group.
+    /// The progress of a process: runs that it has left, whether it has failed, and collectives begun by group.
     void progress(std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
         number(runs);
         number(failed ? 1 : 0);
         numbers(begun);
     }
-    /// All of it: every process tells the failure of another one in the same words.
+    /// All members of a failure, so that every process reports the failure of another one with the same message.
     void failure(const run_failure& f) {
         number(static_cast<std::uint32_t>(f.why));
         for (const std::uint32_t x : {f.rank, f.group, f.sequence, f.task}) number(x);
@@ -64,8 +65,8 @@ private:
     std::string text_;
 };
 
-/// Reads what a message_writer has written, in the same order. Of a text that ends too early the rest is zero, and the
-/// reader is broken: so nobody need ask after every number, but once after the last one.
+/// Reads what a message_writer has written, in the same order. If the text ends too early, the missing values read as
+/// zero, and the reader is broken; so a caller need check only once, after the last value.
 class message_reader {
 public:
     explicit message_reader(std::string_view text) : rest_(text) {}
@@ -85,7 +86,7 @@ public:
         return x;
     }
     std::vector<std::uint32_t> numbers() {
-        const std::size_t size = number();  // of a broken text it may be anything, so nothing is reserved
+        const std::size_t size = number();  // it may be anything in a broken text, so nothing is reserved
         std::vector<std::uint32_t> all;
         for (std::size_t k = 0; k < size && !broken_; ++k) all.push_back(number());
         return all;

@@ -18,12 +18,12 @@
 
 namespace stretto::detail {
 
-/// One member's side. Reductions are not those of MPI, which may form them in any order: each member fetches its part
-/// of what all others send, and folds it in the order of members, as ranks on the host do.
+/// One member's side. MPI may reduce in any order, so its reductions are not used: each member receives its part of
+/// the data of all others, and folds it in the order of members, as ranks on the host do.
 class mpi_mover {
 public:
-    /// `fails(code)` is called for the first call of MPI in a `move` that fails, as soon as it does: others hear of it
-    /// while the operation is still under way.
+    /// `fails(code)` is called immediately for the first call of MPI in a `move` that fails, so that others learn of it
+    /// while the operation is still in flight.
     mpi_mover(const mpi_run& run, MPI_Comm communicator, std::size_t members, std::size_t place,
               std::size_t largest_count, std::function<void(int)> fails)
         : run_(run),
@@ -35,8 +35,8 @@ public:
           send_(members),
           receive_(members) {}
 
-    /// Moves the bytes of an operation, and reduces them. Of an all-to-all, no member sends or receives more than
-    /// `longest` bytes. Returns whether it is complete, and no call of MPI has failed.
+    /// Moves the bytes of an operation, and reduces them. Returns whether it is complete and no call of MPI has failed.
+    /// Precondition: no member of an all-to-all sends or receives more than `longest` bytes.
     bool move(const collective_operation& o, std::span<const std::size_t> send_sizes,
               std::span<const std::size_t> receive_sizes, std::size_t longest) {
         code_ = MPI_SUCCESS;
@@ -47,7 +47,7 @@ private:
     bool moves(const collective_operation& o, std::span<const std::size_t> send_sizes,
                std::span<const std::size_t> receive_sizes, std::size_t longest) {
         const auto keep = [](std::byte* to, const std::byte* from, std::size_t size) {
-            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, it is there
+            if (size != 0 && to != from) std::memcpy(to, from, size);  // in place, nothing needs to move
         };
         switch (o.kind) {
             case transfer_kind::all_gather:
@@ -81,7 +81,7 @@ private:
                 }
                 const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
                 if (!reduce(o, o.receive + first)) return false;
-                // MPI takes no part of a buffer for both sides.
+                // MPI does not allow send and receive buffers to overlap.
                 keep(parts_.data(), o.receive + first, mine);
                 for (std::size_t k = 0; k < members_; ++k) {
                     const auto [begin, end] = share_of(o, members_, k);
@@ -91,11 +91,11 @@ private:
                 return exchange(parts_.data(), o.receive, o.send_bytes);
             }
             case transfer_kind::barrier:
-                break;  // all have told that they have begun it, which is all that it means
+                break;  // all members have exchanged notes, which is all that a barrier requires
         }
         return true;
     }
-    /// Fetches this member's part, which `send_` has placed, of what all members send, and folds it.
+    /// Receives this member's part of the data of all members, as placed in `send_`, and folds it.
     bool reduce(const collective_operation& o, std::byte* to) {
         const std::size_t first = send_.at[place_], mine = send_.sizes[place_];
         for (std::size_t k = 0; k < members_; ++k) receive_.place(k, k * mine, mine);
@@ -108,10 +108,10 @@ private:
                       [&](std::size_t k) { return k == place_ ? o.send + first : parts_.data() + k * mine; });
         return true;
     }
-    /// Sends to each other member what `send_` says, and receives from it what `receive_` says. No member has more than
-    /// `longest` bytes on either side: all of them must call the same function, so all must know the same of it.
+    /// Sends to each other member the bytes in `send_`, and receives those in `receive_`. `longest` bounds the bytes of
+    /// every member on either side. It must be the same on all members, because it decides which function they call.
     bool exchange(const std::byte* from, std::byte* to, std::size_t longest) {
-        send_.sizes[place_] = receive_.sizes[place_] = 0;  // its own part is where it belongs
+        send_.sizes[place_] = receive_.sizes[place_] = 0;  // its own part is already in place
         if (longest <= largest_count_) {
             send_.count();
             receive_.count();
@@ -120,7 +120,7 @@ private:
                                       receive_.counts.data(), receive_.places.data(), MPI_BYTE, communicator_, r);
             });
         }
-        // An int does not count so much: each member's part becomes one of a type of its own.
+        // The sizes exceed an int, so each member's part becomes one element of its own datatype.
         const std::vector<mpi_bytes_at> sends = send_.types(largest_count_), receives = receive_.types(largest_count_);
         std::vector<MPI_Datatype> send_types, receive_types;
         for (const bool sending : {true, false})
@@ -134,7 +134,7 @@ private:
                                   receive_types.data(), communicator_, r);
         });
     }
-    /// Completes call(count, type, request) with a count and a type that mean so many bytes.
+    /// Completes call(count, type, request) with a count and a type that describe the given number of bytes.
     template <class Call>
     bool with_bytes(std::size_t bytes, Call call) {
         if (bytes <= largest_count_)
@@ -144,10 +144,10 @@ private:
         return complete([&](MPI_Request* r) { return call(1, all.type(), r); });
     }
 
-    /// Begins a collective of MPI and asks for progress until it is complete. When MPI answers with an error, the
-    /// others are moving bytes all the same, in memory of this process too, so it asks again as long as there is a
-    /// request, and what belongs to the same operation follows. Only if the others do not answer any more after a
-    /// failure, it stays under way. Returns false for that, and if it cannot be begun.
+    /// Begins a collective of MPI and drives progress until it is complete. If MPI returns an error, the others are
+    /// still moving bytes, also in memory of this process, so polling continues as long as there is a request, and the
+    /// remaining calls of the operation follow. The collective is abandoned only if the others no longer answer after a
+    /// failure. Returns false in that case, and if the collective cannot be begun.
     template <class Begin>
     bool complete(Begin begin) {
         MPI_Request request = MPI_REQUEST_NULL;
@@ -156,7 +156,7 @@ private:
         while (true) {
             int done = 0;
             if (works(MPI_Test(&request, &done, MPI_STATUS_IGNORE)) && done != 0) return true;
-            if (request == MPI_REQUEST_NULL) return true;  // it has ended with that error
+            if (request == MPI_REQUEST_NULL) return true;  // the collective has ended with that error
             if (run_.abandoned()) return false;
             between.pause();
         }
@@ -172,14 +172,14 @@ private:
             at[member] = begin;
             sizes[member] = size;
         }
-        /// As MPI counts. Precondition: an int does.
+        /// Converts sizes and offsets to MPI's int. Precondition: they fit an int.
         void count() {
             for (std::size_t k = 0; k < at.size(); ++k) {
                 places[k] = static_cast<int>(at[k]);
                 counts[k] = static_cast<int>(sizes[k]);
             }
         }
-        /// Types of MPI that stand for what an int does not count.
+        /// MPI datatypes for sizes that exceed an int.
         [[nodiscard]] std::vector<mpi_bytes_at> types(std::size_t largest_block) const {
             std::vector<mpi_bytes_at> made;
             made.reserve(at.size());
@@ -199,9 +199,9 @@ private:
     MPI_Comm communicator_;
     std::size_t members_, place_, largest_count_;
     std::function<void(int)> fails_;
-    int code_ = MPI_SUCCESS;  // of the last call that has failed in this operation
+    int code_ = MPI_SUCCESS;  // the error of the last failed call in this operation
     placement send_, receive_;
-    std::vector<std::byte> parts_;  // of others, before they are reduced
+    std::vector<std::byte> parts_;  // the parts of other members before they are reduced
 };
 
 }  // namespace stretto::detail

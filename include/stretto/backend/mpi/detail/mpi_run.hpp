@@ -1,5 +1,5 @@
-// What the threads of one process share in a run of several processes: the failure, on which all processes agree before
-// it is told, and how far each of them is known to come.
+// The state that the threads of one process share in a run of several processes: the failure, on which all processes
+// agree before it is reported, and the known progress of each process.
 #ifndef STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
 #define STRETTO_BACKEND_MPI_DETAIL_MPI_RUN_HPP
 
@@ -19,20 +19,20 @@
 
 namespace stretto::detail {
 
-/// The first failure of this process is a proposal: `fail` ends what its threads do, and the control thread asks the
-/// others. `settle` waits for what was agreed, or until the others have had their time (`give_up_waiting`).
+/// The first failure of this process is only a proposal: `fail` stops its threads, and the control thread asks the
+/// others. `settle` waits for the agreed failure, or until the others have not answered in time (`give_up_waiting`).
 ///
-/// A collective that all members have begun is completed even after a failure, because some of them may be moving its
-/// bytes already. One that a member will never begin is not: so each process tells how many collectives it has begun
-/// when it begins no more.
+/// A collective that all members have begun is completed even after a failure, because some of them may already be
+/// moving its bytes. A collective that a member will never begin is not completed. So when a process stops beginning
+/// collectives, it tells the others how many it has begun.
 class mpi_run : public host_run {
 public:
     mpi_run(std::size_t ranks, std::size_t groups, bool timed) : host_run(timed), peers_(ranks), begun_(groups, 0) {
         for (peer& p : peers_) p.begun.assign(groups, 0);
     }
 
-    /// Counts a collective of this process, of which the others are told next. Returns false, and counts nothing, once
-    /// this process begins no more.
+    /// Counts a collective of this process, whose notes are sent next. Returns false, and counts nothing, once this
+    /// process has stopped beginning collectives.
     [[nodiscard]] bool begin(group_id group) {
         const std::lock_guard lock(mutex_);
         if (stopped_) return false;
@@ -40,7 +40,7 @@ public:
         ++telling_;
         return true;
     }
-    /// The notes of the collective that was begun are on their way, but for those to `untold`, which never will be.
+    /// Records that the notes of the collective are in flight, except those to `untold`, which will never be sent.
     void told(group_id group, std::span<const rank_id> untold) {
         {
             const std::lock_guard lock(mutex_);
@@ -49,19 +49,20 @@ public:
         }
         changed_.notify_all();
     }
-    /// Whether this process may still begin collectives. If not, whoever has put them may have gone.
+    /// Whether this process may still begin collectives. If not, the caller that launched them may have returned.
     [[nodiscard]] bool begins() {
         const std::lock_guard lock(mutex_);
         return !stopped_;
     }
-    /// From now on this process begins no collective. Returns when it is known who has been told of those that it has;
-    /// whoever tells waits for nobody.
+    /// From now on this process begins no collective. Returns when the notes of all begun collectives have been sent;
+    /// sending them never waits for other processes.
     void stop() {
         std::unique_lock lock(mutex_);
         stopped_ = true;
         changed_.wait(lock, [&] { return telling_ == 0; });
     }
-    /// By group, how many collectives this process has begun, as another one hears of them: so many notes come to it.
+    /// By group, how many collectives this process has begun from the view of rank `other`: the number of notes that it
+    /// receives.
     [[nodiscard]] std::vector<std::uint32_t> begun_for(rank_id other) {
         const std::lock_guard lock(mutex_);
         std::vector<std::uint32_t> all = begun_;
@@ -70,8 +71,8 @@ public:
         return all;
     }
 
-    /// Another process has left its run number `runs`, counted from 1, or has `failed`; it has begun so many
-    /// collectives.
+    /// Records that another process has left its run number `runs`, counted from 1, or has `failed`, and how many
+    /// collectives it has begun by group.
     void note_peer(rank_id rank, std::uint32_t runs, bool failed, std::span<const std::uint32_t> begun) {
         {
             const std::lock_guard lock(mutex_);
@@ -88,7 +89,7 @@ public:
         const peer& p = peers_[rank];
         return (p.failed || p.left_runs >= run_) && p.begun[group] <= sequence;
     }
-    /// How many collectives of a group a process has begun, as far as it has told.
+    /// How many collectives of a group a process has begun, according to its last message.
     [[nodiscard]] std::uint32_t begun_by(rank_id rank, group_id group) {
         const std::lock_guard lock(mutex_);
         return peers_[rank].begun[group];
@@ -98,7 +99,7 @@ public:
         return peers_[rank].failed;
     }
 
-    /// A run begins; returns its number.
+    /// Begins a run and returns its number.
     std::uint32_t begin_run() {
         const std::lock_guard lock(mutex_);
         return ++run_;
@@ -118,7 +119,7 @@ public:
         return failed() ? settle() : std::nullopt;
     }
 
-    /// What all processes agree to have been the first failure.
+    /// Stores the failure that all processes agree to have been the first.
     void agree(run_failure verdict) {
         fail(verdict);
         {
@@ -131,13 +132,13 @@ public:
         const std::lock_guard lock(mutex_);
         return verdict_.has_value();
     }
-    /// The others do not answer: whoever waits for them goes home.
+    /// Ends all waits for the other processes, because they do not answer.
     void give_up_waiting() {
         abandoned_.store(true, std::memory_order_seq_cst);
         wake();
     }
     [[nodiscard]] bool abandoned() const { return abandoned_.load(std::memory_order_seq_cst); }
-    /// Makes whoever waits here look again.
+    /// Makes all waiting threads check their conditions again.
     void wake() {
         {
             const std::lock_guard lock(mutex_);
@@ -145,10 +146,10 @@ public:
         changed_.notify_all();
     }
 
-    /// Whether somebody waits here for other processes.
+    /// Whether a thread waits here for other processes.
     [[nodiscard]] bool is_awaited() const { return waiters_.load(std::memory_order_relaxed) != 0; }
 
-    /// After a failure: what it was, when nothing uses the memory of this process any more.
+    /// After a failure: returns it once nothing uses the memory of this process.
     [[nodiscard]] std::optional<run_failure> settle() {
         stop();
         {
@@ -178,8 +179,8 @@ private:
     std::condition_variable changed_;
     std::vector<peer> peers_;                           // by rank
     std::vector<std::uint32_t> begun_;                  // by group
-    std::vector<std::pair<rank_id, group_id>> untold_;  // for each collective that a process has not been told of
-    std::uint32_t telling_ = 0;                         // collectives that are being told of
+    std::vector<std::pair<rank_id, group_id>> untold_;  // for each note that will never be sent
+    std::uint32_t telling_ = 0;                         // collectives whose notes are being sent
     std::uint32_t run_ = 0;
     bool stopped_ = false;
     std::optional<run_failure> verdict_;
