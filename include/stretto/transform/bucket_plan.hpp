@@ -43,9 +43,8 @@ struct bucket_choice {
 struct bucket_options {
     bytes most_bytes = unlimited_bytes;
     std::size_t most_members = SIZE_MAX;
-    std::size_t most_span = SIZE_MAX;  ///< from the first start to the last start, in positions of the program
-    nanoseconds most_early = {
-        INT64_MAX};                     ///< kernel time between these two starts, which bounds how far a member moves
+    std::size_t most_span = SIZE_MAX;      ///< from the first start to the last start, in positions of the program
+    nanoseconds most_early = {INT64_MAX};  ///< kernel time over that distance, which bounds how far a member moves
     nanoseconds longest = {INT64_MAX};  ///< duration on the channel; a long bucket may be exposed, because not enough
                                         ///< compute is left to hide it
     std::size_t most_open = 32;         ///< buckets of one kind that may grow at the same time
