@@ -15,11 +15,13 @@
 
 namespace stretto {
 
-/// Replays the plan. `g` must be the view from which the plan was made, and the IR must not have changed since. First
-/// it calls `move_before` for the fewest moves that give the order of the plan. Then, for each bucket, in front of its
-/// first member `pack`, if it packs, and `launch`; in front of the first of its waits `wait`, and `unpack` or `parts`;
-/// `replace_uses` once per use of the waits' results; and `erase` once for each of waits, members and casts. Nothing
-/// else. Besides the rewriter, O(V log V) and the readers of the results.
+/// Applies the plan. First calls `move_before` for the fewest moves that establish the order of the plan. Then makes
+/// these calls for each bucket: `pack` (in pack mode) and `launch`, before its first member; `wait`, and `unpack` or
+/// `parts`, before its first wait; `replace_uses` once per use of the results of its waits; and `erase` once for each
+/// of its waits, members and casts. Apart from `insert_before`, calls nothing else.
+///
+/// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since. Besides the calls of
+/// the rewriter, takes O(V log V) time plus the number of readers of the results.
 template <vertex_list_graph G, bucketing_rewriter<G> R>
     requires indexed_graph<G> && dataflow_graph<G>
 void apply_buckets(const bucket_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
@@ -28,11 +30,11 @@ void apply_buckets(const bucket_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rew
     if (plan.empty()) return;
     const auto moves = plan_reorder(g, std::span<const V>(plan.order));
     STRETTO_ASSERT(moves.has_value(), "the plan was made for another graph");
-    // What is asked of the view is asked before anything changes.
+    // All queries of the view precede the first change of the IR.
     constexpr std::size_t none = SIZE_MAX;
-    std::vector<std::size_t> result_at(g.index_bound(), none);  // by wait: the place of its result among all results
+    std::vector<std::size_t> result_at(g.index_bound(), none);  // by wait: the position of its result among all results
     std::vector<std::vector<V>> readers;                        // by result
-    std::vector<std::vector<std::size_t>> sources;              // by bucket and part: the result that it is, if any
+    std::vector<std::vector<std::size_t>> sources;              // by bucket and part: which result the part is, if any
     for (const bucket<V, X>& b : plan.buckets)
         for (std::size_t k = 0; k < b.waits.size(); ++k) {
             result_at[g.index(b.waits[k])] = readers.size();
@@ -44,7 +46,8 @@ void apply_buckets(const bucket_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rew
         for (const X& x : b.parts) sources.back().push_back(result_at[g.index(g.producer(x))]);
     }
     apply(*moves, rewriter);
-    std::vector<X> made;  // instead of the results, bucket by bucket: one that needs another comes behind it
+    std::vector<X>
+        made;  // replacements for the results, bucket by bucket: a bucket comes after those whose results it needs
     for (std::size_t k = 0; k < plan.buckets.size(); ++k) {
         const bucket<V, X>& b = plan.buckets[k];
         const std::span<const V> members(b.members), waits(b.waits);

@@ -17,15 +17,20 @@
 
 namespace stretto {
 
-/// Replays the plan. `g` must be the view from which the plan was made, and the IR must not have changed since. It
-/// calls `split` once per value and region, `clone` once per operation and chunk, `concat` or `sum` once per value that
-/// is read outside (or `empty_like`, and `slice_write` once per chunk), `replace_uses` once per reader, and `erase`
-/// once per chunked operation; nothing else. Clones are where their original was, chunk after chunk. A value is cut
-/// before its first use. It is recombined right after its last part, or before its first reader if the region writes it
-/// in place. Memory for slices is made after the first part, and each slice is written right after the clone that makes
-/// it. Each clone of a chain reads what the one before has left. Precondition: `split` gives a part for each size, and
-/// `clone` a result for each of the operation's (check_rewriter). Besides the rewriter, it takes O(operations of the
-/// plan and their operands) time, and finds a value among the results of its producer in time linear in their number.
+/// Applies the plan. Calls only these verbs of the rewriter, besides `insert_before`: `split` once per value and region
+/// that needs it, `clone` once per operation and chunk, `concat` or `sum` once per value that is read outside (or
+/// `empty_like` once and `slice_write` once per chunk), `replace_uses` once per reader, and `erase` once per chunked
+/// operation.
+///
+/// The clones of an operation take its position, chunk after chunk. A value is split before its first use. It is
+/// recombined right after its last part, or before its first reader if the region writes it in place. Memory for slices
+/// is allocated after the first part, and each slice is written right after the clone that computes it. Each clone of a
+/// chain reads the result of the clone before it.
+///
+/// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since; `split` returns one
+/// part per size, and `clone` returns one result for each result of the operation (check_rewriter). Besides the calls
+/// of the rewriter, takes O(operations of the plan and their operands) time; finding a value among the results of its
+/// producer takes time linear in their number.
 template <dataflow_graph G, chunking_rewriter<G> R>
     requires indexed_graph<G>
 void apply_chunks(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {

@@ -14,13 +14,15 @@
 
 namespace stretto {
 
-/// Replays the plan. `g` must be the view from which the plan was made, and the IR must not have changed since. For
-/// each reduction it calls `add` once per member after the first, in front of that member, with what it reads as the
-/// second summand; `clone` of the last member, in front of it, on the sum; `clone` of its wait and of the views of
-/// `layout`, in front of the vertex of `result`; `replace_uses` once per use of `result`; and `erase` once for each of
-/// sums, waits and members, readers first. Nothing else. The part of a clone is everything, in one chunk: its operand
-/// and its only result are whole, and each is one tensor. Besides the rewriter, O(vertices of the plan, and readers of
-/// its results).
+/// Applies the plan. Makes these calls for each reduction: `add` once per member after the first, before that member,
+/// with its operand as the second summand; `clone` of the last member, before it, on the sum; `clone` of its wait and
+/// of the views in `layout`, before the vertex that computes `result`; `replace_uses` once per use of `result`; and
+/// `erase` once for each sum, wait and member, readers first. Apart from `insert_before`, calls nothing else. Each
+/// clone gets a chunk_part that covers everything: one chunk, whose operand and only result are whole and are one
+/// tensor each.
+///
+/// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since. Besides the calls of
+/// the rewriter, takes time linear in the vertices of the plan and the readers of its results.
 template <dataflow_graph G, reducing_rewriter<G> R>
 void apply_reductions(const reduction_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
     using V = vertex_t<G>;

@@ -14,22 +14,24 @@
 
 namespace stretto {
 
-/// Replays the plan. `g` must be the view from which the plan was made, and the IR must not have changed since. For
-/// each bucket it calls, in front of its start, `launch_part` once for each member, in the order of the payload; in
-/// front of its wait `wait_part`, likewise; `replace_uses` once for each use of the results; and `erase` once for each
-/// of unpacks, wait, start and packs, readers first. Nothing else. Besides the rewriter, O(vertices of the plan, and
-/// readers of its results).
+/// Applies the plan. Makes these calls for each bucket: `launch_part` once per member, in the order of the payload,
+/// before the start of the bucket; `wait_part` likewise, before its wait; `replace_uses` once per use of the results;
+/// and `erase` once for each unpack, the wait, the start and each pack, readers first. Apart from `insert_before`,
+/// calls nothing else.
+///
+/// Preconditions: `g` is the view from which the plan was made, and the IR has not changed since. Besides the calls of
+/// the rewriter, takes time linear in the vertices of the plan and the readers of its results.
 template <dataflow_graph G, splitting_rewriter<G> R>
     requires indexed_graph<G>
 void apply_splits(const split_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewriter) {
     using V = vertex_t<G>;
     using X = value_t<G>;
-    // What is asked of the view is asked before anything changes. A part may be a result of an earlier bucket.
+    // All queries of the view precede the first change of the IR. A part may be a result of an earlier bucket.
     constexpr std::size_t none = SIZE_MAX;
-    value_numbering<G> values(g);                   // of the vertices that make results
-    std::vector<std::size_t> result_at;             // by value: its place among all results
+    value_numbering<G> values(g);                   // numbers the vertices that compute results
+    std::vector<std::size_t> result_at;             // by value: its position among all results
     std::vector<std::vector<V>> readers;            // by result
-    std::vector<std::vector<std::size_t>> sources;  // by bucket and part: the result that it is, if any
+    std::vector<std::vector<std::size_t>> sources;  // by bucket and part: which result the part is, if any
     for (const bucket_split<V, X>& b : plan.buckets) {
         sources.emplace_back();
         for (const X& x : b.parts) {
@@ -45,7 +47,7 @@ void apply_splits(const split_plan<vertex_t<G>, value_t<G>>& plan, G g, R& rewri
             for (V reader : g.consumers(x)) readers.back().push_back(reader);
         }
     }
-    std::vector<X> made;  // instead of the results, bucket by bucket
+    std::vector<X> made;  // replacements for the results, bucket by bucket
     for (std::size_t k = 0; k < plan.buckets.size(); ++k) {
         const bucket_split<V, X>& b = plan.buckets[k];
         std::vector<X> launched;

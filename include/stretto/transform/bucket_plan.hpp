@@ -1,5 +1,5 @@
-// Collectives that travel as one, as a value, and what may be asked of them. plan_buckets finds them, verify_buckets
-// proves a plan, and apply_buckets carries it out.
+// A bucket plan as a value: the collectives that are merged, and the options for merging. plan_buckets finds buckets,
+// verify_buckets proves a plan, and apply_buckets carries it out.
 #ifndef STRETTO_TRANSFORM_BUCKET_PLAN_HPP
 #define STRETTO_TRANSFORM_BUCKET_PLAN_HPP
 
@@ -14,77 +14,79 @@
 
 namespace stretto {
 
-/// How several collectives become one.
+/// How several collectives are merged into one.
 enum class bucket_mode : std::uint8_t {
-    pack,       ///< a kernel copies what they send into one buffer, and another one copies apart what arrives
-    coalesced,  ///< they are launched at once, and nothing is copied
+    pack,       ///< one kernel packs all operands into one buffer, and another kernel unpacks the received buffer
+    coalesced,  ///< the collectives are launched together, and nothing is copied
 };
 
-/// In which order members lie in the payload. A reduction adds in an order that may depend on where an element lies, so
-/// only registration order gives the bits that an eager run gives, which packs a module's parameters as they are
-/// registered.
+/// The order of members in the payload. A reduction may add in an order that depends on the position of an element, so
+/// only registration order is bitwise identical to an eager run, which packs the parameters of a module in the order in
+/// which they are registered.
 enum class payload_order : std::uint8_t {
     registration,
     execution,
 };
 
-/// What is to become of a start: the label of the class with whose members it may travel, its place in registration
-/// order, and whether what makes its operand is a cast that a pack can do.
+/// How to treat a start: the label of the class with whose members it may be merged, its place in registration order,
+/// and whether its operand comes from a cast that the pack kernel can perform.
 struct bucket_choice {
-    static constexpr std::uint32_t apart = UINT32_MAX;  ///< the label of what is not to be merged
+    static constexpr std::uint32_t apart = UINT32_MAX;  ///< the label of a start that must not be merged
 
     std::uint32_t label = apart;
     std::uint32_t place = no_place;
     bool cast = false;
 };
 
-/// Limits of one bucket; a bucket at the limit is within it. Members count as many bytes as they send or receive,
-/// whichever is more.
+/// Limits of one bucket. Limits are inclusive. A member counts as the larger of the bytes that it sends and the bytes
+/// that it receives.
 struct bucket_options {
     bytes most_bytes = unlimited_bytes;
     std::size_t most_members = SIZE_MAX;
-    std::size_t most_span = SIZE_MAX;      ///< from its first start to its last one, in positions of the program
-    nanoseconds most_early = {INT64_MAX};  ///< kernel time between these: how far a member moves
-    nanoseconds longest = {INT64_MAX};     ///< on its channel: what does not hide is exposed
-    std::size_t most_open = 32;            ///< buckets of one kind that grow side by side
-    bool mixed_elements = true;            ///< gathers of different element types travel as bytes
+    std::size_t most_span = SIZE_MAX;      ///< from the first start to the last start, in positions of the program
+    nanoseconds most_early = {INT64_MAX};  ///< kernel time over that distance, which bounds how far a member moves
+    nanoseconds longest = {INT64_MAX};  ///< duration on the channel; a long bucket may be exposed, because not enough
+                                        ///< compute is left to hide it
+    std::size_t most_open = 32;         ///< buckets of one kind that may grow at the same time
+    bool mixed_elements = true;         ///< gathers with different element types may be merged, as bytes
     bucket_mode mode = bucket_mode::pack;
     payload_order order = payload_order::registration;
 };
 
-/// One collective in place of several. `members`, `parts`, `waits` and `results` belong together, one by one.
+/// One collective that replaces several. `members`, `parts`, `waits` and `results` correspond entry by entry.
 template <handle V, handle X>
 struct bucket {
-    std::vector<V> members;  ///< the starts that vanish, in the order of the payload; at least two
-    std::vector<X> parts;    ///< what is packed of each: what it sends, or what a cast that vanishes reads
-    std::vector<V> waits;    ///< the waits that vanish
-    std::vector<X> results;  ///< what the waits give: others read it
-    std::vector<V> casts;    ///< casts that nobody but the pack reads, and that vanish, in the order of the payload
+    std::vector<V> members;  ///< the starts that are removed, in the order of the payload; at least two
+    std::vector<X> parts;    ///< what is packed for each member: its operand, or the operand of a removed cast
+    std::vector<V> waits;    ///< the waits that are removed
+    std::vector<X> results;  ///< the results of the waits, which other operations read
+    std::vector<V> casts;    ///< casts that only the pack reads and that are removed, in the order of the payload
     bucket_mode mode = bucket_mode::pack;
-    bytes payload;       ///< what this rank sends
-    bytes received;      ///< what it gets, as one buffer
-    nanoseconds alone;   ///< the durations of the members together
+    bytes payload;       ///< bytes that this rank sends
+    bytes received;      ///< bytes that this rank receives, as one buffer
+    nanoseconds alone;   ///< sum of the durations of the members
     nanoseconds merged;  ///< the duration of the bucket on its channel
-    nanoseconds copies;  ///< of its pack and its unpack, less the casts that vanish
+    nanoseconds copies;  ///< duration of the pack and unpack kernels, minus the removed casts
     friend bool operator==(const bucket&, const bucket&) = default;
 };
 
-/// Why a collective stays apart.
+/// Why a collective is not merged.
 enum class bucket_obstacle : std::uint8_t {
-    kind,            ///< `vertex` is of a kind that is not merged, or is folded in a way that nobody knows
-    several_values,  ///< `vertex` does not send one value and return one, or is waited for more than once, or never
-    shared_memory,   ///< `vertex` fills memory of others
-    read_in_flight,  ///< `other` looks at the result of `vertex` before its wait
+    kind,            ///< collectives of the kind of `vertex` are not merged, or its reduction is unknown
+    several_values,  ///< `vertex` does not send exactly one value and return exactly one, or does not have exactly one
+                     ///< wait
+    shared_memory,   ///< `vertex` writes its result into memory that it shares with other values
+    read_in_flight,  ///< `other` uses the result of `vertex` before its wait
     keys_differ,     ///< `vertex` and `other` differ in kind, group, reduction, element type or label
-    claimed_twice,   ///< `vertex` is asked for twice
-    dependent,       ///< `vertex` cannot be launched together with `other`: one needs the other, or something between
-    limits,          ///< one bucket with `other` would exceed a limit
-    crowded,         ///< it fits into none of the buckets that may grow side by side, of which `other` begins the last
-    nobody_fits,     ///< no other collective may be merged with it
-    no_room,         ///< a limit of the options is zero, so that nothing can be merged
+    claimed_twice,   ///< `vertex` is requested twice
+    dependent,  ///< `vertex` and `other` cannot be launched together, because one depends on the other, directly or not
+    limits,     ///< a bucket that contains both `vertex` and `other` would exceed a limit
+    crowded,    ///< `vertex` fits into none of the open buckets; `other` is the first member of the last of these
+    nobody_fits,  ///< no other collective can be merged with `vertex`
+    no_room,      ///< a limit in the options is zero, so nothing can be merged
 };
 
-/// The reason in words, without the names.
+/// Returns the reason in words, without the names of vertices.
 [[nodiscard]] constexpr std::string_view explain(bucket_obstacle why) noexcept {
     switch (why) {
         case bucket_obstacle::kind:
@@ -121,18 +123,18 @@ struct refused_bucket {
     friend bool operator==(const refused_bucket&, const refused_bucket&) = default;
 };
 
-/// Buckets in the order in which they are launched, which have no vertex in common. `order` is the program as it is
-/// before they are merged: every vertex once, after all that it depends on (but for its neighbours in the bucket), the
-/// members of a bucket side by side, and its waits too. So a plan carries the proof that merging makes no cycle. A plan
-/// without buckets has no order, and changes nothing.
+/// Buckets in the order in which they are launched. No vertex belongs to two buckets. `order` is an order of the
+/// program before merging: it contains every vertex once, after all vertices on which it depends (except for its
+/// neighbours in the bucket). The members of a bucket are adjacent, and so are its waits. The plan therefore carries
+/// the proof that merging creates no cycle. A plan without buckets has an empty order and changes nothing.
 template <handle V, handle X>
 struct bucket_plan {
     std::vector<bucket<V, X>> buckets;
     std::vector<V> order;
-    std::vector<refused_bucket<V>> refused;  ///< what was to be merged and stays, in program order
+    std::vector<refused_bucket<V>> refused;  ///< starts that were to be merged but are not, in program order
 
     [[nodiscard]] bool empty() const noexcept { return buckets.empty(); }
-    /// How many collectives the plan saves.
+    /// Returns by how many the plan reduces the number of collectives.
     [[nodiscard]] std::size_t saved() const noexcept {
         std::size_t n = 0;
         for (const bucket<V, X>& b : buckets) n += b.members.size() - 1;

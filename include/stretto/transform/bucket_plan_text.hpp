@@ -1,4 +1,4 @@
-// A bucket plan as text that a program can read back: to keep it, to send it to other ranks, to edit it by hand.
+// A bucket plan as text that programs can parse: to store it, to send it to other ranks, or to edit it by hand.
 //
 //     stretto-bucket-plan 1
 //     bucket pack 80 160 300 180 90
@@ -8,10 +8,10 @@
 //     order "w0" "w1" "a_start" "b_start" "a" "b" "out"
 //     end
 //
-// There is one item on a line, and words are separated by blanks. The items are `bucket pack|coalesced SENT RECEIVED
-// ALONE MERGED COPIES`, in bytes and nanoseconds, to which the lines that follow belong; `member START sends VALUE wait
-// WAIT gives VALUE` and `cast VERTEX`, in the order of the payload; and `order VERTEX...`. What stays apart is left
-// out. Names are quoted, with \" \\ and \xHH.
+// There is one item per line, and words are separated by blanks. The items are `bucket pack|coalesced SENT RECEIVED
+// ALONE MERGED COPIES`, in bytes and nanoseconds, which begins a bucket; `member START sends VALUE wait WAIT gives
+// VALUE` and `cast VERTEX`, in the order of the payload, which belong to the bucket above them; and `order VERTEX...`.
+// Collectives that are not merged are left out. Names are quoted, with the escapes \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_BUCKET_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_BUCKET_PLAN_TEXT_HPP
 
@@ -29,8 +29,8 @@
 
 namespace stretto {
 
-/// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
-/// a reader must be able to tell vertices apart, and values. O(size of the plan).
+/// Returns the plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts.
+/// Precondition: the names of vertices are distinct, and so are the names of values. O(size of the plan).
 template <handle V, handle X, detail::names_handles<V> VertexName, detail::names_handles<X> ValueName>
 [[nodiscard]] std::string write_bucket_plan(const bucket_plan<V, X>& plan, VertexName vertex_name,
                                             ValueName value_name) {
@@ -67,9 +67,9 @@ template <handle V, handle X, detail::names_handles<V> VertexName, detail::names
     return text + "end\n";
 }
 
-/// Reads what write_bucket_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
-/// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_buckets checks that. O(size
-/// of the text), apart from what finding takes.
+/// Parses the output of write_bucket_plan. Any other text is rejected, and the error describes its first fault.
+/// `find_vertex(name)` and `find_value(name)` return a handle or nothing. The plan may not fit the program; use
+/// verify_buckets to check that. O(size of the text), apart from the look-ups of names.
 template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<bucket_plan<V, X>, plan_text_error> read_bucket_plan(std::string_view text,
                                                                             FindVertex find_vertex,

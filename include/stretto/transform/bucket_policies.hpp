@@ -1,4 +1,4 @@
-// Which collectives may travel together: the choices that systems make, for plan_buckets.
+// Policies that choose which collectives plan_buckets may merge, as existing systems do.
 #ifndef STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
 #define STRETTO_TRANSFORM_BUCKET_POLICIES_HPP
 
@@ -19,14 +19,14 @@
 
 namespace stretto {
 
-/// Whether a collective is the kind of traffic that may be launched earlier or waited for later than the program says,
-/// together with others: a gather of parameters, or a reduction of results.
+/// Returns whether a collective may be launched earlier or waited for later than the program says, and merged with
+/// others: it gathers parameters or reduces results.
 [[nodiscard]] constexpr bool is_bucketed(const traffic_tag& tag) noexcept {
     return tag.what == traffic_kind::parameter || tag.what == traffic_kind::terminal;
 }
 
-/// Gathers of parameters travel together, and so do reductions of results, in registration order. The tags must outlive
-/// it.
+/// Merges gathers of parameters with each other, and reductions of results with each other, in registration order. The
+/// tags must outlive it.
 template <indexed_graph G>
 struct buckets_by_traffic {
     const traffic_tags<G>* tags;
@@ -38,22 +38,23 @@ struct buckets_by_traffic {
     }
 };
 
-/// Modules whose collectives travel together, named as in regions of chunks: "layers.3", or a component `*`.
+/// Modules whose collectives are merged. They are named as for chunk regions: "layers.3", or with `*` as a component.
 using module_bucket = std::vector<std::string>;
 
-/// What cannot be chosen by modules: nothing in the step is in the module `pattern`, or `other`, of another bucket, has
-/// an operation in common with it.
+/// Why a choice by modules fails. If `other` is empty, no operation of the step is in the module `pattern`. Otherwise
+/// `pattern` and `other`, which belong to different buckets, have an operation in common.
 struct module_bucket_error {
     std::string pattern, other;
 };
 
-/// Gathers of parameters and reductions of results travel together if their modules are of one bucket and they are of
-/// one direction; what is in no module of the list stays apart. That is how torchtitan packs blocks of a transformer.
+/// Merges gathers of parameters, and reductions of results, whose modules belong to the same bucket and which run in
+/// the same direction. Collectives of modules that are not listed stay separate. torchtitan packs transformer blocks in
+/// this way.
 template <indexed_graph G>
     requires dataflow_graph<G> && vertex_list_graph<G>
 class buckets_by_module {
 public:
-    /// The tags must outlive the result. O(V + paths · patterns).
+    /// The modules and the tags must outlive the result. O(V + paths · patterns).
     [[nodiscard]] static expected<buckets_by_module, module_bucket_error> make(
         const step_modules<G>& modules, const traffic_tags<G>& tags, const std::vector<module_bucket>& buckets) {
         std::vector<std::uint32_t> bucket_of(modules.paths().size(), bucket_choice::apart);
@@ -93,7 +94,7 @@ private:
 
     const step_modules<G>* modules_;
     const traffic_tags<G>* tags_;
-    std::vector<std::uint32_t> bucket_of_;  // by number of a path
+    std::vector<std::uint32_t> bucket_of_;  // by path number
 };
 
 }  // namespace stretto

@@ -1,4 +1,4 @@
-// What a bucket plan must keep to, rule by rule, in words: the vocabulary of verify_buckets.
+// The rules for bucket plans, with their descriptions: the vocabulary of verify_buckets.
 #ifndef STRETTO_TRANSFORM_BUCKET_RULES_HPP
 #define STRETTO_TRANSFORM_BUCKET_RULES_HPP
 
@@ -9,23 +9,23 @@
 
 namespace stretto {
 
-/// `vertex` and `other` are those of a bucket_violation.
+/// The rules that verify_buckets checks. `vertex` and `other` are those of a bucket_violation.
 enum class bucket_rule : std::uint8_t {
-    unknown_vertex,   ///< a handle of the plan is not in the graph, or its lists do not fit together
-    claimed_twice,    ///< `vertex` vanishes twice
-    too_few_members,  ///< there are not two members
-    no_member,  ///< `vertex` is no collective of one value, into memory of its own, with one wait and no other reader
+    unknown_vertex,   ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
+    claimed_twice,    ///< `vertex` is removed twice
+    too_few_members,  ///< the bucket has fewer than two members
+    no_member,  ///< `vertex` is not a collective of one value, in memory of its own, with one wait and no other reader
     members_differ,    ///< `other` differs from `vertex` in kind, group, reduction or element type
-    wrong_wait,        ///< `other` is not the wait of `vertex`, or its result is not the one that the plan says
-    wrong_part,        ///< the plan does not pack what the member `vertex` sends
-    wrong_cast,        ///< `vertex` vanishes, and others need what it makes, or what it reads is overwritten
-    wrong_amounts,     ///< payload or results of the bucket of `vertex` are not those of its members together
-    order_incomplete,  ///< `vertex` is missing in the order, or is in it twice
-    not_adjacent,      ///< `other` does not stand behind `vertex`, which is in front of it in the payload
-    out_of_order,      ///< `vertex` stands in front of `other`, on which it depends
+    wrong_wait,        ///< `other` is not the wait of `vertex`, or its result is not the one that the plan lists
+    wrong_part,        ///< the plan does not pack the operand of the member `vertex`
+    wrong_cast,        ///< `vertex` is removed, but others need its result, or its operand is overwritten
+    wrong_amounts,     ///< payload or received bytes of the bucket of `vertex` are not the sums over its members
+    order_incomplete,  ///< `vertex` is missing from the order or occurs twice in it
+    not_adjacent,      ///< `other` is not right after `vertex`, its predecessor in the payload
+    out_of_order,      ///< `vertex` comes before `other`, on which it depends
 };
 
-/// The rule in words; the names are the caller's.
+/// Returns the rule as a predicate, without the names of vertices, which the caller adds.
 [[nodiscard]] constexpr std::string_view explain(bucket_rule rule) noexcept {
     switch (rule) {
         case bucket_rule::unknown_vertex:

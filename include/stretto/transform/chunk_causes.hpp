@@ -1,6 +1,6 @@
-// Why operations of a chunk plan stay whole, from the beginning: one operation that cannot run per chunk leaves whole
-// what it makes, and with that what reads it. A plan lists all that is left whole; here are the first of each chain,
-// with what follows from them.
+// Finds the root causes of operations that a chunk plan leaves whole. If an operation cannot run per chunk, its results
+// stay whole, and so do the operations that read them. A plan lists all operations that stay whole; this header finds
+// the first of each chain, with its consequences.
 #ifndef STRETTO_TRANSFORM_CHUNK_CAUSES_HPP
 #define STRETTO_TRANSFORM_CHUNK_CAUSES_HPP
 
@@ -16,21 +16,22 @@
 
 namespace stretto {
 
-/// An operation that stays whole by itself, and what stays whole because of it.
+/// An operation that stays whole for a reason of its own, and its consequences.
 template <handle V>
 struct chunk_cause {
     V vertex;
     chunk_error<V> why;
-    std::size_t refused = 0;     ///< further operations that a token reaches
-    std::size_t unreached = 0;   ///< candidates that no token reaches any more, or only as sums, since what they read
-                                 ///< beside them is whole: an exchange of whole rows by the counts of a chunk
-    std::vector<V> exchanges{};  ///< all-to-alls among all these, the operation itself included
+    std::size_t refused = 0;     ///< further operations that a token reaches but that stay whole
+    std::size_t unreached = 0;   ///< candidates that tokens no longer reach, or reach only as sums, because another
+                                 ///< operand is whole: for example an exchange of whole rows by the counts of a chunk
+    std::vector<V> exchanges{};  ///< all-to-alls among all these operations, including the cause itself
 };
 
-/// The causes of a plan with `skip_refused`, in program order. What runs once, on sums over the chunks, is a cause only
-/// if something else stays whole because it would need the sums of a chunk. What stays whole for two reasons counts for
-/// the first one that the search of the plan has met; the other shows when that is gone. `regions` are those of the
-/// plan; `g` lists its vertices in a topological order. O(V + E).
+/// Returns the causes of a plan that was made with `skip_refused`, in program order. An operation that runs once, on
+/// sums over the chunks, is a cause only if another operation stays whole because it would need the sum of a single
+/// chunk. An operation that stays whole for two reasons counts for the first one that the planner encountered; the
+/// other reason appears once the first is removed. Preconditions: `regions` are those of the plan; `g` lists its
+/// vertices in a topological order. O(V + E).
 template <dataflow_graph G, op_model<G> M>
     requires vertex_list_graph<G> && indexed_graph<G>
 [[nodiscard]] std::vector<chunk_cause<vertex_t<G>>> chunk_causes(const chunk_plan<vertex_t<G>, value_t<G>>& plan, G g,

@@ -1,4 +1,4 @@
-// A chunk plan as text that a program can read back: to keep it, to send it to other ranks, to edit it by hand.
+// A chunk plan as text that programs can parse: to store it, to send it to other ranks, or to edit it by hand.
 //
 //     stretto-chunk-plan 1
 //     region 6 4 2
@@ -12,12 +12,12 @@
 //     unreached 1
 //     end
 //
-// There is one item on a line, and words are separated by blanks. The items are `region TOKENS ROWS...`, in the order
-// in which the other lines number regions; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes
-// STATE...`; `split VALUE REGION DIM`; `join VALUE REGION concat DIM | slices DIM | sum | first [late] readers
-// VERTEX...`; `refused VERTEX`, without the reason; and `unreached REGION`, in which no token reaches anything. A state
-// is its kind, `@DIM` where it has one, and whatever else is not zero: `,positions=N`, `,order=N`, `,into=N`. Names are
-// quoted, with \" \\ and \xHH.
+// There is one item per line, and words are separated by blanks. The items are `region TOKENS ROWS...`, in the order in
+// which the other lines number regions; `operation VERTEX REGION [once | chain OPERAND] reads STATE... makes STATE...`;
+// `split VALUE REGION DIM`; `join VALUE REGION concat DIM | slices DIM | sum | first [late] readers VERTEX...`;
+// `refused VERTEX`, without the reason; and `unreached REGION`, for a region in which no token reaches anything. A
+// state is its kind, followed by `@DIM` if it has a dimension, and by all other members that are not zero:
+// `,positions=N`, `,order=N`, `,into=N`. Names are quoted, with the escapes \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_PLAN_TEXT_HPP
 
@@ -37,8 +37,8 @@
 
 namespace stretto {
 
-/// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
-/// a reader must be able to tell vertices apart, and values. O(size of the plan).
+/// Returns the plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts.
+/// Precondition: the names of vertices are distinct, and so are the names of values. O(size of the plan).
 template <handle V, handle X, detail::names_handles<V> VertexName, detail::names_handles<X> ValueName>
 [[nodiscard]] std::string write_chunk_plan(const chunk_plan<V, X>& plan, VertexName vertex_name, ValueName value_name) {
     std::string text = "stretto-chunk-plan 1\n";
@@ -90,9 +90,9 @@ template <handle V, handle X, detail::names_handles<V> VertexName, detail::names
     return text + "end\n";
 }
 
-/// Reads what write_chunk_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
-/// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_chunks checks that. O(size
-/// of the text), apart from what finding takes.
+/// Parses the output of write_chunk_plan. Any other text is rejected, and the error describes its first fault.
+/// `find_vertex(name)` and `find_value(name)` return a handle or nothing. The plan may not fit the program; use
+/// verify_chunks to check that. O(size of the text), apart from the look-ups of names.
 template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<chunk_plan<V, X>, plan_text_error> read_chunk_plan(std::string_view text, FindVertex find_vertex,
                                                                           FindValue find_value) {

@@ -1,10 +1,10 @@
-// In how many chunks modules run, as a line of text that people write and programs read back:
-// "2,layers.0-26.moe:backward=4,layers.3=1+3" for two chunks of everything, four of the backward of some modules, and
-// two of one row and three in another.
+// The number of chunks for each module, as a line of text that people write and programs parse:
+// "2,layers.0-26.moe:backward=4,layers.3=1+3" means two chunks for everything, four for the backward pass of some
+// modules, and for another module one chunk of one row and one of three.
 //
-// There is a comma between settings, and each is `AMOUNT`, for everything, or `MODULE=AMOUNT`, where MODULE is a
-// pattern of module_pattern.hpp, with its escapes, and may be followed, or replaced, by `:forward` or `:backward`.
-// AMOUNT is a number of chunks, which are equal but for a remainder, or `ROWS+ROWS...`, the rows of each chunk.
+// Settings are separated by commas. A setting is `AMOUNT`, which applies to everything, or `MODULE=AMOUNT`. MODULE is a
+// pattern of module_pattern.hpp, with its escapes; it may be followed by, or consist of, `:forward` or `:backward`.
+// AMOUNT is a number of chunks, which are equal except for a remainder, or `ROWS+ROWS...`, the rows of each chunk.
 #ifndef STRETTO_TRANSFORM_CHUNK_SETTINGS_TEXT_HPP
 #define STRETTO_TRANSFORM_CHUNK_SETTINGS_TEXT_HPP
 
@@ -25,33 +25,33 @@
 
 namespace stretto {
 
-/// One setting as it is written, before it is known how many rows there are.
+/// One parsed setting, before the number of rows is known.
 struct chunk_setting {
-    std::string text;     ///< as it was written
-    std::string pattern;  ///< empty: everything
+    std::string text;     ///< the original text of the setting
+    std::string pattern;  ///< empty if the setting applies to everything
     pass_direction direction = pass_direction::both;
-    std::vector<std::int64_t> amounts;  ///< one: so many equal chunks; several: rows per chunk
+    std::vector<std::int64_t> amounts;  ///< one entry: the number of equal chunks; several entries: rows per chunk
 };
 
-/// Why a text is no list of settings.
+/// Why a text is not a list of settings.
 struct chunk_setting_error {
     enum class cause : std::uint8_t {
-        no_module,  ///< before the = stands no pattern
-        no_number,  ///< there is no =, and it is no number of chunks either
-        no_amount   ///< behind the = stands no amount
+        no_module,  ///< the text before the = is not a pattern
+        no_number,  ///< there is no =, and the text is not an amount
+        no_amount   ///< the text after the = is not an amount
     };
-    std::string text;  ///< the first setting that is none, as it was written
+    std::string text;  ///< the first invalid setting, as it was written
     cause why = cause::no_number;
 };
 
-/// More equal chunks than these are written with the rows of each, and refused as a number: nobody means so many.
+/// More equal chunks than these are printed with the rows of each, and are rejected as a number: it is surely an error.
 inline constexpr std::int64_t most_equal_chunks = 1000;
 
 namespace detail {
 
 inline constexpr std::string_view forward_suffix = ":forward", backward_suffix = ":backward";
 
-/// "4" or "1+3" as numbers from 1 to 2^40; empty if it is neither. O(length).
+/// Returns "4" or "1+3" as numbers from 1 to 2^40; the result is empty if the text is neither. O(length).
 template <class = void>
 [[nodiscard]] std::vector<std::int64_t> amounts_in(std::string_view text) {
     std::vector<std::int64_t> amounts;
@@ -72,8 +72,8 @@ template <class = void>
 
 }  // namespace detail
 
-/// The settings of a text in the form above, in its order. A text without any is refused, and whatever else
-/// print_chunk_settings could not have written, but for zeros before numbers. O(length).
+/// Parses settings in the form above, and keeps their order. An empty text is an error. So is any text that
+/// print_chunk_settings cannot have written, except that numbers may have leading zeros. O(length).
 template <class = void>
 [[nodiscard]] expected<std::vector<chunk_setting>, chunk_setting_error> parse_chunk_settings(std::string_view text) {
     using cause = chunk_setting_error::cause;
@@ -107,8 +107,8 @@ template <class = void>
     return all;
 }
 
-/// The settings in chunks of so many rows, for regions_in_chunks. Fails with the position of the first setting that
-/// wants more chunks than there are rows, or whose chunks do not have all of them. O(settings and their chunks).
+/// Converts settings into chunks of rows, for regions_in_chunks. The error is the position of the first setting that
+/// has more chunks than there are rows, or whose chunks do not add up to all rows. O(settings and their chunks).
 template <class = void>
 [[nodiscard]] expected<std::vector<module_chunks>, std::size_t> in_rows(std::span<const chunk_setting> settings,
                                                                         std::int64_t rows) {
@@ -130,8 +130,9 @@ template <class = void>
     return all;
 }
 
-/// The text of settings, from which parse_chunk_settings and in_rows make the same settings again, if each has chunks,
-/// all with rows, and each pattern is one (is_module_pattern) or empty. Of no settings it is empty. O(length).
+/// Returns the text of the settings. parse_chunk_settings and in_rows turn it back into the same settings. Precondition
+/// for this: each setting has at least one chunk, all chunks have rows, and each pattern satisfies is_module_pattern or
+/// is empty. The text of no settings is empty. O(length).
 template <class = void>
 [[nodiscard]] std::string print_chunk_settings(std::span<const module_chunks> settings) {
     std::string text;

@@ -1,4 +1,4 @@
-// The number of rows in each chunk, and where the rows of a chunk are in what is cut.
+// The number of rows in each chunk, and the positions of a chunk in a tensor that is split.
 #ifndef STRETTO_TRANSFORM_CHUNK_SIZES_HPP
 #define STRETTO_TRANSFORM_CHUNK_SIZES_HPP
 
@@ -11,8 +11,9 @@
 
 namespace stretto {
 
-/// Rows per chunk: equal except for a remainder that the first chunks share, such as 3, 2, 2 for 7 rows in 3 chunks.
-/// With more chunks than rows the last ones are empty. O(chunks). Preconditions: rows >= 0, chunks >= 1.
+/// Returns the number of rows of each chunk. Chunks are equal, except that the first ones take one row more each if the
+/// division leaves a remainder: 7 rows in 3 chunks give 3, 2, 2. If there are more chunks than rows, the last chunks
+/// are empty. O(chunks). Preconditions: rows >= 0, chunks >= 1.
 [[nodiscard]] inline std::vector<std::int64_t> equal_chunks(std::int64_t rows, std::size_t chunks) {
     STRETTO_ASSERT(rows >= 0 && chunks >= 1, "rows are shared out among at least one chunk");
     std::vector<std::int64_t> sizes;
@@ -22,16 +23,16 @@ namespace stretto {
     return sizes;
 }
 
-/// A part of a dimension: the positions from, from + 1, ..., to - 1.
+/// The half-open range [from, to) of positions along a dimension.
 struct slice_place {
     std::int64_t from = 0;
     std::int64_t to = 0;
     friend constexpr bool operator==(slice_place, slice_place) = default;
 };
 
-/// The place of part k along a dimension of the given extent that is cut into chunks with these rows. A row may be
-/// several positions: the sum of the sizes divides the extent. O(chunks). Preconditions: that sum is positive, and k is
-/// a chunk.
+/// Returns the positions of part k along a dimension of the given extent that is split into chunks of these sizes, in
+/// rows. A row may cover several positions. O(chunks). Preconditions: the sum of the sizes is positive and divides the
+/// extent; k < sizes.size().
 [[nodiscard]] constexpr slice_place place_of_slice(std::int64_t extent, std::span<const std::int64_t> sizes,
                                                    std::size_t k) {
     std::int64_t rows = 0, first = 0;

@@ -1,4 +1,5 @@
-// Shows a bucket plan to people: what it removes from the program (-) and what it adds (+), what that saves and costs.
+// Describes a bucket plan as text: what it removes from the program (-), what it adds (+), what it saves and what it
+// costs.
 #ifndef STRETTO_TRANSFORM_DESCRIBE_BUCKETS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_BUCKETS_HPP
 
@@ -14,7 +15,7 @@
 
 namespace stretto {
 
-/// The difference that the plan makes to the program, bucket by bucket:
+/// Returns the changes that the plan makes to the program, bucket by bucket:
 ///
 ///     2 collectives become one: 80 bytes sent, 160 received; 300 ns together, 180 merged, 90 for copies
 ///     - a = all_gather(w0)
@@ -25,8 +26,8 @@ namespace stretto {
 ///     + a, b = unpack
 ///     stays apart: c, see a: together they exceed a limit
 ///
-/// `operator_name(v)` and `value_name(x)` return texts. `g` must be the view from which the plan was made. O(length of
-/// the text).
+/// `operator_name(v)` and `value_name(x)` return texts. Precondition: `g` is the view from which the plan was made.
+/// O(length of the text).
 template <dataflow_graph G, class OperatorName, class ValueName>
     requires requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {
         { operator_name(v) } -> std::convertible_to<std::string_view>;

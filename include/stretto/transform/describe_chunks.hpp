@@ -1,5 +1,5 @@
-// Shows a chunk plan to people: what it removes from the program (-), what it adds (+), and what it does not do
-// although it was asked to (!).
+// Describes a chunk plan as text: what it removes from the program (-), what it adds (+), and which requests have no
+// effect (!).
 #ifndef STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_CHUNKS_HPP
 
@@ -25,7 +25,7 @@
 namespace stretto {
 namespace detail {
 
-/// A program on numbers in program order. apply_chunks works on it instead of on the user's program.
+/// A program as numbers, in program order. apply_chunks transforms it instead of the user's program.
 struct numbered_dataflow {
     index_lists operands, results, consumers;
     std::vector<std::uint32_t> producer;
@@ -44,7 +44,7 @@ struct numbered_dataflow_view {
     [[nodiscard]] std::size_t index_bound() const { return program->results.rows(); }
 };
 
-/// Writes lines instead of operations. The values that it makes are numbered after those of the program.
+/// A rewriter that writes lines instead of making operations. New values are numbered after those of the program.
 class chunk_lines {
 public:
     chunk_lines(const numbered_dataflow& program, std::vector<std::string> operators, std::vector<std::string> values)
@@ -124,7 +124,7 @@ private:
         values_.push_back(std::move(name));
         return static_cast<std::uint32_t>(values_.size() - 1);
     }
-    /// Adds a value named after a part, without the rows and with a mark.
+    /// Adds a value that is named after a part, with a mark instead of the rows.
     std::uint32_t join(std::span<const std::uint32_t> parts, const std::string& how) {
         const std::string& part = values_[parts[0]];
         const std::array<std::uint32_t, 1> whole = {add_value(part.substr(0, part.rfind('[')) + "'")};
@@ -148,15 +148,16 @@ private:
     const numbered_dataflow& program_;
     std::vector<std::string> operators_, values_;
     std::vector<std::string> made_;                // by vertex: the lines before it
-    std::vector<std::vector<std::uint32_t>> now_;  // by vertex: what it reads, if that has changed
+    std::vector<std::vector<std::uint32_t>> now_;  // by vertex: its current operands, if they have changed
     std::vector<char> erased_;
     std::uint32_t at_ = 0;
 };
 
 }  // namespace detail
 
-/// The difference that the plan makes to the program. There is a line for every operation that is removed (`- `), and
-/// for every one that is added or reads something else (`+ `), in program order; operations that stay are counted:
+/// Returns the changes that the plan makes to the program, as lines in program order. There is a line for every
+/// operation that is removed (`- `) and for every operation that is added or has new operands (`+ `). Unchanged
+/// operations are counted:
 ///
 ///       ... 2 operations
 ///     - y = scale(x)
@@ -167,8 +168,8 @@ private:
 ///     - output(y)
 ///     + output(y')
 ///
-/// `x[4:6]` is what the chunk with rows 4 and 5 of the tokens has of x; `y'` is y, recombined. If y is written slice by
-/// slice, the lines are
+/// `x[4:6]` is the part of x in the chunk with rows 4 and 5 of the tokens; `y'` is y after recombination. If y is
+/// written slice by slice, the lines are
 ///
 ///     + y[0:4] = scale(x[0:4])
 ///     + y' = empty()
@@ -176,13 +177,12 @@ private:
 ///     + y[4:6] = scale(x[4:6])
 ///     + y'[4:6] = written along 0 with (y[4:6])
 ///
-/// A region that the caller has asked for and that no token reaches changes nothing; it is named at the end, counted
-/// from 0:
+/// A requested region that no token reaches changes nothing. It is named at the end, numbered from 0:
 ///
 ///     ! no token reaches region 1 of 2, in 3 chunks: it stays whole
 ///
-/// `operator_name(v)` and `value_name(x)` return texts. The lines are written while apply_chunks runs, so they are what
-/// it does. `g` must be the view from which the plan was made. O(V + E).
+/// `operator_name(v)` and `value_name(x)` return texts. The lines are recorded while apply_chunks runs, so they show
+/// exactly what it does. Precondition: `g` is the view from which the plan was made. O(V + E).
 template <vertex_list_graph G, class OperatorName, class ValueName>
     requires dataflow_graph<G> && indexed_graph<G> &&
              requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {

@@ -1,4 +1,4 @@
-// Shows a reduction plan to people: what it removes from the program (-) and what it adds (+).
+// Describes a reduction plan as text: what it removes from the program (-) and what it adds (+).
 #ifndef STRETTO_TRANSFORM_DESCRIBE_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_REDUCTIONS_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto {
 
-/// The difference that the plan makes to the program, reduction by reduction, operations that vanish first:
+/// Returns the changes that the plan makes to the program, reduction by reduction, with removed operations first:
 ///
 ///     3 collectives become one, of the sum
 ///     - r0 = reduce_scatter(g0)
@@ -26,8 +26,8 @@ namespace stretto {
 ///     + total = reduce_scatter(sum of 3)
 ///     stay apart: r3, r4: a part of the sum is read elsewhere
 ///
-/// `operator_name(v)` and `value_name(x)` return texts. `g` must be the view from which the plan was made. O(length of
-/// the text).
+/// `operator_name(v)` and `value_name(x)` return texts. Precondition: `g` is the view from which the plan was made.
+/// O(length of the text).
 template <dataflow_graph G, class OperatorName, class ValueName>
     requires requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {
         { operator_name(v) } -> std::convertible_to<std::string_view>;

@@ -1,4 +1,4 @@
-// Shows a split plan to people: what it removes from the program (-) and what it adds (+).
+// Describes a split plan as text: what it removes from the program (-) and what it adds (+).
 #ifndef STRETTO_TRANSFORM_DESCRIBE_SPLITS_HPP
 #define STRETTO_TRANSFORM_DESCRIBE_SPLITS_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto {
 
-/// The difference that the plan makes to the program, bucket by bucket:
+/// Returns the changes that the plan makes to the program, bucket by bucket:
 ///
 ///     1 collective becomes 2
 ///     - gathered = all_gather(packed)
@@ -23,8 +23,8 @@ namespace stretto {
 ///     + b = all_gather(w1), 160 bytes a row
 ///     stays whole: other: somebody else reads its buffers (reader)
 ///
-/// `operator_name(v)` and `value_name(x)` return texts. `g` must be the view from which the plan was made. O(length of
-/// the text).
+/// `operator_name(v)` and `value_name(x)` return texts. Precondition: `g` is the view from which the plan was made.
+/// O(length of the text).
 template <dataflow_graph G, class OperatorName, class ValueName>
     requires requires(OperatorName& operator_name, ValueName& value_name, vertex_t<G> v, value_t<G> x) {
         { operator_name(v) } -> std::convertible_to<std::string_view>;

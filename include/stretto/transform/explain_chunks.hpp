@@ -1,5 +1,5 @@
-// Says in words why a program cannot be chunked as asked: what the reason is about, the cause, and what helps. It works
-// over any view, op model and chunk model, and with the caller's names.
+// Explains why a program cannot be chunked as requested: what is affected, the cause, and what helps. It works over any
+// view, op model and chunk model, and uses the caller's names.
 #ifndef STRETTO_TRANSFORM_EXPLAIN_CHUNKS_HPP
 #define STRETTO_TRANSFORM_EXPLAIN_CHUNKS_HPP
 
@@ -18,8 +18,7 @@
 
 namespace stretto {
 
-/// `name(v)` is the caller's name of a vertex, for use in sentences. It is also called for a candidate that the graph
-/// does not list.
+/// Gives names of vertices for use in sentences. `name(v)` is also called for a candidate that the graph does not list.
 template <class L, class G>
 concept chunk_labels = graph_view<G> && requires(const L& labels, const vertex_t<G> v) {
     { labels.name(v) } -> std::convertible_to<std::string>;
@@ -33,13 +32,14 @@ concept value_shapes = dataflow_graph<G> && requires(const S& s, const value_t<G
     { s.extent(x, n, n) } -> std::convertible_to<std::int64_t>;
 };
 
-/// One reason. `cause` is a predicate that follows the name of what it is about; neither text ends in a full stop.
+/// One explanation. `cause` is a predicate whose subject is the affected vertex, region or step. Neither `cause` nor
+/// `hint` ends in a full stop.
 template <handle V>
 struct chunk_explanation {
     enum class subject : std::uint8_t {
         step,    ///< the program as a whole
-        region,  ///< number `region`
-        vertex,  ///< `vertex`, of `region` unless that is no_region
+        region,  ///< the region with the number `region`
+        vertex,  ///< `vertex`, which belongs to `region` unless that is no_region
     };
     static constexpr std::uint32_t no_region = UINT32_MAX;
 
@@ -50,8 +50,9 @@ struct chunk_explanation {
     std::string hint;
 };
 
-/// Puts the errors and violations of one request into words. `regions` and `tokens` are those of the request. It refers
-/// to its arguments, which must outlive it. Each explanation takes O(sizes of the region + tokens + path) time.
+/// Explains the errors and violations of one request. `regions` and `tokens` are those of the request. Precondition:
+/// the arguments outlive it, because it refers to them. Each explanation takes O(sizes of the region + tokens + path)
+/// time.
 template <dataflow_graph G, op_model<G> M, value_shapes<G> S, chunk_labels<G> L>
 class chunk_explainer {
 public:
@@ -63,7 +64,7 @@ public:
                     std::span<const token_dimension<value_t<G>>> tokens)
         : view_(view), model_(&model), shapes_(&shapes), labels_(&labels), regions_(regions), tokens_(tokens) {}
 
-    /// Why there is no plan, or why one leaves an operation whole.
+    /// Explains why there is no plan, or why a plan leaves an operation whole.
     [[nodiscard]] explanation explain(const chunk_error<vertex_type>& e) const {
         switch (e.why) {
             case chunk_reason::no_regions:
@@ -138,7 +139,7 @@ public:
                      wait ? "take both into the region, or neither" : "read what the wait gives");
     }
 
-    /// Which rule a plan breaks, and where. A plan from plan_chunks breaks none.
+    /// Explains which rule a plan breaks, and where. A plan from plan_chunks breaks none.
     [[nodiscard]] explanation explain(const chunk_violation<vertex_type>& v) const {
         std::string cause = "the plan of its chunks breaks a rule: " + std::string(hint(v.broken));
         if (!(v.other == v.vertex) && !(v.other == vertex_type{})) cause += " (" + called(v.other) + ")";
@@ -158,7 +159,7 @@ private:
     }
 
     [[nodiscard]] std::string called(const vertex_type& v) const { return labels_->name(v); }
-    /// The ends of a path, and what is between them if it is short.
+    /// Returns the ends of a path, and what lies between them if it is short.
     [[nodiscard]] std::string shown(std::span<const vertex_type> path) const {
         std::string text = called(path[0]);
         for (std::size_t k = 1; k < path.size(); ++k)
@@ -167,7 +168,7 @@ private:
         return text;
     }
     [[nodiscard]] std::string sizes(std::uint32_t region) const {
-        constexpr std::size_t most = 12;  // the first ones of very many tell enough
+        constexpr std::size_t most = 12;  // if there are very many, the first ones suffice
         const std::vector<std::int64_t>& all = regions_[region].sizes;
         const std::size_t shown = all.size() <= most ? all.size() : most - 4;
         std::string text;
@@ -179,7 +180,7 @@ private:
         for (std::int64_t size : regions_[region].sizes) rows += size;
         return "have " + sizes(region) + (regions_[region].sizes.size() > 1 ? " = " + std::to_string(rows) : "");
     }
-    /// The last of the token dimensions that `v` produces; nullptr if it produces none.
+    /// Returns the last token dimension of a value that `v` produces; nullptr if there is none.
     [[nodiscard]] const token_dimension<value_t<G>>* token_of(const vertex_type& v) const {
         const token_dimension<value_t<G>>* found = nullptr;
         for (const token_dimension<value_t<G>>& t : tokens_) {

@@ -1,5 +1,6 @@
-// What is wrong with a list of process groups, or why their collectives cannot be told apart, in words over the
-// caller's names of groups. (Names are not constrained by a concept, as in schedule/explain_errors.hpp.)
+// Explains in sentences, with the caller's names of groups, what is wrong with a list of process groups, or why
+// collectives cannot be given separate groups. (Names are not constrained by a concept, as in
+// schedule/explain_errors.hpp.)
 #ifndef STRETTO_TRANSFORM_EXPLAIN_GROUPS_HPP
 #define STRETTO_TRANSFORM_EXPLAIN_GROUPS_HPP
 
@@ -11,7 +12,7 @@
 
 namespace stretto {
 
-/// As the enumerator is spelt.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(group_fault::reason reason) noexcept {
     using why = group_fault::reason;
     switch (reason) {
@@ -33,13 +34,13 @@ namespace stretto {
     return "other_ranks_than_original";
 }
 
-/// As the enumerator is spelt.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(isolation_error::reason reason) noexcept {
     return reason == isolation_error::reason::group_out_of_range ? "group_out_of_range" : "broken_groups";
 }
 
-/// What is wrong with a list of groups, as a sentence: `name(id)` gives the text for a group, and must also know what
-/// to call one that the list does not have.
+/// Explains in a sentence what is wrong with a list of groups. `name(id)` returns the name of a group; it is also
+/// called for ids that are not in the list.
 template <class Name>
 [[nodiscard]] std::string explain(const group_fault& f, const Name& name) {
     using why = group_fault::reason;
@@ -65,7 +66,7 @@ template <class Name>
     return group + " duplicates " + called(f.other) + ", which has other ranks, or has them in another order";
 }
 
-/// Why groups cannot be told apart, as a sentence.
+/// Explains in a sentence why collectives cannot be given separate groups.
 template <class Name>
 [[nodiscard]] std::string explain(const isolation_error& e, const Name& name) {
     if (e.fault) return explain(*e.fault, name);

@@ -19,8 +19,8 @@ namespace stretto {
 /// The values of the symbols in extents.
 using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 
-/// The result of an operator on integers, as Python defines it; nothing if there is no such integer, or if it needs
-/// more than 63 bits.
+/// Applies an operator to integers with the semantics of Python. Returns nothing if the result is not an integer, or
+/// needs more than 63 bits.
 [[nodiscard]] inline std::optional<std::int64_t> whole_number_of(std::string_view operation, std::int64_t a,
                                                                  std::int64_t b) {
     std::int64_t n = 0;
@@ -43,7 +43,7 @@ using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 /// by a parenthesis.
 class extent_expression {
 public:
-    /// The value of an expression; nothing if it has a symbol without a value, or if it is no such expression.
+    /// Returns the value of an expression; nothing if a symbol has no value, or if the text is not such an expression.
     /// O(length).
     [[nodiscard]] static std::optional<std::int64_t> value(std::string_view text, const symbol_values& symbols) {
         extent_expression e(text, symbols);
@@ -64,14 +64,14 @@ public:
             i = end == i ? i + 1 : end;
         }
     }
-    /// Whether the text has symbols, and so is not a plain number.
+    /// Returns whether the text contains symbols, and so is not a plain number.
     [[nodiscard]] static bool has_symbols(std::string_view text) {
         bool found = false;
         for_each_symbol(text, [&](std::string_view) { found = true; });
         return found;
     }
 
-    /// The text with some symbols replaced. `f(word)` returns the replacement as a std::optional text, or nothing to
+    /// Returns the text with symbols replaced. `f(word)` returns the replacement as an optional text, or nothing to
     /// keep the symbol: "u0*(u1//2)" -> "4*(u1//2)". O(length).
     template <class F>
     [[nodiscard]] static std::string substituted(std::string_view text, F f) {
@@ -85,7 +85,7 @@ public:
         });
         return now.append(copied, text.data() + text.size());
     }
-    /// The text in which symbols are replaced by their values, if they have one.
+    /// Returns the text in which every symbol with a known value is replaced by that value.
     [[nodiscard]] static std::string substituted(std::string_view text, const symbol_values& symbols) {
         return substituted(text, [&](std::string_view symbol) -> std::optional<std::string> {
             const auto at = symbols.find(symbol);
@@ -94,13 +94,13 @@ public:
         });
     }
 
-    /// Whether `symbol` occurs in the text.
+    /// Returns whether `symbol` occurs in the text.
     [[nodiscard]] static bool mentions(std::string_view text, std::string_view symbol) {
         bool found = false;
         for_each_symbol(text, [&](std::string_view word) { found = found || word == symbol; });
         return found;
     }
-    /// How many times the symbol an extent is, if that can be read off: 512 for "512*u0" or "8*u0*64", 1 for "u0".
+    /// Returns the factor if an extent is a plain multiple of the symbol: 512 for "512*u0" or "8*u0*64", 1 for "u0".
     [[nodiscard]] static std::optional<std::int64_t> multiple(std::string_view text, std::string_view symbol) {
         const std::size_t at = text.find(symbol), end = at + symbol.size();
         if (at == std::string_view::npos || text.find_first_not_of("0123456789* ", end) != std::string_view::npos ||
@@ -119,7 +119,7 @@ private:
     }
 
     using number = std::optional<std::int64_t>;
-    static constexpr int deepest = 100;  // levels of parentheses: nobody writes more, and the stack is the caller's
+    static constexpr int deepest = 100;  // levels of parentheses; this bounds the recursion depth
 
     extent_expression(std::string_view text, const symbol_values& symbols) : rest_(text), symbols_(symbols) {}
 

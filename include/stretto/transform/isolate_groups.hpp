@@ -1,5 +1,5 @@
-// Gives collectives of one class communicators of their own. Collectives of one communicator run one after the other,
-// so token exchanges that share the communicator of parameter gathers wait for those, whatever the order.
+// Gives one class of collectives communicators of its own. The collectives of a communicator run one after another, so
+// token exchanges that share a communicator with parameter gathers wait for these in any program order.
 #ifndef STRETTO_TRANSFORM_ISOLATE_GROUPS_HPP
 #define STRETTO_TRANSFORM_ISOLATE_GROUPS_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto {
 
-/// A group that is to be added: a further communicator for the ranks of `original`.
+/// A group to be added: a further communicator for the ranks of `original`.
 struct group_duplicate {
     group_id original = no_group;
     std::int32_t priority = 0;
@@ -31,35 +31,36 @@ struct group_move {
     friend bool operator==(const group_move&, const group_move&) = default;
 };
 
-/// What isolation does to the IR, as a value.
+/// An isolation of groups as a value.
 template <handle V>
 struct isolation_plan {
-    std::size_t groups = 0;                   ///< how many groups the IR had
-    std::vector<group_duplicate> duplicates;  ///< which get the ids groups, groups + 1, …, in this order
+    std::size_t groups = 0;                   ///< the number of groups in the IR
+    std::vector<group_duplicate> duplicates;  ///< new groups, with ids groups, groups + 1, …, in this order
     std::vector<group_move<V>> moves;         ///< in program order
     friend bool operator==(const isolation_plan&, const isolation_plan&) = default;
 };
 
-/// Why groups cannot be told apart.
+/// Why collectives cannot be given separate groups.
 struct isolation_error {
     enum class reason : std::uint8_t {
-        group_out_of_range,  ///< a start uses `group`, which is not in the list
-        broken_groups,       ///< `group` contradicts itself, or its original, as `fault` says
+        group_out_of_range,  ///< a start uses `group`, which is not in the list of groups
+        broken_groups,       ///< `group` is inconsistent, in itself or with its original, as `fault` describes
     };
     reason why;
     group_id group;
-    std::optional<group_fault> fault = {};  ///< of broken groups
+    std::optional<group_fault> fault = {};  ///< for broken_groups
 };
 
 struct isolation_options {
-    std::int32_t priority = 1;  ///< of the communicators that are added
+    std::int32_t priority = 1;  ///< priority of the new communicators
 };
 
-/// Plans that no start for which `wanted(v)` holds shares its group with one for which it does not. What shares moves
-/// to a duplicate of its group with the same ranks in the same order: to one that the list of groups has already and
-/// that no other class uses, such as one that was made for an earlier graph, and otherwise to a new one, a single one
-/// for each group. Two groups are one communicator if they have the same id; that their ranks are equal says nothing.
-/// Order, dependences and all other collectives stay. A plan for what is isolated already is empty. O(V + groups²).
+/// Plans a change of groups after which no start for which `wanted(v)` is true shares its group with a start for which
+/// it is false. Each wanted start that shares its group moves to a duplicate of the group, with the same ranks in the
+/// same order. If the list already has such a duplicate that no other class uses (for example one that was made for an
+/// earlier graph), that one is used; otherwise one new duplicate is added per group. Two groups are the same
+/// communicator if and only if their ids are equal; equal ranks are not enough. The order, the dependences and all
+/// other collectives do not change. The plan is empty if the class is isolated already. O(V + groups²).
 template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
 [[nodiscard]] expected<isolation_plan<vertex_t<G>>, isolation_error> plan_isolation(G view, const M& model,
                                                                                     const L& groups,
@@ -98,7 +99,7 @@ template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
     return plan;
 }
 
-/// Plans that all-to-alls share no group with other collectives.
+/// Plans a change of groups after which all-to-alls share no group with other collectives.
 template <vertex_list_graph G, op_model<G> M, group_model L>
 [[nodiscard]] expected<isolation_plan<vertex_t<G>>, isolation_error> plan_isolation(G view, const M& model,
                                                                                     const L& groups) {
@@ -106,12 +107,12 @@ template <vertex_list_graph G, op_model<G> M, group_model L>
                           [&](vertex_t<G> v) { return collective_of<G>(model, v) == collective_kind::all_to_all; });
 }
 
-/// Adds the groups and moves the starts. It cannot fail.
+/// Adds the groups and moves the starts. Cannot fail.
 template <class V, class R>
 void apply(const isolation_plan<V>& plan, R&& rewriter)
     requires requires(V v, group_id g) { rewriter.set_group(v, rewriter.duplicate_group(g, 0)); }
 {
-    std::vector<group_id> made;  // as the rewriter names them
+    std::vector<group_id> made;  // the ids that the rewriter has assigned
     for (const group_duplicate& d : plan.duplicates) made.push_back(rewriter.duplicate_group(d.original, d.priority));
     for (const group_move<V>& m : plan.moves)
         rewriter.set_group(m.vertex, m.to < plan.groups ? m.to : made[m.to - plan.groups]);

@@ -1,10 +1,11 @@
-// Modules of a model in words: "layers.*.moe" or "layers.0-26", as settings of chunks and buckets name them, with an
-// escape by which every module has a name of its own, whatever letters are in it.
+// Patterns for modules of a model, such as "layers.*.moe" or "layers.0-26", as settings of chunks and buckets use them.
+// An escape character makes it possible to name every module exactly, whatever characters its name contains.
 //
-// A pattern is components with dots between them. A component is `*`, which stands for any one; `0-26`, for a number
-// from 0 to 26 without zeros before it; or a text that stands for itself, in which `\` takes the meaning from the
-// letter behind it: `\*` is a module called *, `0\-26` one called 0-26. `\xHH` is the letter of that number. Letters
-// that mean something where patterns stand, `,` `=` `:` and blanks, are written with `\` as well.
+// A pattern consists of components that are separated by dots. A component is `*`, which matches any single component;
+// `0-26`, which matches a number from 0 to 26 without leading zeros; or a literal text. In a literal text, `\` makes
+// the next character literal: `\*` matches a module called *, and `0\-26` one called 0-26. `\xHH` is the character with
+// that code. Characters with a meaning in the texts that contain patterns (`,` `=` `:` and blanks) are also escaped
+// with `\`.
 #ifndef STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 #define STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 
@@ -20,7 +21,7 @@ namespace stretto {
 
 namespace detail {
 
-/// The number that a text is, up to nine digits; -1 if it is none.
+/// Returns the number that a text of up to nine digits denotes; -1 if it is not such a number.
 [[nodiscard]] constexpr std::int64_t number_in(std::string_view text) noexcept {
     if (text.empty() || text.size() > 9) return -1;
     std::int64_t n = 0;
@@ -31,12 +32,12 @@ namespace detail {
     return n;
 }
 
-/// The same for a number as one counts, without zeros before it, so that every number has one text.
+/// The same, but without leading zeros, so that every number has exactly one text.
 [[nodiscard]] constexpr std::int64_t plain_number_in(std::string_view text) noexcept {
     return text.size() > 1 && text[0] == '0' ? -1 : number_in(text);
 }
 
-/// The numbers from `first` to `last` that a component of a pattern stands for; first is -1 if it is no range.
+/// The range of numbers that a component of a pattern matches; `first` is -1 if the component is not a range.
 struct number_range {
     std::int64_t first = -1, last = -1;
 
@@ -48,7 +49,7 @@ struct number_range {
     }
 };
 
-/// The value of a hexadecimal digit; -1 if it is none.
+/// Returns the value of a hexadecimal digit; -1 if c is not one.
 [[nodiscard]] constexpr int hex_digit(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -56,14 +57,15 @@ struct number_range {
     return -1;
 }
 
-/// Whether `\` may stand before it: the printable letters of ASCII that are neither a letter of the alphabet nor a
-/// digit, which keep what they may mean one day, nor a dot, which is in no component.
+/// Returns whether `\` may precede c. This holds for the printable ASCII characters except letters and digits, which
+/// are reserved for future escapes, and the dot, which never occurs in a component.
 [[nodiscard]] constexpr bool is_escapable(char c) noexcept {
     const bool named = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     return c >= ' ' && c <= '~' && !named && c != '.';
 }
 
-/// Takes the first letter, as it is meant, from a component that is not empty; false if an escape is not one.
+/// Takes the first character, with its escape resolved, from a nonempty component; returns false if the escape is
+/// invalid.
 [[nodiscard]] constexpr bool take_letter(std::string_view& component, char& letter) noexcept {
     letter = component[0];
     component.remove_prefix(1);
@@ -81,7 +83,7 @@ struct number_range {
     return is_escapable(letter);
 }
 
-/// Whether a component of a pattern names a component of a path.
+/// Returns whether a component of a pattern matches a component of a path.
 [[nodiscard]] constexpr bool names_component(std::string_view wanted, std::string_view own) noexcept {
     if (wanted == "*") return !own.empty();
     if (const number_range range = number_range::of(wanted); range.first >= 0) {
@@ -94,17 +96,17 @@ struct number_range {
     return wanted.empty() && own.empty();
 }
 
-/// Whether a letter of a module may not stand in a pattern as it is, whatever is around it.
+/// Returns whether a character of a module name must always be escaped in a pattern, in any context.
 [[nodiscard]] constexpr bool needs_escape(char c) noexcept {
     return c == '\\' || c == ',' || c == '=' || c == ':' || c == '\x7f' || static_cast<unsigned char>(c) <= ' ';
 }
 
 }  // namespace detail
 
-/// What a module path and a pattern for its beginning have in common: for "layers.3.moe.router" and "layers.*", where *
-/// is one component, it is "layers.3", and so it is for "layers.0-26". It is empty if the path begins otherwise, and if
-/// an escape of the pattern is none. An empty component matches an empty one alone, and an empty pattern nothing. The
-/// result is a part of `path`. O(length).
+/// Returns the leading part of a module path that a pattern matches: "layers.3" for the path "layers.3.moe.router" and
+/// the pattern "layers.*" (where * is one component) or "layers.0-26". The result is empty if the path does not match
+/// or if the pattern has an invalid escape. An empty component matches only an empty component, and an empty pattern
+/// matches nothing. The result is a view into `path`. O(length).
 [[nodiscard]] constexpr std::string_view matched_module(std::string_view path, std::string_view pattern) noexcept {
     std::size_t i = 0, j = 0;
     while (true) {
@@ -118,8 +120,8 @@ struct number_range {
     }
 }
 
-/// Whether a text is a pattern that can stand in the text of settings: not empty, every escape is one, and no letter
-/// that needs an escape is without. O(length).
+/// Returns whether a text is a pattern that may occur in the text of settings: it is not empty, every escape is valid,
+/// and every character that needs an escape has one. O(length).
 [[nodiscard]] constexpr bool is_module_pattern(std::string_view text) noexcept {
     if (text.empty()) return false;
     for (std::size_t i = 0; i <= text.size();) {
@@ -135,9 +137,9 @@ struct number_range {
     return true;
 }
 
-/// The pattern that names one module and what lies in it, and nothing else: the module itself if nothing in it needs an
-/// escape. matched_module(path, exact_pattern(module)) is `module` for a path that begins with its components, and
-/// empty for any other. The pattern of a module without a name is empty. O(length).
+/// Returns the pattern that matches one module, with its submodules, and nothing else. It is the module itself if
+/// nothing in it needs an escape. matched_module(path, exact_pattern(module)) is `module` for a path that begins with
+/// its components, and empty for any other path. The pattern of an empty module is empty. O(length).
 template <class = void>
 [[nodiscard]] std::string exact_pattern(std::string_view module) {
     constexpr char digits[] = "0123456789abcdef";
@@ -164,8 +166,8 @@ template <class = void>
     return pattern;
 }
 
-/// Where a letter first stands in a text of patterns, from a position on, without being part of an escape; npos if it
-/// does not. O(length).
+/// Returns the first position, not before `from`, at which a character occurs in a text of patterns without being part
+/// of an escape; npos if there is none. O(length).
 [[nodiscard]] constexpr std::size_t find_unescaped(std::string_view text, char letter, std::size_t from = 0) noexcept {
     for (std::size_t i = from; i < text.size(); ++i) {
         if (text[i] == letter) return i;

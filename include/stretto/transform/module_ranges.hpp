@@ -1,4 +1,4 @@
-// Settings of modules in few words: "layers.0-26.moe" for what would be a line for each layer.
+// Shortens settings of modules: "layers.0-26.moe" replaces one line per layer.
 #ifndef STRETTO_TRANSFORM_MODULE_RANGES_HPP
 #define STRETTO_TRANSFORM_MODULE_RANGES_HPP
 
@@ -19,10 +19,10 @@ namespace stretto {
 
 namespace detail {
 
-/// A pattern around its first component that is a number: before it, the number, and behind it.
+/// A pattern, split around its first numeric component: the text before it, the number, and the text after it.
 struct numbered_pattern {
     std::string_view before, behind;
-    std::int64_t number = -1;  ///< -1: no component is one
+    std::int64_t number = -1;  ///< -1 if no component is a number
 
     [[nodiscard]] static numbered_pattern of(std::string_view pattern) {
         for (std::size_t i = 0; i < pattern.size();) {
@@ -41,13 +41,13 @@ struct numbered_pattern {
 
 }  // namespace detail
 
-/// The same settings for regions_in_chunks in fewer words: of those that follow each other and differ in one number
-/// alone, such as "layers.3.moe", "layers.4.moe" and "layers.5.moe", the ones with the same direction and chunks become
-/// one with a range, "layers.3-5.moe". Which chunks an operation gets does not change. O(settings squared) at most.
+/// Returns equivalent settings for regions_in_chunks in shorter form. Consecutive settings with the same direction and
+/// chunks that differ in a single number, such as "layers.3.moe", "layers.4.moe" and "layers.5.moe", become one setting
+/// with a range, "layers.3-5.moe". The chunks of every operation stay the same. O(settings squared) at most.
 [[nodiscard]] inline std::vector<module_chunks> in_ranges(std::span<const module_chunks> settings) {
     std::vector<module_chunks> all;
     for (std::size_t i = 0; i < settings.size();) {
-        // A run of settings alike, no two of which name one operation: their order does not matter.
+        // A run of similar settings, no two of which apply to the same operation, so their order does not matter.
         const auto first = detail::numbered_pattern::of(settings[i].pattern);
         std::vector<std::pair<std::int64_t, std::size_t>> run;  // number, setting
         for (std::size_t j = i; j < settings.size(); ++j) {

@@ -1,4 +1,4 @@
-// The regions of a step by the modules of its model: "layers.*.moe", forward, backward, or both.
+// Finds the regions of a step by the modules of its model: "layers.*.moe", forward, backward, or both.
 #ifndef STRETTO_TRANSFORM_MODULE_REGIONS_HPP
 #define STRETTO_TRANSFORM_MODULE_REGIONS_HPP
 
@@ -19,7 +19,7 @@
 
 namespace stretto {
 
-/// The operations of one module, those of its submodules included, in one direction.
+/// The operations of one module and its submodules, in one direction.
 template <handle V>
 struct module_region {
     std::string module;
@@ -27,12 +27,12 @@ struct module_region {
     std::vector<V> vertices;  ///< in program order
 };
 
-/// The regions that a pattern names: one for each module and each direction in which it has operations. The pattern is
-/// "layers.3", "layers.0-26", or "layers.*", as module_pattern.hpp describes it. However often a module runs, and
-/// whatever it contains, it is one region. Regions come in the order of the first operations of their modules, but
-/// backward comes right after the forward of its module. `direction` may choose forward or backward alone. Operations
-/// of unknown direction are in no region. It takes O(V) time; each path is matched once, and compared with the modules
-/// that are named.
+/// Returns the regions that a pattern names: one for each module and each direction in which it has operations. The
+/// pattern is "layers.3", "layers.0-26" or "layers.*", for example, as module_pattern.hpp describes. A module is one
+/// region, regardless of how often it runs and what it contains. Regions are in the order of the first operations of
+/// their modules, except that the backward region of a module comes right after its forward region. `direction` may
+/// restrict the result to forward or backward. Operations of unknown direction are in no region. Takes O(V) time; each
+/// path is matched once, and compared with the named modules.
 template <class G>
 [[nodiscard]] std::vector<module_region<vertex_t<G>>> module_regions(const step_modules<G>& modules,
                                                                      std::string_view pattern,
@@ -40,7 +40,8 @@ template <class G>
     using region = module_region<vertex_t<G>>;
     std::vector<region> found;
     constexpr std::size_t none = SIZE_MAX;
-    std::vector<std::size_t> pair_of(modules.paths().size(), none);  // its forward region; backward follows it
+    std::vector<std::size_t> pair_of(modules.paths().size(),
+                                     none);  // by path: its forward region; the backward region follows it
     for (std::size_t p = 1; p < modules.paths().size(); ++p) {
         const std::string_view root = matched_module(modules.paths()[p], pattern);
         if (root.empty()) continue;
@@ -65,17 +66,17 @@ template <class G>
     return kept;
 }
 
-/// The chunks in which the operations that a pattern names are to run.
+/// The sizes of the chunks in which the operations that a pattern names are to run.
 struct module_chunks {
-    std::string pattern;  ///< as in module_pattern.hpp; empty: all operations, with a module or without
+    std::string pattern;  ///< as in module_pattern.hpp; if empty, all operations, including those without a module
     pass_direction direction = pass_direction::both;
-    std::vector<std::int64_t> sizes;  ///< rows per chunk; a single entry means whole
+    std::vector<std::int64_t> sizes;  ///< rows per chunk; a single entry means that the operations stay whole
 };
 
-/// The regions for plan_chunks that some settings describe. If several settings name an operation, the last one counts.
-/// Operations with equal sizes are one region, so that backward reads the parts that forward has left, and a layer
-/// reads those of the layer before. What runs whole is in no region. The error is the position of the first setting
-/// that names no operation. O(settings * (paths + V)).
+/// Returns the regions for plan_chunks that the settings describe. If several settings name an operation, the last one
+/// applies. Operations with equal sizes form one region, so that backward operations read the parts that forward
+/// operations have produced, and a layer reads the parts of the layer before it. Operations that stay whole are in no
+/// region. The error is the position of the first setting that names no operation. O(settings * (paths + V)).
 template <class G>
 [[nodiscard]] expected<std::vector<chunk_region<vertex_t<G>>>, std::size_t> regions_in_chunks(
     const step_modules<G>& modules, std::span<const module_chunks> settings) {

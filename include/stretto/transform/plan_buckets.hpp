@@ -1,5 +1,5 @@
-// Merges collectives into buckets: which of them travel together, and in which order the program then runs.
-// docs/algorithms/buckets.md has the argument.
+// Merges collectives into buckets: decides which collectives are sent together, and in what order the program then
+// runs. docs/algorithms/buckets.md gives the proof of correctness.
 #ifndef STRETTO_TRANSFORM_PLAN_BUCKETS_HPP
 #define STRETTO_TRANSFORM_PLAN_BUCKETS_HPP
 
@@ -18,28 +18,32 @@ namespace stretto {
 
 namespace detail {
 
-/// A limit with which nothing could ever be merged.
+/// Returns whether a limit is so small that no collectives can ever be merged.
 [[nodiscard]] constexpr bool leaves_no_room(const bucket_options& o) noexcept {
     return o.most_bytes.count <= 0 || o.most_members == 0 || o.longest.count <= 0 || o.most_open == 0;
 }
 
 }  // namespace detail
 
-/// Buckets of collectives that `choose(v) -> bucket_choice` lets travel together. Members of one bucket agree in label,
-/// kind, group, reduction and element type; gathers may differ in the last one. They are all-gathers, reduce-scatters
-/// or all-reduces of one value, into memory of their own, that nobody looks at before their only wait.
+/// Plans buckets of the collectives that `choose(v) -> bucket_choice` allows to be merged. All members of a bucket have
+/// the same label, kind, group, reduction and element type; the element types of gathers may differ. Members are
+/// all-gathers, reduce-scatters or all-reduces that send one value and return one value in memory of its own, which is
+/// not read before their only wait.
 ///
-/// One pass for each key, in program order. A collective goes into the first bucket that it may join and that has room;
-/// one that it may join and that has no room is closed, as peers do. What it depends on stays open: of the chains A to
-/// B and C to D come the buckets {A, C} and {B, D}. With most_open = 1 that is the greedy of autoparallel's pull
-/// request 412 (its cap counts the same bytes), with most_span also that of its pull request 481.
+/// The sweep makes one pass per key, in program order. A collective joins the first open bucket that may contain it and
+/// has room. A bucket without room for it is closed, unless a dependence keeps the collective out of that bucket
+/// anyway; such a bucket stays open. The chains A to B and C to D therefore give the buckets {A, C} and {B, D}. With
+/// most_open = 1, this is the greedy algorithm of autoparallel's pull request 412 (whose limit counts the same bytes);
+/// with most_span as well, it is that of pull request 481.
 ///
-/// Legality is exact. A set of collectives may be merged if and only if contracting their starts, and their waits,
-/// makes no cycle, where writes in place, waits and other dependences of `g` count; `order` is the proof.
+/// Legality is exact. A set of collectives may be merged if and only if contracting their starts, and contracting their
+/// waits, creates no cycle. In-place writes, waits and all other dependences of `g` count. The `order` of the plan is
+/// the proof.
 ///
-/// The error says that a limit is zero. Precondition: `g` lists its vertices in a topological order, and who uses a
-/// memory reads a value that lives in it. Deterministic. O((V + E) log V + aliases), and what attempts to merge cost in
-/// incremental_reachability: at most most_open for a candidate.
+/// The only error is that a limit is zero. Precondition: `g` lists its vertices in a topological order, and every
+/// vertex that uses a storage reads a value that lives in it. The result is deterministic. Takes O((V + E) log V +
+/// aliases) time, plus the cost of trying to merge in incremental_reachability: at most most_open attempts per
+/// candidate.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C = no_bucket_costs>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -50,9 +54,9 @@ template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> 
     return detail::bucket_sweep<G, M, C>(g, model, costs, options).sweep(choose);
 }
 
-/// Plans of one program, of which many are asked: what it knows of the program is gathered once, and each plan is what
-/// plan_buckets gives. The view, the models and the options must outlive it and stay as they are. It can be neither
-/// copied nor moved.
+/// Makes many bucket plans of one program. It gathers the facts about the program once; each plan equals the result of
+/// plan_buckets. It can be neither copied nor moved. Precondition: the view, the models and the options outlive it and
+/// do not change.
 template <dependence_graph G, op_model<G> M, bucket_cost_model<G> C = no_bucket_costs>
     requires dataflow_graph<G>
 class bucket_planner {
@@ -61,7 +65,8 @@ public:
     bucket_planner(G g, const M& model, const C& costs, const bucket_options& options)
         : no_room_(detail::leaves_no_room(options)), sweep_(g, model, costs, options) {}
 
-    /// As plan_buckets. O(V), O(log v) for each edge of the v vertices that move, and what attempts to merge cost.
+    /// Same contract as plan_buckets. Takes O(V) time, O(log v) time for each edge of the v vertices that move, and the
+    /// cost of trying to merge.
     template <class Choose>
         requires requires(Choose& choose, vertex_t<G> v) {
             { choose(v) } -> std::same_as<bucket_choice>;
@@ -76,9 +81,10 @@ private:
     detail::bucket_sweep<G, M, C> sweep_;
 };
 
-/// The buckets that are asked for, each given by its starts, and nothing else; labels are not asked for. A set of one
-/// start changes nothing. The error is the first start that cannot be in its set, with one at fault: members of
-/// different kinds, members that depend on each other, more than a limit allows. Otherwise as above.
+/// Plans exactly the requested buckets, each given by its starts; labels are ignored. A set with a single start changes
+/// nothing. The error names the first start that cannot join its set, and another start that conflicts with it: the
+/// kinds differ, one depends on the other, or a limit would be exceeded. Otherwise the contract is that of
+/// plan_buckets.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C = no_bucket_costs>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;

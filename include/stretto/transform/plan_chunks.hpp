@@ -1,9 +1,9 @@
-// Plans to run regions of a program in chunks of their tokens.
+// Plans how to run regions of a program in chunks of their tokens.
 //
-// One sweep in program order carries the states of values (core/chunk_model.hpp) from the token dimensions through the
-// candidates. An operation that no token reaches stays whole and is shared; one that a token reaches runs once per
-// chunk; one that only passes sums of chunks on to the outside runs once, on the sum. Nothing here knows an operator:
-// the chunk model says how states pass through it.
+// One sweep in program order propagates the chunk states of values (core/chunk_model.hpp) from the token dimensions
+// through the candidates. An operation that does not depend on a token dimension stays whole, and all chunks share its
+// result. An operation that does runs once per chunk. An operation that only passes sums of chunks on to the outside
+// runs once, on the sum. This header knows no operator: the chunk model says how states propagate through an operation.
 #ifndef STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 #define STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 
@@ -25,31 +25,31 @@
 namespace stretto {
 
 struct chunk_options {
-    /// If set, operations that cannot run per chunk, or whose parts do not recombine, stay whole; the values that they
-    /// read are recombined before, and the plan lists them. Otherwise each is an error, except one that reads sums
-    /// only: it runs once, on the sums. If no token reaches a region, the plan lists the region, too; if no token
-    /// reaches any region, that is an error in any case.
+    /// If true, operations that cannot run per chunk, or whose parts cannot be recombined, stay whole. The values that
+    /// they read are recombined first, and the plan lists them as refused. If false, each such operation is an error,
+    /// except an operation that reads only sums: it runs once, on the sums. The plan also lists each region that no
+    /// token reaches; it is always an error if no token reaches any region.
     bool skip_refused = false;
 
-    /// If set, it is an error if a path leaves a region and enters it again. Otherwise what is on the path waits for
-    /// all chunks, and its results are cut again; this is correct, but hides nothing. Forward and backward of a layer
-    /// are never convex in one region, since the loss is between them.
+    /// If true, it is an error if a path leaves a region and enters it again. If false, the operations on that path
+    /// wait for all chunks, and their results are split again; this is correct, but it hides no communication. The
+    /// forward and backward passes of a layer are never convex as one region, because the loss lies between them.
     bool only_convex = false;
 
-    /// If set, sums are formed before operations that convert them (chunk_verdict::converts). There are then fewer
-    /// conversions, and sums are smaller if the type becomes wider, but they are rounded in the narrower type.
-    /// Otherwise parts are converted first.
+    /// If true, partial sums are added up before operations that convert their type (chunk_verdict::converts). The
+    /// program then has fewer conversions, and the sums take less memory if the conversion widens the type, but they
+    /// are rounded in the narrower type. If false, the parts are converted first.
     bool convert_sums = false;
 
-    /// Values with at least this number of elements that consist of slices are written slice by slice, unless their
-    /// parts are written in place. Smaller ones are concatenated; by default, all are. For another rule, such as one
-    /// about bytes, call choose_slices on the plan.
+    /// A value that consists of slices is written slice by slice if it has at least this many elements and its parts
+    /// are not written in place. Smaller values are concatenated; the default concatenates all of them. For a different
+    /// criterion, such as one in bytes, call choose_slices on the plan.
     std::int64_t slices_from = INT64_MAX;
 };
 
 namespace detail {
 
-/// What a sweep on numbers has found, in terms of the vertices of a graph.
+/// Translates a fault, which the sweep reports by number, into an error that names vertices of the graph.
 template <class G>
 [[nodiscard]] chunk_error<vertex_t<G>> error_of(const numbered_chunk_program<G>& n, const chunk_fault& f) {
     const std::uint32_t own = n.p.region[f.vertex];
@@ -57,8 +57,8 @@ template <class G>
     return {f.why, region, n.vertices[f.vertex], n.vertices[f.other], f.detail, {}, f.component};
 }
 
-/// The verdict of a model that lets operation v run per chunk, unless its results cannot be in these states. Shapes
-/// that a program records may contradict its operators, and later steps index shapes by the dimensions in states.
+/// Returns `verdict`, which lets operation v run per chunk, unless its results cannot be in the given states. The
+/// recorded shapes of a program may contradict its operators, and later steps index shapes by the dimensions in states.
 template <class G, class C>
 [[nodiscard]] chunk_verdict checked_verdict(const numbered_chunk_program<G>& n, const C& chunks, std::uint32_t v,
                                             std::int64_t tokens, std::span<const chunk_state> results,
@@ -80,7 +80,7 @@ template <class G, class C>
     return verdict;
 }
 
-/// Writes a plan from what a sweep has found.
+/// Writes the plan that the states of a finished sweep describe.
 template <class G>
 class chunk_plan_writer {
 public:
@@ -119,7 +119,8 @@ private:
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(plan_.states.size()); }
 
-    /// Adds the states of an operand, and a split if the operand is the first in its region that is this value cut.
+    /// Adds the states of an operand, and a split if this is the first operand in its region that reads the value
+    /// split.
     void write_operand(std::uint32_t region, std::uint32_t x) {
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c)
             plan_.states.push_back(s_.seen_in(region, x, c));
@@ -131,7 +132,7 @@ private:
         plan_.splits.push_back({n_.value(x), region, static_cast<std::uint32_t>(p_.token_dim[x])});
     }
 
-    /// Adds the states of a result; returns whether all of it is whole.
+    /// Adds the states of a result. Returns whether all its components are whole.
     bool write_result(std::uint32_t x) {
         bool whole = true;
         for (std::uint32_t c = p_.first_component[x]; c < p_.first_component[x + 1]; ++c) {
@@ -160,17 +161,19 @@ private:
     const chunk_states& s_;
     chunk_plan<V, X>& plan_;
     std::vector<std::uint32_t> last_split_;    // by value, in any region
-    std::vector<std::uint32_t> split_before_;  // split -> another one of the same value
+    std::vector<std::uint32_t> split_before_;  // by split: the previous split of the same value
 };
 
 }  // namespace detail
 
-/// A plan, or why there is none; nothing is changed. `g` must list its vertices in a topological order. Chunks without
-/// rows are left out, and a region of one chunk stays as it is. An operation with a dependence that is no value (a
-/// predecessor or successor in the view with which it shares no value) stays whole, because nobody would tell its
-/// clones; leave a dependence that your rewriter carries over by itself out of the view. It takes a few sweeps over the
-/// program, each O(V + E) and one call of the chunk model per operation that a token reaches. With `skip_refused`,
-/// there is one more sweep for each layer of operations that must be taken out again.
+/// Returns a plan, or the reason why there is none; the program does not change. Chunks without rows are left out, and
+/// a region with a single chunk stays as it is. An operation stays whole if it has a dependence that no value carries,
+/// that is, a predecessor or successor in the view with which it shares no value: its clones would not inherit that
+/// dependence. If your rewriter carries such a dependence over, leave it out of the view.
+///
+/// Precondition: `g` lists its vertices in a topological order. Takes a few sweeps over the program, each in O(V + E)
+/// time with one call of the chunk model per operation that a token reaches. With `skip_refused`, there is one more
+/// sweep for each layer of operations that must stay whole after all.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_plan<vertex_t<G>, value_t<G>>, chunk_error<vertex_t<G>>> plan_chunks(
@@ -214,11 +217,12 @@ template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     std::vector<char> reached(regions.size(), false);
     for (const chunked_operation<V>& o : plan.operations) reached[o.region] = true;
     for (const refused_operation<V>& o : plan.refused) reached[o.why.region] = true;
-    std::uint32_t idle = detail::chunk_program::no_region;  // the first region of which nothing runs per chunk
+    std::uint32_t idle = detail::chunk_program::no_region;  // the first region in which no operation runs per chunk
     for (std::uint32_t r = 0; r < regions.size(); ++r) {
         if (reached[r] || plan.regions[r].sizes.size() <= 1) continue;
         if (idle == detail::chunk_program::no_region) idle = r;
-        if (regions[r].kept.empty()) plan.unreached.push_back(r);  // else tokens may reach what the caller keeps whole
+        if (regions[r].kept.empty())
+            plan.unreached.push_back(r);  // otherwise tokens may reach only the candidates that the caller keeps whole
     }
     const bool nothing = plan.empty() && plan.refused.empty() && !plan.unreached.empty();
     if (idle != detail::chunk_program::no_region && (nothing || !options.skip_refused))

@@ -1,6 +1,6 @@
-// Finds collectives that need not be several: those whose results are only added to each other. A gradient that comes
-// in parts (loss chunks, micro-batches) is often reduced part by part; one reduction of the sum does.
-// docs/algorithms/reduce-once.md has the argument.
+// Finds linear collectives whose results are only added to each other. A gradient that consists of parts (loss chunks,
+// micro-batches) is often reduced part by part; a single reduction of the sum gives the same result.
+// docs/algorithms/reduce-once.md gives the proof of correctness.
 #ifndef STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
 
@@ -20,13 +20,14 @@
 namespace stretto {
 
 struct reduction_options {
-    std::size_t most_views = SIZE_MAX;  ///< relayouts between a collective and the sum
-    bool in_place = true;               ///< the first sum may be written into an operand that dies with it
+    std::size_t most_views = SIZE_MAX;  ///< maximum number of relayouts between a collective and the sum
+    bool in_place = true;               ///< the first sum may overwrite an operand that has no later use
 };
 
 namespace detail {
 
-/// The sweep. A term is a value that is a sum of results of linear collectives, each once, all laid out alike.
+/// Finds the reductions in one sweep. A term is a value that is a sum of results of linear collectives: each result
+/// occurs once, and all have the same layout.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
 class reduction_sweep {
     using V = vertex_t<G>;
@@ -44,7 +45,7 @@ public:
         for (std::uint32_t t = static_cast<std::uint32_t>(terms_.size()); t-- > 0;) {
             if (terms_[t].right != none && !absorbed[t]) ends.push_back(t);
             absorbed[t] = absorbed[t] || terms_[t].right != none;
-            if (!absorbed[t]) continue;  // behind the last sum
+            if (!absorbed[t]) continue;  // comes after the last sum
             for (std::uint32_t part : {terms_[t].left, terms_[t].right})
                 if (part != none) absorbed[part] = true;
         }
@@ -52,7 +53,7 @@ public:
             const std::uint32_t t = ends.back();
             ends.pop_back();
             if (terms_[t].left == none || finish(t)) continue;
-            for (std::uint32_t part : {terms_[t].left, terms_[t].right})  // perhaps a part of the sum can be
+            for (std::uint32_t part : {terms_[t].left, terms_[t].right})  // a part of the sum may still be possible
                 if (part != none) ends.push_back(part);
         }
         std::sort(plan_.reductions.begin(), plan_.reductions.end(), [this](const auto& a, const auto& b) {
@@ -67,12 +68,12 @@ public:
     }
 
 private:
-    /// A wait for a collective has no parts, a view has one, a sum has two.
+    /// The wait of a collective has no parts, a view has one part, and a sum has two.
     struct term {
-        std::uint32_t at;     ///< the position of what makes it
-        std::uint32_t start;  ///< of the first of its collectives
+        std::uint32_t at;     ///< the position of the vertex that computes it
+        std::uint32_t start;  ///< the first start among its collectives
         std::uint32_t left = none, right = none;
-        std::uint32_t layout = none;  ///< the last relayout between the collectives and it: an entry of layouts_
+        std::uint32_t layout = none;  ///< the last relayout between the collectives and this term: an entry of layouts_
         std::size_t members = 1, views = 0;
     };
     struct relayout {
@@ -104,7 +105,7 @@ private:
         terms_.push_back(t);
     }
 
-    /// Whether start s is a linear collective of one value that nobody but its wait w looks at.
+    /// Returns whether start s is a linear collective of one value that only its wait w reads.
     [[nodiscard]] bool is_member(std::uint32_t s, std::uint32_t w) const {
         const std::uint32_t result = f_.only_result(s);
         return result != none && f_.operands[s].size() == 1 && f_.writes[s].empty() && f_.writes[w].empty() &&
@@ -112,7 +113,7 @@ private:
                f_.storages[result].size() == 1 && f_.storages[result][0] == result &&
                launches_linear_collective<G>(model_, f_.vertex[s]);
     }
-    /// Whether p alone reads y, once.
+    /// Returns whether p is the only reader of y, and reads it once.
     [[nodiscard]] bool alone(std::uint32_t p, std::uint32_t y) const {
         return f_.consumers[y].size() == 1 && f_.consumers[y][0] == p;
     }
@@ -158,7 +159,7 @@ private:
         return true;
     }
 
-    /// Makes a reduction of the sum that is term `end`, which is part of no larger one. False: it must stay.
+    /// Adds a reduction for the sum that is term `end`, which is part of no larger one. Returns false if it must stay.
     bool finish(std::uint32_t end) {
         if (terms_[end].right == none) return false;  // a view of a sum
         std::vector<std::uint32_t> starts, waits, sums;
@@ -196,8 +197,8 @@ private:
         return true;
     }
 
-    /// Writes the first sum over one of its operands, if nobody needs that any more. The first operand of another
-    /// reduction is read later than before, when its second one is ready.
+    /// Writes the first sum over one of its operands if that operand has no later use. Another reduction reads its
+    /// first operand later than the program did, namely when its second operand is ready.
     void place_first_sum(reduction<V, X>& r) {
         const std::uint32_t at = f_.position_of(r.members[1]);
         const auto vanishes = [&](std::uint32_t p) {
@@ -215,8 +216,8 @@ private:
         }
     }
 
-    /// A view of the graph may have dependences that no value carries. They would be lost with the vertices that
-    /// vanish, so no such vertex may have one.
+    /// A view of the graph may have dependences that no value carries. They would be lost with the removed vertices, so
+    /// no removed vertex may have one.
     template <class Vanishes>
     bool only_values_lead_out(const std::vector<std::uint32_t>& vanishing, std::uint32_t end, Vanishes vanishes) {
         for (std::uint32_t p : vanishing) {
@@ -236,7 +237,8 @@ private:
         return true;
     }
 
-    /// Whether all members read different values, and what the first one reads is as it was when the second one reads.
+    /// Returns whether all members read different values, and the operand of the first is unchanged until the second
+    /// reads.
     bool operands_last(const std::vector<std::uint32_t>& starts) {
         for (std::size_t k = 1; k < starts.size(); ++k)
             for (std::size_t i = 0; i < k; ++i)
@@ -259,24 +261,26 @@ private:
     std::vector<std::uint32_t> term_of_;  // by value
     std::vector<term> terms_;
     std::vector<relayout> layouts_;
-    std::vector<storage_uses<program_facts<G>>> uses_;  // one, once it is needed
+    std::vector<storage_uses<program_facts<G>>> uses_;  // empty until it is needed, then one entry
     reduction_plan<V, X> plan_;
 };
 
 }  // namespace detail
 
-/// All reductions that one collective of a sum can replace: linear collectives (reduce-scatter or all-reduce, sum or
-/// average) that are alike in kind, reduction, group, payload, element type and arguments; whose results, through waits
-/// and views that are alike, are added to each other, each exactly once; no part of which anybody else reads. Sums are
-/// as large as possible, and what is refused comes with the reason. Casts are not looked through: the sum of rounded
-/// values is not the rounded sum, and a sum would be made in another type than before.
+/// Plans all reductions that one collective of a sum can replace. Their members are linear collectives (reduce-scatter
+/// or all-reduce, with sum or average) that agree in kind, reduction, group, payload, element type and arguments. Their
+/// results are added to each other, each exactly once, possibly after identical views, and no part of the sum has
+/// another reader. Sums are as large as possible, and every refusal has a reason. The planner does not look through
+/// casts: a sum of rounded values differs from the rounded sum, and the sum would be computed in a different type.
 ///
-/// Guarantees: replacing them makes no cycle, because the only way out of the vertices that vanish is through the
-/// result, which depends on all of them; and no value that anybody reads changes, but for the rounding of floats, as it
-/// does between accumulating before and after a reduction. A start that writes into a buffer of others is no member.
+/// Guarantees: the replacement creates no cycle, because the removed vertices have no way out except through the
+/// result, which depends on all of them. No value that remains readable changes, except for floating-point rounding, as
+/// between accumulating before and after a reduction. A start that writes into the buffer of another value is not a
+/// member.
 ///
-/// Precondition: `g` lists its vertices in a topological order, and who uses a storage reads a value that lives in it.
-/// Deterministic. O(V + E + aliases) time, and in each sum O(m^2) comparisons for m members and O(d) for a view behind
+/// Precondition: `g` lists its vertices in a topological order, and every vertex that uses a storage reads a value in
+/// it. Deterministic. Takes O(V + E + aliases) time, plus O(m^2) comparisons for a sum of m members and O(d) for a view
+/// after d others.
 /// d others.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
     requires dataflow_graph<G>

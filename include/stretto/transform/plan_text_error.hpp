@@ -1,4 +1,4 @@
-// Where and why a text is no plan: what the readers of all text forms of plans return.
+// Where and why a text is not a plan: the error of the parsers of all plan texts.
 #ifndef STRETTO_TRANSFORM_PLAN_TEXT_ERROR_HPP
 #define STRETTO_TRANSFORM_PLAN_TEXT_ERROR_HPP
 

@@ -1,5 +1,5 @@
-// Applies a chunk plan and remembers what was made of what. That lets verify_applied check an IR that is rewritten in
-// place, whose operations from before no longer exist:
+// Applies a chunk plan and records the origin of every new operation. verify_applied can then check an IR that is
+// rewritten in place, although its original operations no longer exist:
 //
 //     stretto::chunk_recording recording(view, plan);       // copies the program before, by number
 //     auto recorder = recording.rewriter(my_rewriter);
@@ -33,8 +33,8 @@ class recorded_verbs;
 template <class R, class G>
 class recording_rewriter;
 
-/// A program as it was before a chunk plan was applied to it, and what a recording_rewriter has made since. It refers
-/// neither to the plan nor to anything that the rewriter may erase. O(V + E) time and memory.
+/// A program as it was before a chunk plan was applied to it, and a record of what a recording_rewriter has added
+/// since. It refers neither to the plan nor to anything that the rewriter may erase. O(V + E) time and memory.
 template <dependence_graph G>
     requires dataflow_graph<G>
 class chunk_recording {
@@ -42,22 +42,21 @@ public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
-    /// `g` must list the program that the plan was made for, not yet rewritten.
+    /// Precondition: `g` lists the program for which the plan was made, before it is rewritten.
     chunk_recording(G g, const chunk_plan<V, X>& plan) : g_(g), before_(g), plan_(before_.numbered(g, plan)) {}
 
-    /// A rewriter with the same verbs as `rewriter`, which it calls and which must outlive it; this recording takes
-    /// notes.
+    /// Returns a rewriter that forwards every verb to `rewriter`, which must outlive it, and records the calls here.
     template <chunking_rewriter<G> R>
     [[nodiscard]] recording_rewriter<R, G> rewriter(R& rewriter) {
-        // A rewriter that cannot write slices is asked for concatenations instead.
+        // If the rewriter cannot write slices, values are concatenated instead.
         if constexpr (!slice_writing_rewriter<R, G>) choose_slices(plan_, [](const auto&) { return false; });
         return recording_rewriter<R, G>(rewriter, *this);
     }
 
-    /// Asks verify_applied whether `after`, the view of the rewritten program, is what the plan says. A violation names
-    /// operations of the program before by their position in it, UINT32_MAX for none. An operation that no verb has
-    /// made or left is reported as out of step. It takes O(V + E) of the two programs, and where something is wrong,
-    /// one more look through the program before for each operation concerned.
+    /// Calls verify_applied to check that `after`, the view of the rewritten program, is what the plan says. A
+    /// violation identifies operations of the original program by their positions in it, with UINT32_MAX for none. An
+    /// operation that is neither original nor recorded is reported as out of step. Takes O(V + E) time for the two
+    /// programs, plus one pass over the original program for each operation with a violation.
     [[nodiscard]] expected<applied_counts, std::vector<applied_violation<V, std::uint32_t>>> verify(G after) const {
         const detail::applied_origins<G> origins(before_, made_, resultless_, after);
         return verify_applied(plan_, before_.view(), after, [&](V v) { return origins.of(v); });
@@ -72,14 +71,14 @@ private:
     G g_;
     detail::recorded_program<G> before_;
     chunk_plan<std::uint32_t, std::uint32_t> plan_;
-    std::size_t splits_ = 0;                             // calls of split so far
-    std::vector<detail::recorded_result<X>> made_;       // what the verbs have returned, in the order of the calls
-    std::vector<detail::recorded_clone<X>> resultless_;  // clones that have returned nothing
+    std::size_t splits_ = 0;                             // number of calls of split so far
+    std::vector<detail::recorded_result<X>> made_;       // results of the verbs, in the order of the calls
+    std::vector<detail::recorded_clone<X>> resultless_;  // clones without results
 };
 
 namespace detail {
 
-/// The verbs that every rewriter of chunks has.
+/// The verbs that every chunking rewriter has.
 template <class R, class G>
 class recorded_verbs {
 public:
@@ -104,7 +103,7 @@ public:
     std::vector<X> split(X x, std::size_t dim, std::span<const std::int64_t> sizes) {
         std::vector<X> parts;
         for (X made : rewriter_->split(x, dim, sizes)) parts.push_back(made);
-        // apply_chunks splits in the order of the plan, and the plan knows for which region.
+        // apply_chunks splits in the order of the plan, which gives the region of each split.
         const std::size_t k = notes_->splits_++;
         const bool planned = k < notes_->plan_.splits.size();
         detail::recorded_origin from;
@@ -140,8 +139,8 @@ protected:
 
 }  // namespace detail
 
-/// A rewriter that passes every verb on, and notes in a chunk_recording what came of it. chunk_recording::rewriter
-/// makes it. Of the verbs that apply_chunks may use, it has those that R has.
+/// A rewriter that forwards every verb and records the results in a chunk_recording. It is made by
+/// chunk_recording::rewriter. Of the verbs that apply_chunks may call, it has those that R has.
 template <class R, class G>
 class recording_rewriter : public detail::recorded_verbs<R, G> {
 public:

@@ -1,5 +1,6 @@
-// Several collectives whose results are only added to each other, and the one collective of the sum that can take their
-// place, as a value. plan_reductions finds them, verify_reductions proves a plan, and apply_reductions carries it out.
+// A reduction plan as a value: several collectives whose results are only added to each other, and the single
+// collective of the sum that replaces them. plan_reductions finds reductions, verify_reductions proves a plan, and
+// apply_reductions carries it out.
 #ifndef STRETTO_TRANSFORM_REDUCTION_PLAN_HPP
 #define STRETTO_TRANSFORM_REDUCTION_PLAN_HPP
 
@@ -13,34 +14,34 @@
 
 namespace stretto {
 
-/// One collective in place of several. What the members read is added up as it becomes ready: the sum of the operands
-/// of members 0 to k is made where member k is launched. The collective is launched where the last member is, on the
-/// sum of all.
+/// One collective that replaces several. The operands of the members are added as they become ready: the sum of the
+/// operands of members 0 to k is computed where member k was launched. The collective of the complete sum is launched
+/// where the last member was launched.
 template <handle V, handle X>
 struct reduction {
-    std::vector<V> members;   ///< the starts that vanish, in program order; at least two
-    std::vector<X> operands;  ///< what each member reads, all different
-    std::vector<V> waits;     ///< the waits that vanish, one for each member
-    std::vector<V> sums;      ///< the additions, and the views among them, that vanish, in program order
-    X result{};               ///< what others read: the result of the last of `sums`
-    std::vector<V> layout;    ///< views, one on the other, that lead from the result of a collective to `result`
-    sum_place first_sum = sum_place::fresh;  ///< where the sum of the first two operands is written; each further
-                                             ///< operand is added to it in place
+    std::vector<V> members;   ///< the starts that are removed, in program order; at least two
+    std::vector<X> operands;  ///< the operand of each member; all are different
+    std::vector<V> waits;     ///< the waits that are removed, one for each member
+    std::vector<V> sums;      ///< the removed additions, and the views among them, in program order
+    X result{};               ///< the value that others read: the result of the last entry of `sums`
+    std::vector<V> layout;    ///< a chain of views that leads from the result of a collective to `result`
+    sum_place first_sum = sum_place::fresh;  ///< where the sum of the first two operands is written; the further
+                                             ///< operands are added to it in place
     friend bool operator==(const reduction&, const reduction&) = default;
 };
 
-/// Why collectives stay apart although their results are added.
+/// Why collectives stay separate although their results are added.
 enum class reduction_obstacle : std::uint8_t {
-    members_differ,    ///< `other` is another call than `vertex`, is on another group, or has other arguments
-    layouts_differ,    ///< the two operands of `vertex` are laid out differently
-    read_elsewhere,    ///< `other` reads a part of the sum too, or follows it through a dependence that is no value
+    members_differ,    ///< `vertex` and `other` differ in kind, reduction, group, payload, element type or arguments
+    layouts_differ,    ///< the two operands of `vertex` have different layouts
+    read_elsewhere,    ///< `other` also reads a part of the sum, or depends on it without reading a value
     operand_twice,     ///< `vertex` and `other` are members that read the same value
-    overwritten,       ///< `other` overwrites what `vertex`, a member, reads, before the next part is ready
-    too_many_views,    ///< `vertex` is the sum of values behind more views than the options allow
-    other_dependence,  ///< `vertex`, which would vanish, depends on `other` through a dependence that is no value
+    overwritten,       ///< `other` overwrites the operand of the member `vertex` before the next part is ready
+    too_many_views,    ///< `vertex` adds values that went through more views than the options allow
+    other_dependence,  ///< `vertex`, which would be removed, depends on `other` without reading a value of it
 };
 
-/// The reason in words, without the names.
+/// Returns the reason in words, without the names of vertices.
 [[nodiscard]] constexpr std::string_view explain(reduction_obstacle why) noexcept {
     switch (why) {
         case reduction_obstacle::members_differ:
@@ -69,14 +70,14 @@ struct refused_reduction {
     friend bool operator==(const refused_reduction&, const refused_reduction&) = default;
 };
 
-/// Reductions in the order of their results, which have no vertex in common. An empty plan changes nothing.
+/// Reductions in the order of their results. No vertex belongs to two reductions. An empty plan changes nothing.
 template <handle V, handle X>
 struct reduction_plan {
     std::vector<reduction<V, X>> reductions;
-    std::vector<refused_reduction<V>> refused;  ///< sums of collectives that stay, in program order
+    std::vector<refused_reduction<V>> refused;  ///< sums of collectives that stay separate, in program order
 
     [[nodiscard]] bool empty() const noexcept { return reductions.empty(); }
-    /// How many collectives the plan saves.
+    /// Returns by how many the plan reduces the number of collectives.
     [[nodiscard]] std::size_t saved() const noexcept {
         std::size_t n = 0;
         for (const reduction<V, X>& r : reductions) n += r.members.size() - 1;

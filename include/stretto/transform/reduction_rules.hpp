@@ -1,4 +1,4 @@
-// What a reduction plan must keep to, rule by rule, in words: the vocabulary of verify_reductions.
+// The rules for reduction plans, with their descriptions: the vocabulary of verify_reductions.
 #ifndef STRETTO_TRANSFORM_REDUCTION_RULES_HPP
 #define STRETTO_TRANSFORM_REDUCTION_RULES_HPP
 
@@ -9,27 +9,27 @@
 
 namespace stretto {
 
-/// `vertex` and `other` are those of a reduction_violation.
+/// The rules that verify_reductions checks. `vertex` and `other` are those of a reduction_violation.
 enum class reduction_rule : std::uint8_t {
-    unknown_vertex,       ///< a handle of the plan is not in the graph, or its lists do not fit together
-    claimed_twice,        ///< `vertex` vanishes twice
-    too_few_members,      ///< there are not two members
-    out_of_order,         ///< members or sums are not in program order; sums come from the last sum, the result
-    not_linear,           ///< `vertex` is no linear collective of one value
+    unknown_vertex,       ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
+    claimed_twice,        ///< `vertex` is removed twice
+    too_few_members,      ///< the reduction has fewer than two members
+    out_of_order,         ///< members or sums are not in program order, or the last sum does not compute the result
+    not_linear,           ///< `vertex` is not a linear collective of one value
     members_differ,       ///< `other` differs from `vertex` in more than its data
-    wrong_operand,        ///< `vertex` does not read the operand that the plan says, or `other` reads it too
+    wrong_operand,        ///< `vertex` does not read the operand that the plan lists, or `other` reads it as well
     wrong_wait,           ///< `other` is not the wait of the member `vertex`, or not its only reader
     not_a_sum,            ///< `vertex` is neither a sum nor a view of one value
     wrong_coefficients,   ///< the result is not the sum of all members, each once; `vertex` is a member
-    wrong_layout,         ///< `vertex` adds values that are laid out differently, or the plan's views are not theirs
-    superfluous,          ///< `vertex` vanishes, and the result does not need it
-    read_elsewhere,       ///< `other` reads what `vertex` makes, or follows it, and both would be gone
-    other_dependence,     ///< `vertex` follows `other` through a dependence that is no value
-    overwritten,          ///< `other` writes over what the member `vertex` reads before the next sum reads it
-    written_while_needed  ///< the first sum is written over what the member `vertex` reads, which others still need
+    wrong_layout,         ///< `vertex` adds values with different layouts, or the views in the plan do not match them
+    superfluous,          ///< `vertex` is removed, but does not contribute to the result
+    read_elsewhere,       ///< `other` stays, but reads the result of `vertex` or depends on it, and `vertex` is removed
+    other_dependence,     ///< `vertex` depends on `other` without reading a value of it
+    overwritten,          ///< `other` overwrites the operand of the member `vertex` before the next sum reads it
+    written_while_needed  ///< the first sum overwrites the operand of the member `vertex`, which others still need
 };
 
-/// The rule in words; the names are the caller's.
+/// Returns the rule as a predicate, without the names of vertices, which the caller adds.
 [[nodiscard]] inline std::string_view explain(reduction_rule rule) noexcept {
     switch (rule) {
         case reduction_rule::unknown_vertex:

@@ -1,4 +1,4 @@
-// Realises an order on the user's IR with the fewest moves.
+// Establishes a given program order in the user's IR with the fewest moves.
 #ifndef STRETTO_TRANSFORM_REORDER_HPP
 #define STRETTO_TRANSFORM_REORDER_HPP
 
@@ -14,7 +14,7 @@
 
 namespace stretto {
 
-/// `vertex` moves to the place right before `at`.
+/// Moves `vertex` to the position right before `at`.
 template <handle V>
 struct move {
     V vertex;
@@ -22,16 +22,15 @@ struct move {
     friend bool operator==(const move&, const move&) = default;
 };
 
-/// What reordering does to the IR, as a value: moves, which must be made one after the other. All other vertices stay
-/// where they are.
+/// A reordering of the IR as a value: moves that must be made in this order. All other vertices keep their positions.
 template <handle V>
 struct reorder_plan {
     std::vector<move<V>> moves;
     friend bool operator==(const reorder_plan&, const reorder_plan&) = default;
 };
 
-/// The first position at which the given order is not a permutation of the graph's vertices: there, a vertex occurs for
-/// the second time or does not belong to the graph. It is the length of the order if vertices are missing.
+/// The error that an order is not a permutation of the vertices: the first position of a vertex that occurs a second
+/// time or does not belong to the graph. If vertices are missing, it is the length of the order.
 struct not_a_permutation {
     std::size_t position;
 };
@@ -60,9 +59,10 @@ template <class = void>
 
 }  // namespace detail
 
-/// The fewest moves that turn the program order of `view` into `order`: the vertices of a longest common subsequence
-/// stay. The vertex that must end up last also stays, since nothing can be moved after the last vertex. Dependences are
-/// not checked: `order` comes from a scheduler or a verifier. O(V log V) time, O(V) space; deterministic.
+/// Plans the fewest moves that turn the program order of `view` into `order`. The vertices of a longest common
+/// subsequence stay in place. So does the vertex that must end up last, because the only move is one to before another
+/// vertex. Dependences are not checked: `order` is expected to come from a scheduler or a verifier. Takes O(V log V)
+/// time and O(V) space; deterministic.
 template <vertex_list_graph G>
     requires indexed_graph<G>
 [[nodiscard]] expected<reorder_plan<vertex_t<G>>, not_a_permutation> plan_reorder(G view,
@@ -71,7 +71,7 @@ template <vertex_list_graph G>
     std::vector<std::size_t> position(view.index_bound(), unseen);
     std::size_t count = 0;
     for (vertex_t<G> v : view.vertices()) position[detail::checked_index(view, v, position.size())] = count++;
-    std::vector<std::size_t> now;  // the present position of the i-th vertex of the order
+    std::vector<std::size_t> now;  // the current position of the i-th vertex of the order
     for (vertex_t<G> v : order) {
         const std::size_t i = view.index(v);
         if (i >= position.size() || position[i] == unseen) return unexpected(not_a_permutation{now.size()});
@@ -84,8 +84,8 @@ template <vertex_list_graph G>
     if (count == 0) return plan;
     std::vector<char> stays = detail::longest_increasing(now, now.back());
     stays.back() = true;
-    // A vertex that moves goes before the next one that stays. Moves are made in order, so vertices that go before the
-    // same one keep their order.
+    // A vertex that moves is put before the next one that stays. Moves are made in order, so vertices that move to
+    // before the same vertex keep their relative order.
     std::vector<std::size_t> anchor(count);
     for (std::size_t i = count; i-- > 0;) anchor[i] = stays[i] ? i : anchor[i + 1];
     for (std::size_t i = 0; i < count; ++i)
@@ -93,7 +93,7 @@ template <vertex_list_graph G>
     return plan;
 }
 
-/// Makes the moves. It cannot fail. It takes O(moves) calls of the rewriter, and makes no others.
+/// Makes the moves. Cannot fail. Makes O(moves) calls of the rewriter.
 template <class V, class R>
 void apply(const reorder_plan<V>& plan, R&& rewriter)
     requires requires(V v) { rewriter.move_before(v, v); }

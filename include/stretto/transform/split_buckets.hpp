@@ -1,6 +1,6 @@
-// Finds merged collectives that can be taken apart exactly: the inverse of plan_buckets. A step may arrive bucketed by
-// somebody else, for another machine; taken apart it can be ordered and merged anew. docs/algorithms/split-buckets.md
-// has the argument.
+// Finds merged collectives that can be split exactly: the inverse of plan_buckets. Another tool may have bucketed a
+// step, perhaps for another machine; once its buckets are split, its collectives can be reordered and merged anew.
+// docs/algorithms/split-buckets.md gives the proof of correctness.
 #ifndef STRETTO_TRANSFORM_SPLIT_BUCKETS_HPP
 #define STRETTO_TRANSFORM_SPLIT_BUCKETS_HPP
 
@@ -21,7 +21,7 @@ namespace stretto {
 
 namespace detail {
 
-/// One pass over the starts; each bucket is judged by itself.
+/// Makes one pass over the starts and judges each bucket independently of the others.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 class split_sweep {
@@ -94,7 +94,7 @@ private:
                 if (!each(v)) return false;
         return each(start) && each(form.wait);
     }
-    /// Marks what vanishes with this bucket.
+    /// Marks what is removed with this bucket.
     bool claim(const bucket_form<V, X>& form) {
         std::vector<std::uint32_t> taken;
         const bool free = for_all_vanishing(form, f_.vertex[start_], [&](V v) {
@@ -115,7 +115,7 @@ private:
     }
     [[nodiscard]] bool vanishes(std::uint32_t p) const { return claimed_by_[p] == start_; }
 
-    /// Nobody may miss a buffer. What reads a result reads that of the member from then on.
+    /// No remaining vertex may need a buffer. From then on, readers of a result read the result of the member.
     bool only_results_lead_out(const bucket_form<V, X>& form) {
         const std::uint32_t wait = f_.position_of(form.wait);
         for (const bucket_slice<X>& r : form.results) {
@@ -165,12 +165,12 @@ private:
             return true;
         });
     }
-    /// A pack keeps what parts were when it copied them. A member reads its part at the launch, and until the wait.
+    /// A pack keeps the value that a part had when it was copied. A separate member reads its part from launch to wait.
     bool parts_last(const bucket_form<V, X>& form) {
         const std::uint32_t wait = f_.position_of(form.wait);
         for (const bucket_slice<X>& part : form.parts) {
             const std::uint32_t x = f_.values.number(part.value);
-            std::uint32_t first = start_;  // who looks at it
+            std::uint32_t first = start_;  // the first reader of the part
             for (std::uint32_t q : f_.consumers[x])
                 if (vanishes(q)) first = std::min(first, q);
             for (std::uint32_t s : f_.storages[x])
@@ -192,8 +192,8 @@ private:
     const program_facts<G>& f_;
     const storage_uses<program_facts<G>> uses_;
     const M& model_;
-    std::vector<std::uint32_t> claimed_by_;  // by position: the start with whose bucket it vanishes
-    std::vector<std::uint32_t> result_of_;   // by value: the start of whose bucket it is a result
+    std::vector<std::uint32_t> claimed_by_;  // by position: the start of the bucket with which it is removed
+    std::vector<std::uint32_t> result_of_;   // by value: the start of the bucket whose result it is
     std::vector<std::vector<std::uint32_t>> waits_;
     std::uint32_t start_ = 0;
     split_plan<V, X> plan_;
@@ -201,17 +201,19 @@ private:
 
 }  // namespace detail
 
-/// All buckets among the starts of `g` that can be taken apart exactly, as `forms` reads them, and for all others why
-/// they stay. `wanted(v)` may keep a start as it is. A bucket of one member is one: its copies go.
+/// Plans to split all buckets among the starts of `g` that can be split exactly, as described by `forms`, and gives the
+/// reason for each bucket that stays whole. A start v is left as it is if `wanted(v)` is false. A bucket with one
+/// member also counts: splitting it removes its copies.
 ///
-/// Guarantees: every member sends what it has sent within the bucket and receives what it has received, so no value
-/// that anybody reads changes, but for the order in which a transport adds floats; and there is no cycle, because what
-/// stands in for a bucket stands where its start and its wait stand. It is refused where slices leave gaps or overlap,
-/// where results are not what was packed, where others look at a buffer, and where a part is overwritten before its
-/// member would have sent it.
+/// Guarantees: every member sends and receives the same data as in the bucket, so no value that remains readable
+/// changes, except for the order in which a transport adds floating-point numbers. Splitting creates no cycle, because
+/// the new starts and waits take the positions of the start and the wait of the bucket. A bucket is refused if its
+/// slices leave gaps or overlap, if its results do not match the packed parts, if another operation uses one of its
+/// buffers, or if a part is overwritten before its member would have sent it.
 ///
-/// Precondition: `g` lists its vertices in a topological order, and who uses a storage reads a value that lives in it.
-/// Deterministic. O(V + E + aliases) time, what forms takes, and for each bucket the writers of what it sends.
+/// Precondition: `g` lists its vertices in a topological order, and every vertex that uses a storage reads a value that
+/// lives in it. The result is deterministic. Takes O(V + E + aliases) time, plus the time of `forms`, and for each
+/// bucket the writers of its parts.
 template <dependence_graph G, op_model<G> M, bucket_form_model<G> F, class Wanted>
     requires dataflow_graph<G> && std::predicate<Wanted&, vertex_t<G>>
 [[nodiscard]] split_plan<vertex_t<G>, value_t<G>> split_buckets(G g, const M& model, const F& forms, Wanted wanted) {

@@ -1,5 +1,5 @@
-// Merged collectives that are to be taken apart, as a value, and why others stay. split_buckets finds them,
-// verify_splits proves a plan, and apply_splits carries it out.
+// A split plan as a value: merged collectives that are to be split, and why others stay whole. split_buckets finds
+// them, verify_splits proves a plan, and apply_splits carries it out.
 #ifndef STRETTO_TRANSFORM_SPLIT_PLAN_HPP
 #define STRETTO_TRANSFORM_SPLIT_PLAN_HPP
 
@@ -13,33 +13,33 @@
 
 namespace stretto {
 
-/// One bucket, and what takes its place: a collective of its own for every part. `parts`, `results` and `sizes` belong
-/// together, one by one, in the order of the payload. The new starts stand where `start` stands, the new waits where
-/// `wait` stands.
+/// One bucket, and its replacement: a separate collective for each part. `parts`, `results` and `sizes` correspond
+/// entry by entry, in the order of the payload. The new starts take the position of `start`, and the new waits that of
+/// `wait`.
 template <handle V, handle X>
 struct bucket_split {
-    V start{}, wait{};         ///< both vanish
-    std::vector<X> parts;      ///< what each member sends, or what is converted first
-    std::vector<X> results;    ///< what each member gives; others read it, and read what the new wait gives instead
-    std::vector<bytes> sizes;  ///< of each member, in one row of the buffer
-    std::vector<V> packs, unpacks;  ///< vertices that vanish, in program order
+    V start{}, wait{};         ///< both are removed
+    std::vector<X> parts;      ///< the operand of each member, or the value from which it is converted first
+    std::vector<X> results;    ///< the results of the members; their readers read the results of the new waits instead
+    std::vector<bytes> sizes;  ///< size of each member in one row of the buffer
+    std::vector<V> packs, unpacks;  ///< vertices that are removed, in program order
     friend bool operator==(const bucket_split&, const bucket_split&) = default;
 };
 
-/// Why a bucket stays whole.
+/// Why a bucket is not split.
 enum class split_obstacle : std::uint8_t {
     kind,              ///< `vertex` is neither an all-gather nor a reduce-scatter nor an all-reduce
     several_waits,     ///< `other` is not the only wait for `vertex`
-    gaps,              ///< the parts do not fill the payload of `vertex`, each byte once
-    results_differ,    ///< results of `vertex` are not its members, each once, as they were packed
-    looked_at,         ///< `other` reads a buffer of `vertex`, or follows one of its copies
-    other_reads,       ///< `vertex`, a copy that would vanish, reads more than parts: what `other` makes
-    other_dependence,  ///< `vertex`, which would vanish, depends on `other` through a dependence that is no value
-    overwritten,       ///< `other` overwrites what was packed for `vertex` before a member would have sent it
-    shared,            ///< `vertex` and `other` are buckets that have a copy in common
+    gaps,              ///< the parts do not cover each byte of the payload of `vertex` exactly once
+    results_differ,    ///< the results of `vertex` are not its members, each exactly once and as packed
+    looked_at,         ///< `other` reads a buffer of `vertex`, or depends on one of its copies
+    other_reads,       ///< `vertex`, a copy that would be removed, reads a result of `other` that is not a part
+    other_dependence,  ///< `vertex`, which would be removed, depends on `other` without reading a value of it
+    overwritten,       ///< `other` overwrites a packed part of `vertex` before a separate member would have sent it
+    shared,            ///< `vertex` and `other` are buckets that share a copy
 };
 
-/// The reason in words, without the names.
+/// Returns the reason in words, without the names of vertices.
 [[nodiscard]] constexpr std::string_view explain(split_obstacle why) noexcept {
     switch (why) {
         case split_obstacle::kind:
@@ -72,14 +72,14 @@ struct refused_split {
     friend bool operator==(const refused_split&, const refused_split&) = default;
 };
 
-/// Buckets in program order of their starts, which have no vertex in common. An empty plan changes nothing.
+/// Buckets in the program order of their starts. No vertex belongs to two buckets. An empty plan changes nothing.
 template <handle V, handle X>
 struct split_plan {
     std::vector<bucket_split<V, X>> buckets;
-    std::vector<refused_split<V>> refused;  ///< buckets that stay, in program order
+    std::vector<refused_split<V>> refused;  ///< buckets that are not split, in program order
 
     [[nodiscard]] bool empty() const noexcept { return buckets.empty(); }
-    /// How many collectives take the place of the buckets.
+    /// Returns how many collectives replace the buckets.
     [[nodiscard]] std::size_t members() const noexcept {
         std::size_t n = 0;
         for (const bucket_split<V, X>& b : buckets) n += b.parts.size();

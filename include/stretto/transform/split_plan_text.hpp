@@ -1,4 +1,4 @@
-// A split plan as text that a program can read back: to keep it, to send it to other ranks, to edit it by hand.
+// A split plan as text that programs can parse: to store it, to send it to other ranks, or to edit it by hand.
 //
 //     stretto-split-plan 1
 //     bucket "gathered_start" wait "gathered"
@@ -9,10 +9,10 @@
 //     unpack "a"
 //     end
 //
-// There is one item on a line, and words are separated by blanks. The items are `bucket START wait WAIT`, to which the
-// lines that follow belong; `member SIZE sends VALUE gives VALUE`, with its bytes in one row of the buffer, in the
-// order of the payload; and `pack VERTEX` and `unpack VERTEX`, in program order. What stays whole is left out. Names
-// are quoted, with \" \\ and \xHH.
+// There is one item per line, and words are separated by blanks. The items are `bucket START wait WAIT`, which begins a
+// bucket; `member SIZE sends VALUE gives VALUE`, with its size in bytes in one row of the buffer, in the order of the
+// payload; and `pack VERTEX` and `unpack VERTEX`, in program order. Buckets that stay whole are left out. Names are
+// quoted, with the escapes \" \\ and \xHH.
 #ifndef STRETTO_TRANSFORM_SPLIT_PLAN_TEXT_HPP
 #define STRETTO_TRANSFORM_SPLIT_PLAN_TEXT_HPP
 
@@ -30,8 +30,8 @@
 
 namespace stretto {
 
-/// The plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts by which
-/// a reader must be able to tell vertices apart, and values. O(size of the plan).
+/// Returns the plan in the form above; equal plans give equal texts. `vertex_name(v)` and `value_name(x)` return texts.
+/// Precondition: the names of vertices are distinct, and so are the names of values. O(size of the plan).
 template <handle V, handle X, detail::names_handles<V> VertexName, detail::names_handles<X> ValueName>
 [[nodiscard]] std::string write_split_plan(const split_plan<V, X>& plan, VertexName vertex_name, ValueName value_name) {
     std::string text = "stretto-split-plan 1\n";
@@ -58,9 +58,9 @@ template <handle V, handle X, detail::names_handles<V> VertexName, detail::names
     return text + "end\n";
 }
 
-/// Reads what write_split_plan has written. Any other text is refused at its first fault. `find_vertex(name)` and
-/// `find_value(name)` return a handle or nothing. The plan need not fit the program; verify_splits checks that. O(size
-/// of the text), apart from what finding takes.
+/// Parses the output of write_split_plan. Any other text is rejected, and the error describes its first fault.
+/// `find_vertex(name)` and `find_value(name)` return a handle or nothing. The plan may not fit the program; use
+/// verify_splits to check that. O(size of the text), apart from the look-ups of names.
 template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<split_plan<V, X>, plan_text_error> read_split_plan(std::string_view text, FindVertex find_vertex,
                                                                           FindValue find_value) {

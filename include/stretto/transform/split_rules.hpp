@@ -1,4 +1,4 @@
-// What a split plan must keep to, rule by rule, in words: the vocabulary of verify_splits.
+// The rules for split plans, with their descriptions: the vocabulary of verify_splits.
 #ifndef STRETTO_TRANSFORM_SPLIT_RULES_HPP
 #define STRETTO_TRANSFORM_SPLIT_RULES_HPP
 
@@ -9,21 +9,22 @@
 
 namespace stretto {
 
-/// `vertex` and `other` are those of a split_violation.
+/// The rules that verify_splits checks. `vertex` and `other` are those of a split_violation.
 enum class split_rule : std::uint8_t {
-    unknown_vertex,    ///< a handle of the plan is not in the graph, or its lists do not fit together
-    claimed_twice,     ///< `vertex` vanishes twice
-    no_bucket,         ///< `vertex` is no start of a bucket, or of none that can be taken apart
+    unknown_vertex,    ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
+    claimed_twice,     ///< `vertex` is removed twice
+    no_bucket,         ///< `vertex` does not start a bucket, or the bucket cannot be split
     wrong_wait,        ///< `other` is not the only wait for the start `vertex`
-    wrong_members,     ///< the members of `vertex` are not the columns of its buffers, each once, as they are packed
-    wrong_copies,      ///< what vanishes with `vertex` is not what packs and unpacks; `other` is too much or missing
-    read_elsewhere,    ///< `other` reads what `vertex` makes, or follows it, and `vertex` would be gone
-    other_reads,       ///< `vertex` vanishes, and uses what `other` makes, which is no part
-    other_dependence,  ///< `vertex` vanishes, and follows `other` through a dependence that is no value
-    overwritten,       ///< `other` writes over a part of `vertex` before its member has sent it
+    wrong_members,     ///< the members of `vertex` are not the columns of its buffers, each once and in packing order
+    wrong_copies,      ///< the copies removed with `vertex` are not its packs and unpacks; `other` is superfluous or
+                       ///< missing
+    read_elsewhere,    ///< `vertex` is removed, but `other` reads its result or depends on it
+    other_reads,       ///< `vertex` is removed, but uses a result of `other` that is not a part
+    other_dependence,  ///< `vertex` is removed, but depends on `other` without reading a value of it
+    overwritten,       ///< `other` overwrites a part of `vertex` before its member has sent it
 };
 
-/// The rule in words; the names are the caller's.
+/// Returns the rule as a predicate, without the names of vertices, which the caller adds.
 [[nodiscard]] constexpr std::string_view explain(split_rule rule) noexcept {
     switch (rule) {
         case split_rule::unknown_vertex:

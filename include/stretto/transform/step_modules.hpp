@@ -1,5 +1,5 @@
-// The module and the direction of every vertex of a step: what a module model says, and what follows from it for the
-// vertices about which it says nothing.
+// Assigns a module and a direction to every vertex of a step: those that a module model gives, and for the other
+// vertices those that follow from them.
 #ifndef STRETTO_TRANSFORM_STEP_MODULES_HPP
 #define STRETTO_TRANSFORM_STEP_MODULES_HPP
 
@@ -21,8 +21,8 @@
 
 namespace stretto {
 
-/// The smallest module that contains both: "layers.3" for "layers.3.ffn" and "layers.3.moe". It is empty if there is
-/// none. The result is a part of `a`. O(length).
+/// Returns the smallest module that contains both: "layers.3" for "layers.3.ffn" and "layers.3.moe". It is empty if
+/// there is none. The result is a view into `a`. O(length).
 [[nodiscard]] constexpr std::string_view common_module(std::string_view a, std::string_view b) noexcept {
     std::size_t boundary = 0;
     for (std::size_t same = 0;; ++same) {
@@ -32,14 +32,14 @@ namespace stretto {
     }
 }
 
-/// The module and the direction of every vertex. Frameworks state neither for operations that they insert themselves,
+/// The module and the direction of every vertex. Frameworks give neither for operations that they insert themselves,
 /// such as additions of gradients. A vertex without a path gets the smallest module that contains all vertices whose
-/// values it reads, inputs of the step aside; a vertex without a direction gets theirs if they agree. Inputs and
-/// outputs of the step belong to no module. An answer holds until the graph changes. It is itself a module_model of the
-/// same graph.
+/// values it reads, except inputs of the step. A vertex without a direction gets the direction of these vertices if
+/// they agree. Inputs and outputs of the step belong to no module. The answers are valid until the graph changes. The
+/// class is itself a module_model of the same graph.
 ///
 /// Construction takes O(V + uses) steps of O(length of a path) each, and O(log(number of paths)) comparisons of paths
-/// for each vertex. The space is 5 bytes for every index, and each path once.
+/// for each vertex. It stores 5 bytes per vertex index, and each path once.
 template <dataflow_graph G>
     requires vertex_list_graph<G> && indexed_graph<G>
 class step_modules {
@@ -62,7 +62,7 @@ public:
                 around = around ? common_module(*around, path(u)) : path(u);
                 way = !way || *way == direction_[u] ? direction_[u] : pass_direction::both;
             }
-            decltype(auto) said = model.path(v);  // this may own its text
+            decltype(auto) said = model.path(v);  // the result may own its text
             const std::string_view own = said;
             const std::string_view module = own.empty() ? around.value_or(std::string_view()) : own;
             auto at = known.find(module);
@@ -78,13 +78,14 @@ public:
 
     [[nodiscard]] G graph() const { return graph_; }
 
-    /// Whether v is an operation of the step, and not one of its inputs or outputs.
+    /// Returns whether v is an operation of the step, rather than one of its inputs or outputs.
     [[nodiscard]] bool is_operation(vertex_type v) const { return module_[v] != nowhere; }
-    /// The module of v, such as "layers.3.moe"; empty if nothing is known about it, and for inputs and outputs.
+    /// Returns the module of v, such as "layers.3.moe". It is empty for inputs and outputs, and if the module is
+    /// unknown.
     [[nodiscard]] std::string_view path(vertex_type v) const { return paths_[path_number(v)]; }
     [[nodiscard]] pass_direction direction(vertex_type v) const { return direction_[v]; }
 
-    /// The paths that occur, numbered in the program order of their first vertices; number 0 is the empty path.
+    /// Returns all paths, numbered in the program order of their first vertices; number 0 is the empty path.
     [[nodiscard]] std::span<const std::string> paths() const noexcept { return paths_; }
     [[nodiscard]] std::uint32_t path_number(vertex_type v) const { return is_operation(v) ? module_[v] : 0; }
 

@@ -1,7 +1,7 @@
-// tensor_rewriter: the verbs of a rewriter that make operations, for IRs whose values are one dense tensor each. What
-// they insert, where it belongs and which extents it has is the same in all such IRs; so an owner writes two verbs, one
-// that inserts an operation and one that gives it a result, and inherits clone, split, concat and sum, and pack,
-// launch, wait, unpack and parts.
+// tensor_rewriter: the verbs of a rewriter that add operations, for IRs whose values are one dense tensor each. What
+// these verbs insert, where, and with which shapes is the same in all such IRs. An owner therefore only writes two
+// verbs, one that inserts an operation and one that gives it a result, and inherits clone, split, concat and sum, as
+// well as pack, launch, wait, unpack and parts.
 #ifndef STRETTO_TRANSFORM_TENSOR_REWRITER_HPP
 #define STRETTO_TRANSFORM_TENSOR_REWRITER_HPP
 
@@ -18,40 +18,40 @@
 
 namespace stretto {
 
-/// What a tensor_rewriter inserts.
+/// The operations that a tensor_rewriter inserts.
 enum class inserted : std::uint8_t {
-    clone,   ///< a part of an operation: what that operation does
+    clone,   ///< a part of an existing operation, with the same operator
     split,   ///< a view whose results are parts of its operand
-    concat,  ///< its operands, one behind the other along a dimension
+    concat,  ///< concatenates its operands along a dimension
     sum,     ///< the sum of its operands, added in order
-    pack,    ///< its operands as one buffer, laid out as the start behind it needs it
-    start,   ///< a collective of the same kind and group as another one
-    wait,    ///< the wait for it
+    pack,    ///< packs its operands into one buffer, in the layout that the following start needs
+    start,   ///< a collective of the same kind and group as an existing one
+    wait,    ///< the wait for that collective
     unpack,  ///< a kernel that copies the results of the merged collectives out of a buffer
-    parts    ///< the same results where they lie: a view
+    parts    ///< the same results without a copy, as views of the buffer
 };
 
-/// An operation to insert, which has no result yet. `like` is one that is there already, and whose module, direction
-/// and group the new one should have: of a clone the original; of a split the operation that makes what is cut; of a
-/// concatenation or sum the one that makes the first part; of a pack and a start the first of the collectives that are
-/// merged; of a wait, unpack and parts the first of their waits.
+/// An operation to insert, without results so far. `like` is an existing operation whose module, direction and group
+/// the new one should have: for a clone, the original; for a split, the producer of the value that is split; for a
+/// concatenation or sum, the producer of the first part; for a pack or a start, the first of the merged collectives;
+/// for a wait, unpack or parts, the first of their waits.
 template <class V, class X>
 struct insertion {
     inserted what;
     V like;
     std::span<const X> operands;
-    std::uint32_t chunk = 0;  ///< of a clone
+    std::uint32_t chunk = 0;  ///< the number of the chunk, for a clone
 };
 
-/// The verbs of `Owner`, a rewriter that derives from this class, over a view `G` of its IR, which must show what the
-/// rewriter has done so far. `Owner` has, besides insert_before and the verbs that make nothing:
-///   insert(insertion<vertex, value>) -> vertex   inserts an operation where insert_before has said
-///   add_result(v, like, shape) -> value          gives v one more result: a tensor with the elements and whatever else
-///                                                `like` has, and with the extents of `shape`, a std::vector of 64-bit
-///                                                integers
-///   shape(x) -> extents                          those of a tensor, none for a number
-/// A bucket travels in buffers of one dimension: as many elements as its members send, and as many as they receive
-/// together. A verb costs what it inserts; it never looks at the rest of the program.
+/// The verbs of `Owner`, a rewriter that derives from this class. `G` is a view of its IR that shows all changes of the
+/// rewriter so far. Besides insert_before and the verbs that do not add operations, `Owner` must have:
+///   insert(insertion<vertex, value>) -> vertex   inserts an operation at the position set by insert_before
+///   add_result(v, like, shape) -> value          gives v one more result: a tensor with the element type and all other
+///                                                properties of `like`, and with the extents of `shape`, a std::vector
+///                                                of 64-bit integers
+///   shape(x) -> extents                          the extents of a tensor; none for a number
+/// A bucket is sent in one-dimensional buffers, which have as many elements as all members together send or receive.
+/// The cost of a verb is that of the operations that it inserts; it does not depend on the size of the program.
 template <class Owner, dataflow_graph G>
 class tensor_rewriter {
 public:
@@ -129,7 +129,7 @@ private:
     [[nodiscard]] value_type add_result(vertex_type made, value_type like, shape_type shape) {
         return owner().add_result(made, like, std::move(shape));
     }
-    // Copies, because the lists of the IR may move when it grows.
+    // Returns copies, because the lists of the IR may be reallocated when it grows.
     [[nodiscard]] std::vector<value_type> results_of(vertex_type v) const {
         std::vector<value_type> all;
         for (const value_type x : view_.results(v)) all.push_back(x);

@@ -1,6 +1,6 @@
-// Finds the tokens of a step whose inputs do not name them: at the all-to-alls in which each rank sends a number of
-// rows of its own to each other rank. Mixture-of-experts layers send tokens to the ranks of their experts, and back, in
-// this way.
+// Finds the tokens of a step whose inputs do not name them. They are found at the all-to-alls in which each rank sends
+// its own number of rows to every other rank. Mixture-of-experts layers send tokens to the ranks of their experts, and
+// back, in this way.
 #ifndef STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
 #define STRETTO_TRANSFORM_TOKEN_EXCHANGES_HPP
 
@@ -22,14 +22,15 @@
 
 namespace stretto {
 
-/// Tokens on their way to experts and back, forward or backward.
+/// The way of tokens to experts and back, in the forward or the backward pass.
 template <handle V, handle X>
 struct token_exchange {
     V dispatch;                 ///< the start that sends copies of the tokens to the ranks of their experts
-    V combine;                  ///< the start that sends back what the experts have computed from them
-    token_dimension<X> tokens;  ///< the rows from which the copies are gathered: one or more for each token
+    V combine;                  ///< the start that returns the results of the experts
+    token_dimension<X> tokens;  ///< the rows from which the copies are gathered: one or more per token
     std::int64_t rows = 0;      ///< the extent of that dimension
-    std::vector<V> vertices{};  ///< those that depend on tokens, up to the tokens of the next exchange, in order
+    std::vector<V>
+        vertices{};  ///< vertices that depend on these tokens, up to the tokens of the next exchange, in order
 };
 
 namespace detail {
@@ -42,7 +43,7 @@ public:
     using value_type = value_t<G>;
     using exchange = token_exchange<vertex_type, value_type>;
 
-    /// `order` must outlive the finder.
+    /// Precondition: `order` outlives the finder.
     exchange_finder(G g, const topological_order<vertex_type>& order, const Ops& ops, const Tensors& tensors)
         : graph_(g), order_(&order), ops_(&ops), tensors_(&tensors), cones_(g, order), numbers_(g) {
         for (vertex_type v : order) numbers_.add(v);
@@ -50,7 +51,7 @@ public:
 
     [[nodiscard]] std::vector<exchange> find() {
         std::vector<exchange> found;
-        bool is_open = false;  // the last exchange has not come back yet
+        bool is_open = false;  // the last exchange has no combine yet
         for (vertex_type v : *order_) {
             const std::optional<value_type> sent = rows_sent_by(v);
             if (!sent) continue;
@@ -72,8 +73,8 @@ public:
 private:
     using number_type = typename value_numbering<G>::number_type;
 
-    /// The value that v sends, if v is an exchange: rows of real numbers, to and from all ranks, in amounts that the
-    /// program measures or names.
+    /// Returns the value that v sends if v is an exchange: it sends rows of real numbers to all ranks, and receives
+    /// rows from all ranks, in amounts that the program measures or names.
     [[nodiscard]] std::optional<value_type> rows_sent_by(vertex_type v) const {
         if (ops_->kind(v) != op_kind::start || collective_of<G>(*ops_, v) != collective_kind::all_to_all) return {};
         const std::optional<value_type> sent = first_of(graph_.operands(v)), received = first_of(graph_.results(v));
@@ -85,10 +86,10 @@ private:
         return sent;
     }
 
-    /// The value from which the copies in `sent` are gathered. The search follows operands that are as wide and have as
-    /// many rows, back to the collective before. It finds the last value that has fewer rows than there are copies: one
-    /// for every token or, in three dimensions or more, as many per token as it was copied. The result is empty if
-    /// there is none.
+    /// Returns the value from which the copies in `sent` are gathered. The search follows operands of equal width and
+    /// with equally many rows, back to the previous collective. It finds the last value that has fewer rows than there
+    /// are copies: one row per token or, with three or more dimensions, as many per token as there are copies of it.
+    /// The result is empty if there is no such value.
     [[nodiscard]] std::optional<value_type> gathered_from(value_type sent) const {
         const std::int64_t copies = rows(sent), width = width_of(sent);
         std::vector<number_type> open{numbers_.number(sent)};
@@ -116,8 +117,8 @@ private:
         return found ? std::optional(numbers_.value(*found)) : std::nullopt;
     }
 
-    /// Whether v reads copies besides x: then x is what they are combined with, such as a weight, and not what they are
-    /// gathered from.
+    /// Returns whether v reads copies other than x. If so, x is combined with copies (a weight, for example), and they
+    /// are not gathered from it.
     [[nodiscard]] bool reads_copies(vertex_type v, value_type x, std::int64_t copies) const {
         for (value_type y : graph_.operands(v)) {
             if (y == x || rank(y) < 2 || !is_real(type_of(y).element)) continue;
@@ -129,8 +130,8 @@ private:
         return false;
     }
 
-    /// The value from which the program also computes the amounts of a start: `tokens`, or a value of which `tokens` is
-    /// a view. It is `tokens` if the amounts come from elsewhere, as they do in backward.
+    /// Returns the value from which the program also computes the amounts of a start: `tokens`, or a value of which
+    /// `tokens` is a view. The result is `tokens` if the amounts have another origin, as in the backward pass.
     [[nodiscard]] value_type counted_from(value_type tokens, vertex_type start) {
         std::vector<value_type> names{tokens};
         while (true) {
@@ -140,7 +141,7 @@ private:
             if (!x || rank(*x) < 2 || width_of(*x) != width_of(tokens)) break;
             names.push_back(*x);
         }
-        std::vector<vertex_type> amounts;  // what makes the operands after the first
+        std::vector<vertex_type> amounts;  // producers of the operands after the first
         bool is_first = true;
         for (value_type x : graph_.operands(start)) {
             if (!is_first) amounts.push_back(graph_.producer(x));
@@ -188,7 +189,7 @@ private:
     [[nodiscard]] tensor_type type_of(value_type x) const {
         return std::span<const tensor_type>(tensors_->components(x))[0];
     }
-    /// The number of dimensions of a value that is one tensor, otherwise 0.
+    /// Returns the number of dimensions of a value that is one tensor; otherwise 0.
     [[nodiscard]] std::size_t rank(value_type x) const {
         const std::span<const tensor_type> made = tensors_->components(x);
         return made.size() == 1 ? made[0].shape.size() : 0;
@@ -201,28 +202,30 @@ private:
     const Ops* ops_;
     const Tensors* tensors_;
     cone_finder<G> cones_;
-    value_numbering<G> numbers_;  // ascending in the order
+    value_numbering<G> numbers_;  // ascending in `order`
 };
 
 }  // namespace detail
 
-/// The exchanges of a step, forward and backward, in the order `order`, which is a topological order of `g`. An
-/// exchange is a pair of all-to-alls that send rows of real numbers in amounts that the program measures or, if it was
-/// traced for one routing, names. From the first one, the dispatch, operands of equal width lead back to a value that
-/// has a row for every token; if the program counts rows from a value of which that one is a view, this value is used
-/// instead. The second, the combine, is the next one that depends on the dispatch and has no such value between itself
-/// and the collective before. A start sends its first operand, and its first result is what it receives.
+/// Returns the exchanges of a step, forward and backward, in the order `order`, which is a topological order of `g`. An
+/// exchange is a pair of all-to-alls that send rows of real numbers. The amounts are measured by the program or, if it
+/// was traced for one routing, are constants. From the first all-to-all, the dispatch, operands of equal width lead
+/// back to a value that has a row for every token. If that value is a view, and the program counts rows from the viewed
+/// value, the viewed value is used instead. The second all-to-all, the combine, is the next one that depends on the
+/// dispatch and has no such value between itself and the previous collective. The first operand of a start is the value
+/// that it sends, and its first result is the value that it receives.
 ///
-/// With one expert for each token (top-1 routing) there are as many copies as tokens. No shape says then where tokens
-/// become copies, and nothing is found: give the tokens yourself.
+/// With one expert per token (top-1 routing), there are as many copies as tokens. The shapes do not show then where
+/// tokens become copies, and nothing is found: pass the token dimensions to plan_chunks yourself.
 ///
-/// Amounts are known from `call(v)` of the op model (collective_call with sizes for both ways), or from a symbolic
-/// number of received rows. A program that has neither has no exchanges.
+/// The amounts come from `call(v)` of the op model (a collective_call with the sizes for both directions), or from a
+/// symbolic number of received rows. A program with neither has no exchanges.
 ///
-/// Their vertices and tokens are what plan_chunks requires. Backward reads what forward has permuted, so both belong in
-/// one region. If a step says its modules (module_regions.hpp) and the symbol of its tokens (token_symbols.hpp), more
-/// can be cut than what lies around exchanges. O(V + E) time, plus the vertices between dispatch and combine once more;
-/// 8 bytes per index and a handle per value.
+/// The vertices and tokens of an exchange are suitable arguments of plan_chunks. The backward pass reads rows that the
+/// forward pass has permuted, so put both into one region. If a step has modules (module_regions.hpp) and a symbol for
+/// its tokens (token_symbols.hpp), larger regions than those around exchanges are possible. Takes O(V + E) time, and
+/// visits the vertices between dispatch and combine a second time; the memory is 8 bytes per vertex index and a handle
+/// per value.
 template <dependence_graph G, op_model<G> Ops, tensor_model<G> Tensors>
     requires dataflow_graph<G>
 [[nodiscard]] std::vector<token_exchange<vertex_t<G>, value_t<G>>> token_exchanges(

@@ -1,4 +1,4 @@
-// Finds the tokens of a step: the extents that its inputs leave open.
+// Finds the tokens of a step: the symbolic extents of its inputs.
 #ifndef STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
 #define STRETTO_TRANSFORM_TOKEN_SYMBOLS_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// A symbolic extent of an input (a batch size, a number of tokens), as opposed to one that the program computes.
+/// A symbolic extent of an input (a batch size, a number of tokens), as opposed to a symbol that the program computes.
 template <handle X>
 struct token_symbol {
     std::string name;
@@ -28,18 +28,18 @@ struct token_symbol {
     std::vector<token_dimension<X>> dimensions;  ///< of all values, in program order
 };
 
-/// A symbol and the value for which the extents of a step were recorded.
+/// A symbol with the value for which the extents of a step were recorded.
 template <class S>
 concept extent_symbol = requires(const S& s) {
     { s.name } -> std::convertible_to<std::string_view>;
     { s.value } -> std::convertible_to<std::int64_t>;
 };
 
-/// The symbols in the shapes of inputs, most frequent first. Each comes with every dimension that mentions it and is a
-/// multiple of it: of each value that is one tensor, the first such dimension. A dimension that mentions two symbols
-/// belongs to both. Symbols that are not in `symbols`, or whose value is not positive, are left out. Equally frequent
-/// symbols are in the order in which inputs mention them; those that one extent mentions are in the order of `symbols`.
-/// O(V + length of all extents, times the logarithm of the number of symbols).
+/// Returns the symbols in the shapes of inputs, most frequent first. Each symbol comes with the token dimensions of all
+/// values that are one tensor: the first dimension that mentions the symbol and is a multiple of it. A dimension that
+/// mentions two symbols belongs to both. Symbols that are not in `symbols`, or whose value is not positive, are left
+/// out. Equally frequent symbols are in the order in which inputs mention them; symbols in the same extent are in the
+/// order of `symbols`. Takes O(V + length of all extents) time, times the logarithm of the number of symbols.
 template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_symbol S>
     requires dataflow_graph<G>
 [[nodiscard]] std::vector<token_symbol<value_t<G>>> token_symbols(G g, const Ops& ops, const Tensors& tensors,
@@ -47,9 +47,9 @@ template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_
     constexpr std::size_t none = SIZE_MAX;
     struct known_symbol {
         std::int64_t value = 0;
-        std::size_t number = 0;    // among the symbols
-        std::size_t found = none;  // among those of inputs
-        std::size_t seen = 0;      // the last value of which it has a dimension
+        std::size_t number = 0;    // position in `symbols`
+        std::size_t found = none;  // position among the symbols of inputs
+        std::size_t seen = 0;      // the last value with a dimension of this symbol
     };
     std::map<std::string, known_symbol, detail::text_order> known;
     std::size_t count = 0;
@@ -87,7 +87,7 @@ template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_
                 });
     }
 
-    std::size_t at = 0;  // values so far
+    std::size_t at = 0;  // number of values so far
     for (vertex_t<G> v : g.vertices())
         for (value_t<G> x : g.results(v)) {
             ++at;

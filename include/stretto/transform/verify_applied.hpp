@@ -1,5 +1,6 @@
-// Has a chunk plan been applied? The program after is compared with the program before, operation by operation. The
-// caller says which operation of the one comes from which of the other; whether it reads what it should is checked.
+// Verifies that a chunk plan was applied correctly. The program after the transformation is compared with the program
+// before it, operation by operation. The caller says where each operation comes from; the verifier checks what it
+// reads.
 #ifndef STRETTO_TRANSFORM_VERIFY_APPLIED_HPP
 #define STRETTO_TRANSFORM_VERIFY_APPLIED_HPP
 
@@ -19,7 +20,7 @@
 namespace stretto {
 namespace detail {
 
-/// The verification needs to know nothing of models; these say just that.
+/// Models with no information: the verification does not need any.
 template <class G>
 struct no_op_model {
     op_kind kind(vertex_t<G>) const { return op_kind::compute; }
@@ -31,23 +32,24 @@ struct one_component {
 
 }  // namespace detail
 
-/// The number of operations of each kind in the program after.
+/// The number of operations of each kind in the transformed program.
 struct applied_counts {
     std::size_t kept = 0, clones = 0, splits = 0, joins = 0, empties = 0, slices = 0;
     friend bool operator==(const applied_counts&, const applied_counts&) = default;
 };
 
-/// What the program after is made of, or, as the error, everything that is wrong with it, in its program order. Kept
-/// operations and clones must stand where apply_chunks puts them, and they must read what the plan says. Nobody outside
-/// a region reads a part; within it every clone reads the parts of its own chunk. Parts come from the whole value, and
-/// recombined values from all parts in their order. Memory that is written slice by slice is read when all slices are
-/// there. A split, a join or the writing of a slice may take several operations.
+/// Returns the number of operations of each kind if the plan was applied correctly. The error is the list of everything
+/// that is wrong, in the order of the transformed program. Kept operations and clones must be at the positions where
+/// apply_chunks puts them, and they must read what the plan says. No operation outside a region reads a part; inside
+/// it, every clone reads the parts of its own chunk. Parts come from the whole value, and recombined values from all
+/// parts in order. Memory that is written slice by slice is read only after all slices have been written. A split, a
+/// join or a slice write may consist of several operations.
 ///
-/// `before` is a view of the program as it was (of a copy, say), and the plan is one that verify_chunks finds right for
-/// it. `origin(v)` says where an operation v of `after` comes from. It is believed about which rows a split or a slice
-/// takes and how a join recombines, because what operations compute is not looked at. Precondition: both views list
-/// their vertices in a topological order. The result is deterministic. It takes O(V + E) time, plus a search among the
-/// results of the producer for each use of a value.
+/// `before` is a view of the original program (of a copy, for example). `origin(v)` returns the origin of operation v
+/// of `after`. The verifier trusts it on which rows a split or a slice takes and how a join recombines, because it does
+/// not look at what operations compute. Preconditions: both views list their vertices in a topological order;
+/// verify_chunks accepts the plan for `before`. The result is deterministic. Takes O(V + E) time, plus a search among
+/// the results of the producer for each use of a value.
 template <dependence_graph G, dependence_graph H, class Origin>
     requires dataflow_graph<G> && dataflow_graph<H> && requires(const Origin& origin, vertex_t<H> v) {
         { origin(v) } -> std::convertible_to<applied_origin<vertex_t<G>, value_t<G>>>;

@@ -1,6 +1,6 @@
-// Is a bucket plan right? Its order is checked against everything that must come before what, so a plan is proved
-// without asking how it was found. No code is shared with the planner but the transcription of the program, its
-// dependences, and the question whether a start can be a member.
+// Verifies a bucket plan. Its order is checked against all dependences of the program, which proves the plan regardless
+// of how it was found. The verifier shares with the planner only the transcription of the program, its dependences, and
+// the test of whether a start can be a member.
 #ifndef STRETTO_TRANSFORM_VERIFY_BUCKETS_HPP
 #define STRETTO_TRANSFORM_VERIFY_BUCKETS_HPP
 
@@ -23,23 +23,23 @@ namespace stretto {
 template <handle V>
 struct bucket_violation {
     bucket_rule rule;
-    std::size_t bucket = 0;  ///< of the plan; how many it has, for a rule of the order
+    std::size_t bucket = 0;  ///< position in the plan; the number of buckets if a rule of the order is broken
     V vertex{};
     V other{};
     friend bool operator==(const bucket_violation&, const bucket_violation&) = default;
 };
 
-/// What a right plan does.
+/// Facts about a correct plan.
 struct verified_buckets {
-    std::size_t members = 0;  ///< collectives that vanish
-    std::size_t casts = 0;    ///< casts that vanish
-    bytes payload;            ///< what all buckets send
+    std::size_t members = 0;  ///< collectives that are removed
+    std::size_t casts = 0;    ///< casts that are removed
+    bytes payload;            ///< bytes that all buckets together send
     friend bool operator==(const verified_buckets&, const verified_buckets&) = default;
 };
 
 namespace detail {
 
-/// What a verifier knows of a program, whatever the plan is.
+/// The facts about a program that a verifier needs for every plan.
 template <dependence_graph G>
     requires dataflow_graph<G>
 struct bucketed_program_facts {
@@ -60,7 +60,7 @@ class bucket_verifier {
     static constexpr std::uint32_t none = UINT32_MAX;
 
 public:
-    /// All must outlive it.
+    /// Precondition: all arguments outlive it.
     bucket_verifier(const bucket_plan<V, X>& plan, const bucketed_program_facts<G>& program, const M& model)
         : plan_(plan),
           f_(program.f),
@@ -82,7 +82,7 @@ private:
     void add(rule why, const V& vertex, const V& other) { found_.push_back({why, number_, vertex, other}); }
     [[nodiscard]] std::uint32_t at(const V& v) const { return f_.position_of(v); }
 
-    /// Every handle is one of the graph, and nothing vanishes twice.
+    /// Checks that every handle belongs to the graph, and that no vertex is removed twice.
     bool claim(const bucket<V, X>& b) {
         const std::size_t before = found_.size();
         const V any = b.members.empty() ? V{} : b.members[0];
@@ -153,7 +153,7 @@ private:
             const V &a = plan_.buckets[k - 1].members[0], &b = plan_.buckets[k].members[0];
             if (place[at(b)] < place[at(a)]) add(rule::out_of_order, a, b);
         }
-        std::vector<std::uint32_t> becomes(f_.size(), none);  // which merged start or wait
+        std::vector<std::uint32_t> becomes(f_.size(), none);  // by position: the merged start or wait that replaces it
         for (std::uint32_t k = 0; k < plan_.buckets.size(); ++k) {
             for (const V& v : plan_.buckets[k].members) becomes[at(v)] = 2 * k;
             for (const V& v : plan_.buckets[k].waits) becomes[at(v)] = 2 * k + 1;
@@ -176,14 +176,14 @@ private:
 
 }  // namespace detail
 
-/// What the plan does, or, as the error, everything that is wrong with it: at least one violation, bucket by bucket,
-/// and of the order only if all buckets are right. Limits are the planner's business, and so are times. Any plan may be
-/// given whose handles the view can be asked about. Precondition: `g` lists its vertices in a topological order. The
-/// models are trusted. Deterministic. O(V + E + aliases).
+/// Returns facts about the plan if it is correct. The error is the list of everything that is wrong with it: at least
+/// one violation, bucket by bucket. The order is checked only if all buckets are correct. Limits and durations are not
+/// checked. Any plan is a valid argument if its handles can be looked up in the view. Precondition: `g` lists its
+/// vertices in a topological order. The models are trusted. The result is deterministic. O(V + E + aliases).
 ///
-/// Why this is a proof: members stand side by side in an order that keeps every dependence but those between two
-/// starts, or two waits, that become one. So the start of a bucket may stand where they stand and its wait where their
-/// waits stand: whatever comes before the one or behind the other does so in that order already.
+/// Why this is a proof: members are adjacent in an order that respects every dependence, except those between two
+/// starts, or two waits, that become one. The start of a bucket can therefore take the position of its members, and its
+/// wait the position of their waits: every predecessor already comes before them, and every successor after them.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_buckets, std::vector<bucket_violation<vertex_t<G>>>> verify_buckets(

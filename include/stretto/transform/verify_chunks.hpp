@@ -1,5 +1,5 @@
-// Is a chunk plan right? The plan, as a value, is checked against the program that it is for and the models of it. No
-// code is shared with the planner, so this is a second opinion on its plans, and the first on plans that others make or
+// Verifies a chunk plan against the program for which it was made and the models of that program. The verifier shares
+// no code with the planner, so it is an independent check of the planner's plans, and of plans that others make or
 // edit.
 #ifndef STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
 #define STRETTO_TRANSFORM_VERIFY_CHUNKS_HPP
@@ -21,13 +21,13 @@
 
 namespace stretto {
 
-/// What a right plan does.
+/// Facts about a correct plan.
 struct verified_chunks {
     chunk_counts counts;
     std::size_t collectives = 0;  ///< the number of clones of starts
 
-    /// A fingerprint of the order in which clones of starts are made, with their groups and chunks. Ranks that run the
-    /// same program launch alike if theirs are equal.
+    /// A fingerprint of the order in which the clones of starts are launched, with their groups and chunks. Ranks that
+    /// run the same program launch their collectives in the same order if their fingerprints are equal.
     std::uint64_t collective_order = 0;
     friend bool operator==(const verified_chunks&, const verified_chunks&) = default;
 };
@@ -48,19 +48,19 @@ private:
 
 }  // namespace detail
 
-/// What the plan does, or, as the error, everything that is wrong with it: at least one violation, in the order of the
-/// plan within each of three passes. A plan that does not hang together (regions, operations, splits and joins that
-/// match the program) is not looked at any further. Handles in the plan are compared and never followed, so any plan
-/// may be given. Precondition: `g` lists its vertices in a topological order, and with an operation the producers of
-/// its operands.
+/// Returns facts about the plan if it is correct. The error is the list of everything that is wrong with it: at least
+/// one violation, in the order of the plan within each of three passes. Later passes are skipped if regions,
+/// operations, splits and joins do not match the program. Handles in the plan are only compared, never dereferenced, so
+/// any plan is a valid argument. Precondition: `g` lists its vertices in a topological order, and it lists the
+/// producers of the operands of every operation that it lists.
 ///
-/// The verifier trusts the models. It trusts that the rewriter's parts are views of what it splits, and that its
-/// concats and sums are copies; and that it puts the clones of an operation where the operation was, chunk after chunk,
-/// as apply_chunks does.
+/// The verifier trusts the models. It also trusts the rewriter: parts are views of the value that is split,
+/// concatenations and sums are copies, and the clones of an operation take its position, chunk after chunk, as with
+/// apply_chunks.
 ///
-/// The result is deterministic. It takes O(V + E) time and one question to the chunk model for each chunked operation,
-/// and O(n log n) in the states that name orders of rows; a memory that several regions write is looked at once for
-/// each of them.
+/// The result is deterministic. Takes O(V + E) time and one call of the chunk model for each chunked operation, plus
+/// O(n log n) for the n states that name row orders. A storage that several regions write is examined once for each of
+/// them.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_chunks, std::vector<chunk_violation<vertex_t<G>>>> verify_chunks(

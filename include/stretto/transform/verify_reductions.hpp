@@ -1,6 +1,6 @@
-// Is a reduction plan right? Its coefficients are computed anew, from the results backwards, and compared with what one
-// collective of the sum gives. No code is shared with the planner but the transcription of the program, so this is a
-// second opinion on its plans, and the first on plans that others make or edit.
+// Verifies a reduction plan. The coefficients of its members are computed anew, backwards from the results, and
+// compared with those of one collective of the sum. The verifier shares only the transcription of the program with the
+// planner, so it is an independent check of the planner's plans, and of plans that others make or edit.
 #ifndef STRETTO_TRANSFORM_VERIFY_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_VERIFY_REDUCTIONS_HPP
 
@@ -24,23 +24,23 @@ namespace stretto {
 template <handle V>
 struct reduction_violation {
     reduction_rule rule;
-    std::size_t reduction = 0;  ///< of the plan
+    std::size_t reduction = 0;  ///< position in the plan
     V vertex{};
     V other{};
     friend bool operator==(const reduction_violation&, const reduction_violation&) = default;
 };
 
-/// What a right plan does.
+/// Facts about a correct plan.
 struct verified_reductions {
-    std::size_t members = 0;  ///< collectives that vanish
-    std::size_t sums = 0;     ///< additions and views that vanish
-    std::size_t made = 0;     ///< additions that are made
+    std::size_t members = 0;  ///< collectives that are removed
+    std::size_t sums = 0;     ///< additions and views that are removed
+    std::size_t made = 0;     ///< additions that are added to the program
     friend bool operator==(const verified_reductions&, const verified_reductions&) = default;
 };
 
 namespace detail {
 
-/// Checks one reduction after the other.
+/// Checks the reductions one after another.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
 class reduction_verifier {
     using V = vertex_t<G>;
@@ -57,7 +57,7 @@ public:
         number_ = number;
         const std::size_t before = found_.size();
         claim(r);
-        if (found_.size() != before) return;  // what follows takes positions for granted
+        if (found_.size() != before) return;  // later checks assume valid positions
         check_members(r);
         check_sum(r);
         check_surroundings(r);
@@ -69,7 +69,7 @@ private:
     [[nodiscard]] std::uint32_t at(V v) const { return f_.position_of(v); }
     [[nodiscard]] bool vanishes(std::uint32_t p) const { return owner_[p] == number_; }
 
-    /// Every handle is one of the graph, and no other reduction removes it.
+    /// Checks that every handle belongs to the graph, and that no other reduction removes its vertex.
     void claim(const reduction<V, X>& r) {
         const V any = r.members.empty() ? V{} : r.members[0];
         if (r.members.size() < 2) return add(rule::too_few_members, any, any);
@@ -94,7 +94,7 @@ private:
     }
 
     void check_members(const reduction<V, X>& r) {
-        std::size_t first = r.members.size();  // the first one that is a collective at all
+        std::size_t first = r.members.size();  // the first member that is a collective at all
         for (std::size_t k = 0; k < r.members.size(); ++k) {
             const V m = r.members[k];
             const std::uint32_t p = at(m), w = at(r.waits[k]), x = f_.only_result(p);
@@ -116,7 +116,7 @@ private:
         }
     }
 
-    /// From the result backwards: how often every member is in it, and how each is laid out there.
+    /// Computes, backwards from the result, how often every member occurs in it and with which layout.
     void check_sum(const reduction<V, X>& r) {
         std::vector<std::size_t> times(r.members.size(), 0);
         std::vector<char> needed(r.sums.size(), false);
@@ -124,7 +124,7 @@ private:
             std::uint32_t value;
             std::vector<std::uint32_t> layout;  // positions of relayouts, the last one first
         };
-        const std::size_t most = 4 * (r.members.size() + r.sums.size());  // a right plan needs every value once
+        const std::size_t most = 4 * (r.members.size() + r.sums.size());  // a correct plan visits every value once
         std::vector<open_value> open = {{f_.values.number(r.result), {}}};
         for (std::size_t done = 0; !open.empty() && done < most; ++done) {
             open_value x = std::move(open.back());
@@ -163,13 +163,13 @@ private:
         for (std::size_t k = 0; k < needed.size(); ++k)
             if (!needed[k]) add(rule::superfluous, r.sums[k], r.sums.back());
     }
-    /// Whether relayouts, the last one first, do what those of the plan do.
+    /// Returns whether the relayouts, listed last one first, are equivalent to those of the plan.
     [[nodiscard]] bool is_layout(const reduction<V, X>& r, const std::vector<std::uint32_t>& backwards) const {
         return std::equal(backwards.rbegin(), backwards.rend(), r.layout.begin(), r.layout.end(),
                           [&](std::uint32_t p, V v) { return linear_.alike(f_.vertex[p], v); });
     }
 
-    /// Nobody may miss what is gone.
+    /// Checks that no remaining vertex needs a removed one.
     void check_surroundings(const reduction<V, X>& r) {
         const std::uint32_t end = at(r.sums.back()), result = f_.values.number(r.result);
         for (std::uint32_t p = 0; p < f_.size(); ++p) {
@@ -204,7 +204,7 @@ private:
         const bool in_first = r.first_sum == sum_place::first;
         if (!dies_at(f_, uses_, model_, in_first ? x0 : x1, second, [&](std::uint32_t p) { return vanishes(p); }))
             add(rule::written_while_needed, r.members[in_first ? 0 : 1], r.members[1]);
-        // Other reductions read their first operand later than the program did.
+        // Other reductions read their first operand later than the original program did.
         for (const reduction<V, X>& other : plan_.reductions) {
             if (&other == &r || other.members.size() < 2 || other.operands.empty()) continue;
             const std::uint32_t x = f_.values.number(other.operands[0]), late = at(other.members[1]);
@@ -227,10 +227,11 @@ private:
 
 }  // namespace detail
 
-/// What the plan does, or, as the error, everything that is wrong with it: at least one violation, in the order of the
-/// plan. A reduction whose lists do not fit the graph is not looked at any further. Any plan may be given whose handles
-/// the view can be asked about. Precondition: `g` lists its vertices in a topological order. The models are
-/// trusted. Deterministic. O(reductions (V + E)) and O(m^2) for the m members of each.
+/// Returns facts about the plan if it is correct. The error is the list of everything that is wrong with it: at least
+/// one violation, in the order of the plan. Further checks of a reduction are skipped if its lists do not fit the
+/// graph. Any plan is a valid argument if its handles can be looked up in the view. Precondition: `g` lists its
+/// vertices in a topological order. The models are trusted. Deterministic. O(reductions (V + E)), plus O(m^2) for each
+/// reduction of m members.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_reductions, std::vector<reduction_violation<vertex_t<G>>>> verify_reductions(

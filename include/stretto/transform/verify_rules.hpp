@@ -1,4 +1,4 @@
-// The rules that a chunk plan must keep, each with a sentence for people.
+// The rules that a chunk plan must satisfy, each with a description for users.
 #ifndef STRETTO_TRANSFORM_VERIFY_RULES_HPP
 #define STRETTO_TRANSFORM_VERIFY_RULES_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// The rules; `hint` says what each demands.
+/// The rules that verify_chunks checks; `hint` describes each of them.
 enum class chunk_rule : std::uint8_t {
     sizes,
     region_unknown,
@@ -56,7 +56,7 @@ enum class chunk_rule : std::uint8_t {
     result_unset
 };
 
-/// What the rule demands, in one sentence.
+/// Returns what the rule requires, in one sentence.
 [[nodiscard]] constexpr std::string_view hint(chunk_rule rule) {
     switch (rule) {
         case chunk_rule::sizes:
@@ -148,17 +148,17 @@ enum class chunk_rule : std::uint8_t {
     return {};
 }
 
-/// A rule that a plan breaks.
+/// A violation of a rule by a plan.
 template <handle V>
 struct chunk_violation {
     chunk_rule broken;
-    /// If the rule is about a region, a split, a join or an entry of `refused`: its position; otherwise the position of
-    /// an operation of the plan.
+    /// If the rule is about a region, a split, a join or an entry of `refused`: its position in the plan. Otherwise:
+    /// the position of an operation in the plan.
     std::size_t position = 0;
-    V vertex{};                 ///< the operation that it is about; V{} if a split or join belongs to none
-    V other{};                  ///< the second party: a reader, a writer, a producer, the other end of a collective
-    std::string detail = {};    ///< for refused_by_model: the model's reason
-    std::size_t component = 0;  ///< for result_unset: the component of the results
+    V vertex{};  ///< the operation concerned; V{} if a split or join belongs to none
+    V other{};   ///< the second vertex involved: a reader, a writer, a producer, the other end of a collective
+    std::string detail = {};    ///< for refused_by_model: the reason that the model gives
+    std::size_t component = 0;  ///< for result_unset: the number of the component
 };
 
 }  // namespace stretto

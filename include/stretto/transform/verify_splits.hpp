@@ -1,5 +1,6 @@
-// Is a split plan right? Its members are looked up in what the model reads, and every vertex of the program is asked
-// whether it misses what vanishes. No code is shared with the planner but the transcription of the program.
+// Verifies a split plan. Its members are compared with the bucket that the model describes, and every vertex of the
+// program is checked for uses of removed vertices. The verifier shares only the transcription of the program with the
+// planner.
 #ifndef STRETTO_TRANSFORM_VERIFY_SPLITS_HPP
 #define STRETTO_TRANSFORM_VERIFY_SPLITS_HPP
 
@@ -22,16 +23,16 @@ namespace stretto {
 template <handle V>
 struct split_violation {
     split_rule rule;
-    std::size_t bucket = 0;  ///< of the plan
+    std::size_t bucket = 0;  ///< position in the plan
     V vertex{};
     V other{};
     friend bool operator==(const split_violation&, const split_violation&) = default;
 };
 
-/// What a right plan does.
+/// Facts about a correct plan.
 struct verified_splits {
-    std::size_t members = 0;  ///< collectives that are made
-    std::size_t copies = 0;   ///< vertices that vanish besides starts and waits
+    std::size_t members = 0;  ///< collectives that are added
+    std::size_t copies = 0;   ///< removed vertices other than starts and waits
     friend bool operator==(const verified_splits&, const verified_splits&) = default;
 };
 
@@ -50,7 +51,7 @@ public:
 
     std::vector<split_violation<V>> run() {
         for (number_ = 0; number_ < plan_.buckets.size(); ++number_) claim(plan_.buckets[number_]);
-        if (!found_.empty()) return std::move(found_);  // what follows takes positions for granted
+        if (!found_.empty()) return std::move(found_);  // later checks assume valid positions
         for (number_ = 0; number_ < plan_.buckets.size(); ++number_) {
             check_form(plan_.buckets[number_]);
             check_memory(plan_.buckets[number_]);
@@ -101,7 +102,7 @@ private:
                    std::ranges::count(form->parts, bucket_slice<X>{b.parts[k], offset, b.sizes[k]}) == 1 &&
                    std::ranges::count(form->results, bucket_slice<X>{b.results[k], offset, b.sizes[k]}) == 1;
             offset += b.sizes[k];
-            // A result is made of what has arrived, and a part is there before it is packed.
+            // A result is part of the received data, and a part is computed before it is packed.
             const std::uint32_t made = f_.producer[f_.values.number(b.results[k])];
             fits = fits && owner_[made] == number_ && made >= at(b.wait) &&
                    owner_[f_.producer[f_.values.number(b.parts[k])]] != number_;
@@ -113,7 +114,7 @@ private:
                     if (std::ranges::count(*in, v) != 1) add(rule::wrong_copies, b.start, v);
     }
 
-    /// Whether x is in such a list of the bucket.
+    /// Returns whether x is in the given list of a bucket.
     [[nodiscard]] bool is_one_of(const std::vector<X>& list, std::uint32_t x) const {
         return std::ranges::any_of(list, [&](const X& y) { return f_.values.number(y) == x; });
     }
@@ -169,17 +170,17 @@ private:
     const program_facts<G>& f_;
     const M& model_;
     const F& forms_;
-    std::vector<std::uint32_t> owner_;  // by position: the bucket with which it vanishes
+    std::vector<std::uint32_t> owner_;  // by position: the bucket with which it is removed
     std::vector<split_violation<V>> found_;
     std::size_t number_ = 0;
 };
 
 }  // namespace detail
 
-/// What the plan does, or, as the error, everything that is wrong with it: at least one violation. Handles are looked
-/// at first, and what follows only if all are right. Any plan may be given whose handles the view can be asked about.
-/// Precondition: `g` lists its vertices in a topological order. The models are trusted. Deterministic. O(members (V +
-/// E)).
+/// Returns facts about the plan if it is correct. The error is the list of everything that is wrong with it: at least
+/// one violation. Handles are checked first, and the other checks run only if all handles are valid. Any plan is a
+/// valid argument if its handles can be looked up in the view. Precondition: `g` lists its vertices in a topological
+/// order. The models are trusted. The result is deterministic. O(members (V + E)).
 template <dependence_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G>
 [[nodiscard]] expected<verified_splits, std::vector<split_violation<vertex_t<G>>>> verify_splits(

@@ -1,5 +1,5 @@
-// Every kind of rule that there is, in one line, for dialects that name many operations. A dialect that needs few kinds
-// includes their headers instead and compiles faster.
+// Includes all rule kinds, for dialects with many operations. A dialect that needs only a few kinds compiles faster if
+// it includes their headers instead.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ALL_KINDS_HPP
 

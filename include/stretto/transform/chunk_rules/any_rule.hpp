@@ -1,9 +1,9 @@
-// A rule: a kind of operation and its members. A dialect returns one when it is asked what an operation is.
+// A rule: a kind of operation with its members. A dialect returns the rule of each operation that it is asked about.
 //
-// Kinds are separate types, so that an author can add one without a change here, and a dialect is asked for every
-// operation of a program, so that a rule must not allocate for itself. Hence a value that erases the type of a kind and
-// keeps it inside. It is written out because std::any and std::function allocate for anything but the smallest kinds,
-// and because <functional> is kept out of this layer: three functions are all that a rule needs of its kind.
+// Kinds are separate types, so that authors can add kinds without a change here. A dialect returns a rule for every
+// operation of a program, so a rule must not allocate. any_rule therefore erases the type of a kind and stores the kind
+// inline. It does not use std::any or std::function, because these allocate for all but the smallest kinds and because
+// this layer avoids <functional>: a rule needs only a few functions of its kind.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ANY_RULE_HPP
 
@@ -27,7 +27,7 @@ namespace detail {
 STRETTO_MEMBER_NAME(name_operands);
 STRETTO_MEMBER_NAME(accumulates);
 
-// An optional member is either missing, or as documented.
+// An optional member must be either missing or exactly as documented.
 template <class K>
 concept has_name_operands_as_documented = requires(const K& k, operand_names& to) { k.name_operands(to); };
 template <class K>
@@ -41,38 +41,38 @@ concept accumulates_returns_bool = !has_accumulates<K, int> || has_accumulates_a
 
 }  // namespace detail
 
-/// A kind of rule: a small value whose members say which operand is what, and which judges a call. The headers of this
-/// folder have a kind for each family of operations; an author may add others.
+/// A kind of rule: a small value whose members identify the roles of operands, and which judges calls. The headers in
+/// this folder have a kind for each family of operations; authors may add others.
 ///
-/// `verdict(c)` sets the states of all results of `c` and says that the operation may run per chunk, or says why not
-/// (`chunk_call::refuse`) and may leave results as they are. It must not depend on anything but the members and `c`, so
-/// that asking again gives the same answer. Moving a kind must not throw, because assignment destroys the old one
-/// first.
+/// `verdict(c)` either sets the states of all results of `c` and accepts the operation, or returns the reason for a
+/// refusal (`chunk_call::refuse`), in which case the results may be left as they are. It must depend only on the
+/// members and on `c`, so that a repeated query gives the same answer. Moving a kind must not throw, because assignment
+/// destroys the old kind first.
 ///
-/// A kind may also have `name_operands(to)`: `to.add("part", part)` for each of its members that names an operand, or
-/// is a list of such. A rule that names an operand which is not there is then refused before it is asked, and
+/// Optional: `name_operands(to)` calls `to.add("part", part)` for each member that identifies an operand or is a list
+/// of operands. If the operation does not have such an operand, the rule is refused without a call of `verdict`, and
 /// check_chunk_model reports the member.
 ///
-/// A kind may also have `accumulates()`: whether the result is one operand, and added to it something that the others
-/// alone decide. Clones of an operation that does so in place may add their shares one after the other.
+/// Optional: `accumulates()` returns whether the operation adds to one operand something that depends only on the
+/// others. If such an operation works in place, its clones may add their shares one after another.
 template <class K>
 concept rule_kind =
     std::copy_constructible<K> && std::is_nothrow_move_constructible_v<K> && requires(const K& k, const chunk_call& c) {
         { k.verdict(c) } -> std::same_as<chunk_verdict>;
     } && detail::name_operands_takes_operand_names<K> && detail::accumulates_returns_bool<K>;
 
-/// What an operation does, as far as chunking is concerned: a kind, and the operand that it writes in place, if any. A
-/// kind converts to a rule; a rule without a kind says that nothing is known of the operation, which is refused. Kinds
-/// are stored inside the rule, so making a rule costs no more than making its members.
+/// The effect of an operation as far as chunking is concerned: a kind, and the operand that it writes in place, if any.
+/// A kind converts to a rule implicitly. A rule without a kind means that the operation is unknown, and is refused.
+/// Kinds are stored inline, so making a rule costs no more than making the members of its kind.
 class any_rule {
 public:
-    /// Stands for the operand that is written if that may be any of them.
+    /// Stands for the written operand if it may be any of them.
     static constexpr std::size_t every_operand = SIZE_MAX - 1;
-    /// The largest size of a kind, in bytes.
+    /// The maximum size of a kind, in bytes.
     static constexpr std::size_t capacity = 160;
 
     any_rule() : any_rule(unknown{}) {}
-    /// A rule of that kind. A kind that is larger than `capacity` does not compile.
+    /// Makes a rule of the given kind. A kind that is larger than `capacity` does not compile.
     template <class Kind>
         requires(!std::same_as<Kind, any_rule> && rule_kind<Kind>)
     any_rule(Kind members) : kind_(&functions_of<Kind>) {  // NOLINT: a kind is a rule
@@ -97,26 +97,26 @@ public:
     }
     ~any_rule() { kind_->manage(kept_, nullptr, nullptr); }
 
-    /// The same rule for an operation whose result is operand `target`, written in place.
+    /// Returns the same rule for an operation that writes its result into operand `target` in place.
     [[nodiscard]] any_rule in_place(std::size_t target = 0) const {
         any_rule r = *this;
         r.writes_ = target;
         return r;
     }
 
-    /// The operand that is written in place, or every_operand; no_operand if the operation writes none.
+    /// Returns the operand that is written in place, or every_operand; no_operand if there is none.
     [[nodiscard]] std::size_t writes() const { return writes_; }
     [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
-    /// The members of the rule, if it is of that kind; otherwise null. The address of the kind's functions
-    /// identifies the kind, since there is no RTTI.
+    /// Returns the members of the rule if it is of that kind; otherwise nullptr. The address of the kind's function
+    /// table identifies the kind, because RTTI is not used.
     template <rule_kind Kind>
     [[nodiscard]] const Kind* as() const {
         return kind_ == &functions_of<Kind> ? std::launder(reinterpret_cast<const Kind*>(kept_)) : nullptr;
     }
 
-    /// What the kind is called: its type, without namespaces.
+    /// Returns the name of the kind: its type, without namespaces.
     [[nodiscard]] std::string_view kind_name() const { return kind_->name; }
-    /// The first operand that the rule names, and that an operation with so many operands does not have. O(members).
+    /// Returns the first operand that the rule names but that an operation with this many operands lacks. O(members).
     [[nodiscard]] operand_names missing_operand(std::size_t operands) const {
         operand_names names(operands);
         kind_->name_operands(kept_, names);
@@ -124,14 +124,14 @@ public:
         return names;
     }
 
-    /// The states of the results of a call, or why it cannot run per chunk: see chunk_model. O(operands of the call),
-    /// plus the depth of the history of counts and zeros.
+    /// Sets the states of the results of a call, or returns why it cannot run per chunk: see chunk_model. O(operands of
+    /// the call), plus the depth of the history of counts and zeros.
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
         return writes_in_place() ? verdict_in_place(c) : kind_->judge(kept_, c);
     }
 
 private:
-    /// What a rule needs of its kind.
+    /// The functions that a rule calls on its kind.
     struct functions {
         chunk_verdict (*judge)(const std::byte* kept, const chunk_call& c);
         bool (*accumulates)(const std::byte* kept);
@@ -140,8 +140,8 @@ private:
         std::string_view name;
     };
 
-    /// The name of a type as compilers spell it in `__PRETTY_FUNCTION__`, "... [with Kind = a::b::name; ...]" or "...
-    /// [Kind = a::b::name]": there is no RTTI.
+    /// Returns the name of a type, parsed from the text of `__PRETTY_FUNCTION__` ("... [with Kind = a::b::name; ...]"
+    /// or "... [Kind = a::b::name]"), because RTTI is not used.
     template <class Kind>
     static constexpr std::string_view name_of() {
         const std::string_view all = __PRETTY_FUNCTION__, before = "Kind = ";

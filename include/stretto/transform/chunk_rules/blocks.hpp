@@ -1,6 +1,6 @@
-// Rule kinds of operations that are whole blocks of a network, such as attention, and of operations without a rule:
-// kernels of the program's own, and what the dialect does not know. any_rule.hpp includes this header, since a rule
-// that is made of nothing is `unknown`.
+// Rule kinds of operations that are complete blocks of a network, such as attention, and of operations without a rule:
+// custom kernels, and operations that the dialect does not know. any_rule.hpp includes this header, because a
+// default-constructed rule is `unknown`.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_BLOCKS_HPP
 
@@ -13,23 +13,23 @@
 
 namespace stretto::chunk_rules {
 
-/// Attention over sequences, forward or backward: sequences of a batch do not meet, rows of a sequence do. Operands and
-/// results of three dimensions or more are cut along the batch, dimension 0; others (random state) are shared. An
-/// operand of extent 1 there is broadcast over the batch and may be whole.
+/// Attention over sequences, forward or backward. The sequences of a batch are independent, but the rows of a sequence
+/// are not. Operands and results with at least three dimensions are split along the batch, dimension 0; other operands
+/// (random state) are shared. An operand of extent 1 in that dimension is broadcast over the batch and may be whole.
 struct attention {
-    bool drops = false;  ///< at random, which is refused: chunks would draw other numbers
+    bool drops = false;  ///< has random dropout, which is refused: chunks would draw different random numbers
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Runs on whole values only; `why` is the sentence that a refusal says. It must live as long as the program.
+/// Runs on whole values only. `why` is the predicate of the refusal; its text must live as long as the program.
 struct refused {
     std::string_view why = "is a kernel of the program's own: what it does with rows is not known";
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.refuse_itself(why); }
 };
 
-/// An operation that the dialect does not know. It is refused by its name.
+/// An operation that the dialect does not know. The refusal contains its name.
 struct unknown {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
         chunk_verdict v{false, c.orders->say("no rule for", c.name.empty() ? "this operation" : c.name)};

@@ -1,8 +1,8 @@
-// Rule kinds of numbers: extents that are read, arithmetic on them, and elements that become numbers.
+// Rule kinds of numbers: extents that are read, arithmetic on them, and conversions between numbers and elements.
 //
-// A number of the chunk is an addend: the numbers of all chunks sum to the number of the whole. Most programs use one
-// to say how many rows something has, so that two notes go with it, as far as they are known: `positions` is the exact
-// share of each token, and `order` tells whose rows the number counts.
+// A number that differs between chunks is an addend: the numbers of all chunks sum to the number of the whole. Most
+// programs use such a number as a row count, so its state has two annotations, as far as they are known: `positions` is
+// the exact share of each token, and `order` identifies the rows that it counts.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::chunk_rules {
 
-/// The extent of `x` along a dimension, as a number. Along the cut dimension it counts the rows of the part; along any
-/// other it is the same in every chunk.
+/// The extent of `x` along a dimension, as a number. Along the split dimension it is the number of rows of the part;
+/// along other dimensions it is the same in every chunk.
 struct read_extent {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -25,7 +25,7 @@ struct read_extent {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// How many elements `x` has, as a number: a sum over chunks if `x` is cut.
+/// The number of elements of `x`: a sum over chunks if `x` is split.
 struct read_size {
     std::size_t x = 0;
 
@@ -33,18 +33,18 @@ struct read_size {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The only element of the first operand, as a number. It must be a sum over chunks, and so is the number.
+/// The only element of the first operand, as a number. The operand must be a sum over chunks, and so is the number.
 struct read_element {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// The first operand, a number, as a tensor of one element. It must be a sum over chunks, and so is the tensor.
+/// The first operand, a number, as a tensor of one element. Both must be sums over chunks.
 struct hold_number {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Arithmetic on numbers. Sums of shares are shares, and so is a share times a number that all chunks have; a share is
-/// divided only where that is exact.
+/// Arithmetic on numbers. Sums of shares are shares, and so is a share times a number that is equal in all chunks. A
+/// share may be divided only if the division is exact.
 struct number_arithmetic {
     enum class op : std::uint8_t {
         add,
@@ -59,15 +59,15 @@ struct number_arithmetic {
     void name_operands(operand_names& to) const { to.add("terms", terms); }
 };
 
-/// Compares a number with another. A number of the chunk may be compared with zero only: that a count is not negative
-/// holds of a part as of the whole. The answer is opaque; it is there to be asserted.
+/// Compares a number with another. A number that differs between chunks may only be compared with zero: a count is
+/// nonnegative for a part if it is for the whole. The result is opaque, and may only be asserted.
 struct compare_number {
     bool with_zero = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Asserts what a comparison has said: what may be compared may be asserted.
+/// Asserts the result of a comparison: all operands are accepted, since the comparison itself has been judged.
 struct assertion {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.give({}); }
 };
@@ -123,7 +123,7 @@ inline chunk_verdict number_arithmetic::verdict(const chunk_call& c) const {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (!c.is_number(k) || (!is_whole(c.state(k)) && !is_addend(c.state(k))))
             return c.refuse(detail::reads_unknown);
-    // The result counts exactly so much per token only if all terms of a sum do, or if the factor is a constant. It
+    // The result has an exact count per token only if all terms of a sum have one, or if the factor is a constant. It
     // then counts rows of values that are in the order of the tokens.
     chunk_state made = a_sum;
     switch (what) {

@@ -1,6 +1,6 @@
-// Rule kinds of writing a slice into a tensor, of gradients of slices (zeros, and something in one place), and of
-// shifting what is in a tensor. All follow the cut dimension if they work along another one, or if the slice is all of
-// it: a slice of the cut dimension would lie in some chunks and not in others.
+// Rule kinds of writing a slice into a tensor, of gradients of slices (zeros except in one place), and of shifts within
+// a tensor. They keep the split dimension if they work along another one, or if the slice is the complete dimension: a
+// slice of the split dimension would lie in some chunks and not in others.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 
@@ -14,21 +14,21 @@
 
 namespace stretto::chunk_rules {
 
-/// `base`, with `source` written over a slice along `dim`. `dim` must be another dimension than the cut one, or the
-/// slice all of it. Both must be cut alike, or both be sums over chunks, as zeros are; other operands must be whole.
+/// `base`, with `source` written over a slice along `dim`. `dim` must not be the split dimension unless the slice is
+/// all of it. Both must be split alike, or both be sums over chunks, as zeros are; other operands must be whole.
 struct put_slice {
     std::size_t base = 0, source = 1;
     std::int64_t dim = 0;
-    std::int64_t first = -1;  ///< where the slice, of neighbouring entries, begins; -1: not known
+    std::int64_t first = -1;  ///< the first entry of the contiguous slice; -1 if it is not known
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("base", base).add("source", source); }
 };
 
-/// The gradient of a slice or of a select: zeros, with `gradient` in the place along `dim` where it was taken from; a
-/// select has a dimension less. `dim` must be another dimension than the cut one, or the slice all of it. `sizes`: for
-/// each extent of the result the operand that gives it, or no_operand; empty if all are constants. If rows are not in
-/// the order of the tokens, an operand must give their number, because a constant cannot.
+/// The gradient of a slice or a select: zeros, with `gradient` at the place along `dim` from which it was taken; the
+/// operand of a select has one dimension more. `dim` must not be the split dimension unless the slice is all of it.
+/// `sizes` has, for each extent of the result, the operand that gives it, or no_operand; it is empty if all are
+/// constants. If rows are not in the order of the tokens, an operand must give their number, because a constant cannot.
 struct slice_gradient {
     std::size_t gradient = 0;
     std::int64_t dim = 0;  ///< a dimension of the result
@@ -39,12 +39,12 @@ struct slice_gradient {
     void name_operands(operand_names& to) const { to.add("gradient", gradient).add("sizes", sizes); }
 };
 
-/// The elements of `x`, shifted along `dims`: rolled round, or with entries added at the ends or cut off there. None of
-/// `dims` may be the cut dimension.
+/// The elements of `x`, shifted along `dims`: rolled around, padded at the ends, or cropped there. The split dimension
+/// must not be among `dims`.
 struct shift {
     std::size_t x = 0;
     dim_list dims = {};
-    bool adds_constants = false;  ///< what is added is not zero: the chunks of a sum would each add it
+    bool adds_constants = false;  ///< the padding is not zero; then each chunk of a sum would add it
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }

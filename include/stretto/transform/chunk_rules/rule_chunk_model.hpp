@@ -1,9 +1,9 @@
-// The chunk model of any graph whose author says for each operation which kind of rule it is: the way from an IR to
-// plan_chunks and verify_chunks. docs/algorithms/chunk-states.md has the rules, and says why they hold.
+// A chunk model for any graph whose author gives the rule of each operation. This is the usual way to use plan_chunks
+// and verify_chunks with an IR. docs/algorithms/chunk-states.md describes the rules and proves them.
 //
-// Rules are compiled once and see flat arrays, the graph is a template parameter: laid_out_call stands between the two.
-// It is made anew for every question, which costs a few allocations, and keeps no state that could grow stale when the
-// graph is rewritten.
+// Rules are compiled once and work on flat arrays, while the graph is a template parameter; laid_out_call connects the
+// two. It is constructed anew for every query, which costs a few allocations, so it has no state that could become
+// stale when the graph is rewritten.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_CHUNK_MODEL_HPP
 
@@ -25,8 +25,8 @@
 
 namespace stretto {
 
-/// One operation and the states of its operands, laid out for its rule. It cannot be copied, since the call points into
-/// it.
+/// One operation and the states of its operands, laid out for its rule. It cannot be copied, because the call points
+/// into it.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class laid_out_call {
@@ -34,11 +34,11 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    /// `operands` and `results` are those of combine_rule; they and the orders must outlive this object.
+    /// `operands` and `results` are those of combine_rule. Precondition: they and the orders outlive this object.
     laid_out_call(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers, vertex_type v,
                   std::int64_t tokens, std::span<const chunk_state> operands, std::span<chunk_state> results)
         : history_(view, dialect, numbers) {
-        operands_.reserve(operands.size());  // there is a state for every component, and at least one for every value
+        operands_.reserve(operands.size());  // every component has a state, and every value has at least one
         values_.reserve(operands.size());
         types_.reserve(operands.size());
         result_types_.reserve(results.size());
@@ -59,18 +59,19 @@ public:
         call_.orders = &orders;
         call_.history = {this, &all_zero, &read_here_only, &counts, &integers, &ascending, &groups};
         sound_ = operands.size() == types_.size() && results.size() == result_types_.size() && tokens > 0 && ranks();
-        if (result_types_.empty()) result_types_.push_back({});  // rules may look at the first one
+        if (result_types_.empty()) result_types_.push_back({});  // rules may read the first one
         call_.result_types = result_types_;
     }
     laid_out_call(const laid_out_call&) = delete;
     laid_out_call& operator=(const laid_out_call&) = delete;
 
-    /// Whether states fit shapes: there are as many of one as of the other, and cut dimensions exist and have rows of
-    /// all tokens.
+    /// Returns whether states fit shapes: their numbers are equal, and split dimensions exist and have rows of all
+    /// tokens.
     [[nodiscard]] bool is_sound() const { return sound_; }
     [[nodiscard]] const chunk_rules::chunk_call& call() const { return call_; }
 
-    /// Whether elements of a sum are converted to another type, if the results are in their present states.
+    /// Returns whether the operation converts the elements of a sum to another type, given the current states of its
+    /// results.
     [[nodiscard]] bool converts_addend() const {
         for (std::size_t k = 0; k < types_.size(); ++k) {
             if (!chunk_rules::is_addend(call_.states[k]) || types_[k].element == element_type::other) continue;
@@ -82,25 +83,25 @@ public:
     }
 
 private:
-    /// The name of v, if the dialect gives one.
+    /// Returns the name of v if the dialect provides one.
     [[nodiscard]] static std::string_view name([[maybe_unused]] const D& dialect, [[maybe_unused]] vertex_type v) {
         if constexpr (requires { dialect.name(v); }) return dialect.name(v);
         else return {};
     }
-    /// Equal for operations that do the same with the same.
+    /// Equal for operations that do the same with the same operands.
     [[nodiscard]] static std::int64_t key(const G& view, const value_numbers<G>* numbers, vertex_type v) {
         if (numbers != nullptr)
             for (value_type x : view.results(v)) return numbers->number(x);
         return static_cast<std::int64_t>(view.index(v));
     }
-    /// Appends the types of a value. A number has no component but one state, so that it gets an empty type.
+    /// Appends the types of a value. A number has no component but one state, so it gets an empty type.
     static void add(std::vector<tensor_type>& to, std::span<const tensor_type> own) {
         if (own.empty()) to.push_back({});
         else to.insert(to.end(), own.begin(), own.end());
     }
 
-    /// Whether ranks and states fit: a rule keeps dimensions in the bits of one integer, a cut dimension must exist and
-    /// have rows of all tokens, and a permuted value must be in an order that the orders know.
+    /// Returns whether ranks and states are valid: a rule keeps dimensions as bits of one integer; a split dimension
+    /// must exist and have rows of all tokens; and a permuted value must be in an order that the orders know.
     [[nodiscard]] bool ranks() const {
         for (const tensor_type& t : result_types_)
             if (t.shape.size() > 60) return false;
@@ -117,7 +118,7 @@ private:
         return true;
     }
 
-    // The answers to call_history. `self` is the laid_out_call; its graph's type is not known to rules.
+    // The implementation of call_history. `self` is the laid_out_call; rules do not know the type of its graph.
     static const laid_out_call& of(const void* self) { return *static_cast<const laid_out_call*>(self); }
     static bool all_zero(const void* self, std::size_t k) { return of(self).history_.is_zero(of(self).values_[k]); }
     static bool read_here_only(const void* self, std::size_t k) {
@@ -147,16 +148,16 @@ private:
     bool sound_ = false;
 };
 
-/// A chunk_model of any graph with a chunk_dialect: `rule_chunk_model model(view, dialect, orders)`. Nothing depends on
-/// names. The orders must outlive the model and every reason that it returns; models that share them may exchange
-/// states.
+/// A chunk_model for any graph with a chunk_dialect: `rule_chunk_model model(view, dialect, orders)`. Its answers do
+/// not depend on names. Precondition: the orders outlive the model and every reason that it returns. Models that share
+/// orders may exchange states.
 ///
-/// `numbers`, of the same view, say which values are computed twice: rows that are sorted again by keys that are
-/// computed again are in the same order. They must outlive the model. Without them a value is only the same as itself.
+/// `numbers`, for the same view, identifies values that are computed twice: rows that are sorted again by recomputed
+/// keys are in the same order. It must outlive the model. Without it, a value is equal only to itself.
 ///
-/// Two things are taken on the program's word, and are not proved. First, numbers that are sums over chunks and are
-/// used as split sizes, offsets or counts of rows do count those rows, in each chunk as in the whole. Second, row
-/// numbers that the program computes from such counts name each row once. Both are true if the program works for any
+/// The model assumes two properties of the program without proof. First, numbers that are sums over chunks and that are
+/// used as split sizes, offsets or row counts really count those rows, in each chunk as in the whole. Second, row
+/// numbers that the program computes from such counts contain each row once. Both hold if the program works for any
 /// number of tokens.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
@@ -168,7 +169,7 @@ public:
     rule_chunk_model(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers = nullptr)
         : view_(view), dialect_(dialect), orders_(&orders), numbers_(numbers) {}
 
-    // The members of the chunk_model concept.
+    // Members of the chunk_model concept:
     [[nodiscard]] std::size_t components_of(value_type x) const { return components(x).size(); }
     [[nodiscard]] std::size_t rank(value_type x, std::size_t component) const {
         return components(x)[component].shape.size();
@@ -191,7 +192,7 @@ public:
         return verdict;
     }
 
-    /// Whether v is a fill, of whatever kind, whose elements are known to be zero. O(members of its rule).
+    /// Returns whether v is a fill of any kind whose elements are known to be zero. O(members of its rule).
     [[nodiscard]] bool makes_zeros(vertex_type v) const {
         const chunk_rules::any_rule rule = dialect_.rule(v);
         if (const auto* made = rule.as<chunk_rules::fill>()) return made->zero;

@@ -1,5 +1,4 @@
-// How rule kinds name what they work on: operands by position, numbers that are constants or operands, and lists of
-// dimensions.
+// The arguments of rule kinds: operands by position, numbers that are constants or operands, and lists of dimensions.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_RULE_OPERANDS_HPP
 
@@ -13,11 +12,11 @@
 
 namespace stretto::chunk_rules {
 
-/// Operands are named by their position among `operands(v)` of the view. This value says that there is none.
+/// Stands for a missing operand. Operands are identified by their positions among `operands(v)` of the view.
 inline constexpr std::size_t no_operand = SIZE_MAX;
 
-/// A number with which an operation is called: an operand that is a number, a constant, or something that rules do not
-/// know (a real constant, or an argument that is left out).
+/// A numeric argument of an operation: an operand that is a number, an integer constant, or something that rules do not
+/// interpret (a real constant, or an omitted argument).
 struct rule_number {
     std::size_t operand = no_operand;
     std::int64_t value = 0;    ///< the value of a constant, otherwise 0
@@ -28,11 +27,11 @@ struct rule_number {
     friend bool operator==(const rule_number&, const rule_number&) = default;
 };
 
-/// Collects the operands that a rule names, part by part, and keeps the first that the operation does not have.
-/// `no_operand` and constants name none.
+/// Checks the operands that the members of a rule name, and keeps the first that the operation does not have.
+/// `no_operand` and constants are ignored.
 class operand_names {
 public:
-    /// `operands` is how many the operation has: names beyond them are what is looked for.
+    /// `operands` is the number of operands of the operation.
     explicit constexpr operand_names(std::size_t operands) : operands_(operands) {}
 
     constexpr operand_names& add(std::string_view part, std::size_t operand) {
@@ -48,8 +47,10 @@ public:
     }
 
     [[nodiscard]] constexpr bool is_missing() const { return missing_ != no_operand; }
-    [[nodiscard]] constexpr std::size_t missing() const { return missing_; }  ///< no_operand if all are there
-    [[nodiscard]] constexpr std::string_view part() const { return part_; }   ///< the part of the rule that names it
+    [[nodiscard]] constexpr std::size_t missing() const { return missing_; }  ///< no_operand if all operands exist
+    [[nodiscard]] constexpr std::string_view part() const {
+        return part_;
+    }  ///< the member of the rule that names the missing operand
     [[nodiscard]] constexpr std::size_t operands() const { return operands_; }
 
 private:
@@ -58,10 +59,11 @@ private:
 };
 
 /// A short list of dimensions; negative ones count from the last. It may contain a dimension that the tensor does not
-/// have; a rule then says so.
+/// have, which a rule then reports.
 class dim_list {
 public:
-    /// The most dimensions in a list. A list is 32 bytes without an allocation, so that kinds with several fit a rule.
+    /// The maximum length. A list takes 32 bytes without an allocation, so that a rule can hold a kind with several
+    /// lists.
     static constexpr std::size_t capacity = 31;
 
     constexpr dim_list() = default;
@@ -69,8 +71,8 @@ public:
         for (std::int64_t d : dims) push_back(d);
     }
 
-    /// Appends a dimension. Requires that there are fewer than `capacity`. A dimension beyond those that tensors have
-    /// here is kept as 63, which no tensor has either.
+    /// Appends a dimension. Precondition: size() < capacity. A dimension that is out of the supported range is stored
+    /// as 63, which no tensor has.
     constexpr void push_back(std::int64_t dim) {
         STRETTO_ASSERT(count_ < capacity, "a list of dimensions is full");
         dims_[count_++] = static_cast<std::int8_t>(dim < -64 || dim > 63 ? 63 : dim);
@@ -84,15 +86,16 @@ private:
     std::uint8_t count_ = 0;
 };
 
-/// Dimension d of `rank`, counted from the end if it is negative; -1 if there is no such dimension. A single element
-/// has a dimension 0.
+/// Returns dimension d of a tensor of the given rank, counted from the end if d is negative; -1 if there is none. A
+/// single element (rank 0) has a dimension 0.
 [[nodiscard]] constexpr std::int64_t wrapped(std::int64_t d, std::size_t rank) {
     const std::int64_t n = static_cast<std::int64_t>(rank);
     if (rank == 0 && (d == 0 || d == -1)) return 0;
     return d >= n || d < -n ? -1 : d < 0 ? d + n : d;
 }
 
-/// The position of dimension d of a tensor of that rank in the list; `dims.size()` if it is not in it.
+/// Returns the position in the list of dimension d of a tensor of that rank; `dims.size()` if the list does not contain
+/// it.
 [[nodiscard]] constexpr std::size_t place_of(const dim_list& dims, std::int64_t d, std::size_t rank) {
     for (std::size_t k = 0; k < dims.size(); ++k)
         if (wrapped(dims[k], rank) == d) return k;

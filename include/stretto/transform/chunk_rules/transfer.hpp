@@ -1,5 +1,5 @@
-// The rule kind of moves to other memory that run beside the computation, such as activations that are offloaded to the
-// host and loaded again, and of the waits for them.
+// The rule kind of asynchronous moves to other memory, such as activations that are offloaded to the host and loaded
+// again, and of the waits for them.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_TRANSFER_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_TRANSFER_HPP
 
@@ -11,12 +11,12 @@
 
 namespace stretto::chunk_rules {
 
-/// Has the elements of operand `x` in other memory: a move that runs beside the computation, and the wait for it. As of
-/// a copy, everything passes. Operands beside `x` and `sizes` are named so that they live until then; their elements
-/// are not read, so they may be in any state.
+/// Has the elements of operand `x` in other memory: an asynchronous move, or the wait for it. As with a copy, all
+/// states pass. Operands other than `x` and `sizes` are only listed to keep them alive until then. Their elements are
+/// not read, so they may be in any state.
 struct transfer {
     std::size_t x = 0;
-    std::vector<std::size_t> sizes = {};  ///< for each extent the operand that gives it; empty if none is an operand
+    std::vector<std::size_t> sizes = {};  ///< for each extent, the operand that gives it; empty if there is none
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
