@@ -1,7 +1,8 @@
 // The clock of the overlap simulator of meta-pytorch/autoparallel, for comparing schedules with its numbers. It differs
-// from ours (simulate.hpp) in one thing: every task, even an input, a view, a wait or the output, pays a launch
+// from ours (simulate.hpp) in one respect: every task, even an input, a view, a wait or the output, pays a launch
 // overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look slower by this clock, so
-// use `simulate` for decisions. Without overhead, and without collectives that block, the two agree to the nanosecond.
+// use `simulate` for decisions. Without overhead and without blocking collectives, the two clocks agree to the
+// nanosecond.
 #ifndef STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 #define STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 
@@ -29,7 +30,7 @@ struct autoparallel_event {
     friend constexpr bool operator==(const autoparallel_event&, const autoparallel_event&) = default;
 };
 
-/// What the two entry points of the simulator report; they share the clock.
+/// The results of the two entry points of the simulator, which share the clock.
 struct autoparallel_trace {
     std::vector<autoparallel_event> events;  ///< in the order of the tasks, without those that take no time
     nanoseconds makespan;                    ///< the last end of an event; trailing waits and overheads do not count

@@ -1,4 +1,5 @@
-// Lower bounds: no legal order is faster, with any amount of memory or within a limit, and none needs less memory.
+// Lower bounds on the makespan and on the peak memory: no legal order is faster, with unlimited memory or within a
+// limit, and none needs less memory.
 #ifndef STRETTO_SCHEDULE_BOUNDS_HPP
 #define STRETTO_SCHEDULE_BOUNDS_HPP
 
@@ -20,27 +21,27 @@
 
 namespace stretto {
 
-/// The argument that makes every schedule at least as long as the lower bound.
+/// The argument that proves a lower bound.
 enum class bound_kind : std::uint8_t {
-    load,           ///< one machine (the lane or a channel) is busy that long
+    load,           ///< one machine (the lane or a channel) is busy for that long
     critical_path,  ///< a chain of dependences takes that long
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
-    memory,         ///< spine, with what excludes each other within the memory limit as the work of one more machine
-    deferral,       ///< what cannot be put off until after a kernel within the memory limit, it, and what follows it
-    precedence,     ///< memory, with what the limit puts after a kernel, or between two of them, as dependences
-    contention,     ///< load, Jackson or spine, with the kernels and what a channel adds to them as one machine's work
+    memory,         ///< spine, where kernels that exclude each other within the limit are one more machine's work
+    deferral,       ///< the work that the limit forbids deferring past a kernel, the kernel, and its successors
+    precedence,     ///< memory, where orders that the limit forces around kernels are added as dependences
+    contention,     ///< load, jackson or spine, where kernels and their slowdown by a channel are one machine's work
 };
 
-/// A lower bound and the argument for it.
+/// A lower bound and the argument that proves it.
 struct lower_bound {
     nanoseconds value;
     bound_kind kind = bound_kind::load;
     std::uint32_t machine = 0;  ///< for load, jackson, contention: 0 is the compute lane, 1 + group a channel
 };
 
-/// A lower bound on the peak memory of every order, and the task at which that much must be alive; no_task if nothing
-/// needs memory.
+/// A lower bound on the peak memory of every order, and the task at which that much must be alive. The task is no_task
+/// if nothing needs memory.
 struct peak_bound {
     bytes value;
     task_id at = no_task;
@@ -101,7 +102,7 @@ template <class = void>
     return best;
 }
 
-/// What a memory limit adds to the bounds of a compact graph: nothing unless it is scarce.
+/// The bounds that follow from a memory limit. They add nothing unless memory is scarce.
 template <class = void>
 class memory_bounds {
 public:
@@ -126,8 +127,8 @@ public:
         return least;
     }
 
-    /// The better of `without` and the bound within the limit. What costs most is only tried for a bound below
-    /// `enough`. Precondition: the limit is at least the least peak.
+    /// The better of `without` and the bound within the limit. The most expensive bounds are computed only while the
+    /// best one is below `enough`. Precondition: the limit is at least the least peak.
     [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {},
                                      std::int64_t enough = INT64_MAX) {
         const workspace::scope scratch(w_);
@@ -153,7 +154,7 @@ public:
     }
 
 private:
-    /// The better of the spine bound and Jackson's with these jobs. It raises the heads.
+    /// The better of the spine bound and Jackson's bound with these jobs. It raises the heads.
     [[nodiscard]] std::int64_t with_jobs(const compact_tasks& c, const std::vector<memory_job>& jobs,
                                          path_lengths& lengths, contention under) {
         const workspace::scope scratch(w_);
@@ -168,7 +169,7 @@ private:
         return value;
     }
 
-    /// The same in the graph with these pairs as further dependences.
+    /// The same bound for the graph with these pairs as additional dependences.
     [[nodiscard]] std::int64_t with_pairs(const std::vector<node_pair>& pairs, std::vector<memory_job> jobs,
                                           contention under) {
         const workspace::scope scratch(w_);
@@ -183,13 +184,14 @@ private:
     forced_memory<> forced_;
 };
 
-/// What is enough of a bound for an order: within 2 % of it, the dearest bounds are not tried.
+/// A bound that is high enough for an order with this makespan: once the bound is within 2 %, the most expensive bounds
+/// are skipped.
 template <class = void>
 [[nodiscard]] inline std::int64_t enough_for(nanoseconds makespan) {
     return makespan.count - makespan.count / 50;
 }
 
-/// The bound within a limit, of which `enough` is as good as anything above it.
+/// The bound within a limit. A bound of at least `enough` need not be improved.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g, bytes limit, contention under, std::int64_t enough) {
     workspace w;
@@ -202,29 +204,29 @@ template <class = void>
 
 }  // namespace detail
 
-/// The best of the load, critical path, spine and Jackson bounds; of equal ones the first in this order. It holds for
-/// every order that respects the dependences of `g`, at any memory limit, and under any contention, which only makes
-/// kernels longer. The result is an exact integer and deterministic. O(V log V + E) time. Sources: J. Carlier, The
-/// one-machine sequencing problem, EJOR 11, 1982 (Jackson's schedule); detail/spine_bound.hpp.
+/// The best of the load, critical path, spine and Jackson bounds. Of equal bounds, the first in this sequence is
+/// returned. It holds for every order that respects the dependences of `g`, at any memory limit, and under any
+/// contention, which only makes kernels longer. The result is an exact integer and deterministic. O(V log V + E) time.
+/// Sources: J. Carlier, The one-machine sequencing problem, EJOR 11, 1982 (Jackson's schedule); detail/spine_bound.hpp.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g) {
     detail::workspace w;
     return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }
 
-/// The same for the orders whose peak memory is within `limit`, on a machine with contention: the better of that, of
-/// the memory bound (detail/memory_jobs.hpp), of the deferral bound (detail/deferred_work.hpp), of the precedence bound
-/// (detail/memory_precedences.hpp, detail/work_between.hpp) and of the contention bound (detail/contention_jobs.hpp).
-/// For a limit below least_peak there are no such orders, and any number bounds them; the one for unlimited memory is
-/// returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// The same for the orders whose peak memory is within `limit`, on a machine with contention. The result is the best of
+/// that bound, the memory bound (detail/memory_jobs.hpp), the deferral bound (detail/deferred_work.hpp), the precedence
+/// bound (detail/memory_precedences.hpp, detail/work_between.hpp) and the contention bound
+/// (detail/contention_jobs.hpp). If the limit is below least_peak, no such order exists and any number is a bound; the
+/// bound for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
     return detail::bound_below(g, limit, under, INT64_MAX);
 }
 
-/// A peak that no order of `g` is below: of what each task needs to run, and of what must be alive around the kernels
-/// at which the given order needs most. So within a smaller limit there is no schedule. Exact integers, deterministic.
-/// O(V + E) time for each of 16 kernels.
+/// A peak that every order of `g` reaches or exceeds, so that no schedule exists within a smaller limit. It is derived
+/// from what each task needs to run, and from what must be alive around the kernels at which the given order needs
+/// most. Exact integers, deterministic. O(V + E) time for each of 16 kernels.
 template <class = void>
 [[nodiscard]] peak_bound least_peak(const task_graph& g) {
     detail::workspace w;

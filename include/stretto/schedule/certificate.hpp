@@ -1,6 +1,6 @@
-// What an order of a step is worth, with proof: its exact times and memory, a bound that no order can beat, and the
+// The quality of an order of a step, with proof: its exact times and memory, a bound that no order can beat, and the
 // reason for each collective that stays exposed. The scheduler returns a certificate with the order that it finds;
-// `certify` makes one for any order, from whatever source.
+// `certify` makes one for any order, whatever its source.
 #ifndef STRETTO_SCHEDULE_CERTIFICATE_HPP
 #define STRETTO_SCHEDULE_CERTIFICATE_HPP
 
@@ -23,7 +23,7 @@ namespace detail {
 struct schedule_maker;
 }
 
-/// A legal order and its certificate. Only `certify` and `list_schedule` make one.
+/// A legal order and its certificate. Only `certify` and the scheduler (list_schedule.hpp) make one.
 class schedule {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
@@ -32,7 +32,7 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// The clock by which the times are: how much slower kernels run beside transfers.
+    /// The contention under which the times were computed: how much slower kernels run beside transfers.
     [[nodiscard]] contention under() const noexcept { return under_; }
 
     /// A lower bound by the same clock: no order of this step is faster whose peak memory is within the limit.
@@ -42,7 +42,7 @@ public:
         if (bound_.value.count == 0) return 0;
         return static_cast<double>((times_.makespan - bound_.value).count) / static_cast<double>(bound_.value.count);
     }
-    /// Each collective with its exposed time and the reason for it, in issue order.
+    /// A lower bound under the same contention: no order of this step whose peak memory is within the limit is faster.
     [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
     /// A fingerprint of which collectives are issued in which order; see fingerprint_of.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
@@ -63,8 +63,8 @@ private:
 
 namespace detail {
 
-/// Writes certificates of orders that are known to be legal and to keep the limit. `starved` lists, in ascending order,
-/// the waits during which only the memory limit held kernels back.
+/// Writes certificates of orders that are known to be legal and to stay within the limit. `starved` lists, in ascending
+/// order, the waits during which only the memory limit held kernels back.
 struct schedule_maker {
     template <class = void>
     [[nodiscard]] static schedule make(const task_graph& g, std::vector<task_id> order, order_figures figures,
@@ -85,9 +85,9 @@ struct schedule_maker {
 
 }  // namespace detail
 
-/// The certificate of an order, or the first thing that is wrong with it (schedule/verify.hpp). Times and the bound are
-/// those under contention, if there is any. Only a scheduler knows which kernels the memory limit held back, so no
-/// exposure has the reason `memory` here. Deterministic. O((V + E) log V), plus the time of verify_order.
+/// Returns the certificate of an order, or the first violation (schedule/verify.hpp). The times and the bound take
+/// contention into account. Only a scheduler knows which kernels the memory limit held back, so no exposure has the
+/// reason `memory` here. Deterministic. O((V + E) log V), plus the time of verify_order.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
                                                           bytes limit = unlimited_bytes, contention under = {}) {

@@ -1,5 +1,5 @@
-// The witness that an order is legal for a task graph. Executors take one, so that no order is run that was not
-// checked, or was checked for another graph.
+// The witness that an order is legal for a task graph. Executors take a witness, so that they cannot run an order that
+// was not checked, or that was checked for another graph.
 #ifndef STRETTO_SCHEDULE_CHECKED_ORDER_HPP
 #define STRETTO_SCHEDULE_CHECKED_ORDER_HPP
 
@@ -16,9 +16,9 @@
 
 namespace stretto {
 
-/// The identity of the graph for which an order was checked: a 128-bit hash of all that makes an order of it legal,
-/// namely what its tasks are, depend on, read, write, alias and allocate. Durations and groups do not count: measuring
-/// a step again does not change what is legal.
+/// The identity of the graph for which an order was checked: a 128-bit hash of everything that decides whether an order
+/// is legal, namely what its tasks are, depend on, read, write, alias and allocate. Durations and groups are not part
+/// of it, because measuring a step again does not change which orders are legal.
 struct graph_identity {
     std::uint64_t tasks = 0;
     order_fingerprint hash = {};
@@ -26,7 +26,7 @@ struct graph_identity {
     friend constexpr bool operator==(const graph_identity&, const graph_identity&) = default;
 };
 
-/// Takes O(V + E) time. The result is the same on every machine.
+/// Computes the identity of a graph. O(V + E) time. The result is the same on every machine.
 template <class = void>
 [[nodiscard]] graph_identity identity_of(const task_graph& g) {
     detail::word_hash hash;
@@ -51,7 +51,7 @@ template <class = void>
 
 class checked_order;
 
-/// Checks an order as verify_order does (schedule/verify.hpp). Returns the witness, or the first thing that is wrong.
+/// Checks an order as verify_order does (schedule/verify.hpp). Returns the witness, or the first violation.
 template <class = void>
 [[nodiscard]] expected<checked_order, order_violation> check_order(const task_graph& g, std::vector<task_id> order,
                                                                    bytes limit = unlimited_bytes);
@@ -60,12 +60,12 @@ template <class = void>
 class checked_order {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
-    /// Ranks whose fingerprints are the same issue the same collectives in the same order on every group.
+    /// Ranks with equal fingerprints issue the same collectives in the same order on every group.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
     [[nodiscard]] const graph_identity& graph() const noexcept { return graph_; }
-    /// Whether the order was checked for this graph, or for one with the same identity. O(V + E).
+    /// Whether the order was checked for this graph, or for a graph with the same identity. O(V + E).
     [[nodiscard]] bool belongs_to(const task_graph& g) const { return identity_of(g) == graph_; }
-    /// The limit that the peak of the order was checked to keep.
+    /// The memory limit against which the peak of the order was checked.
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
     friend bool operator==(const checked_order&, const checked_order&) = default;
@@ -92,7 +92,7 @@ expected<checked_order, order_violation> check_order(const task_graph& g, std::v
     return checked;
 }
 
-/// The order in which the program is written: tasks by number.
+/// The order in which the program is written: all tasks in ascending order of their numbers.
 template <class = void>
 [[nodiscard]] std::vector<task_id> program_order(const task_graph& g) {
     std::vector<task_id> order(g.size());

@@ -1,9 +1,9 @@
 // Writes orders of a step as a Chrome trace (JSON), which ui.perfetto.dev and chrome://tracing open. Every order is a
-// process and every machine a thread, so that a step before and after scheduling can be seen one below the other.
+// process and every machine is a thread, so that a step before and after scheduling appears one below the other.
 //
 // Perfetto accepts only slices that nest on a thread, and times in microseconds. Kernels and stalls share the thread of
-// the lane, where they cannot overlap, and every channel has a thread of its own. Fractions of a microsecond keep all
-// nanoseconds.
+// the lane, where they cannot overlap, and every channel has a thread of its own. Times are written with fractions of a
+// microsecond, so no nanosecond is lost.
 #ifndef STRETTO_SCHEDULE_CHROME_TRACE_HPP
 #define STRETTO_SCHEDULE_CHROME_TRACE_HPP
 
@@ -24,7 +24,7 @@
 
 namespace stretto {
 
-/// The names of collectives in traces and reports.
+/// The name of a collective in traces and reports.
 [[nodiscard]] constexpr std::string_view name_of(collective_kind kind) noexcept {
     switch (kind) {
         case collective_kind::all_gather:
@@ -41,15 +41,15 @@ namespace stretto {
     return "collective";
 }
 
-/// The live bytes from a moment on.
+/// The number of live bytes from a moment on.
 struct live_amount {
     nanoseconds since;
     bytes live;
     friend constexpr bool operator==(const live_amount&, const live_amount&) = default;
 };
 
-/// The memory of an order over time: at each moment at which the lane reaches a task, the most that is live then, so
-/// that the maximum is the peak. The list ascends in time, and neighbours differ. O(V).
+/// The memory of an order over time: for each moment at which the lane reaches a task, the largest number of bytes live
+/// at that moment, so that the maximum of the list is the peak. The list ascends in time, and neighbours differ. O(V).
 [[nodiscard]] inline std::vector<live_amount> live_over_time(const task_graph& g, std::span<const task_id> order,
                                                              const simulation& times, const memory_profile& memory) {
     std::vector<live_amount> curve;
@@ -69,10 +69,10 @@ struct live_amount {
     return curve;
 }
 
-/// Collects orders, each with its times and its memory, and makes the trace. There is a slice for every kernel, for
-/// every collective on its channel, and for every wait with the time that it stalls the lane. A flow leads from each
-/// collective to its waits, and a counter shows the live bytes: at each moment, the most that are live then. Tasks that
-/// take no time are left out. The result is deterministic. O(V) time and about 200 bytes of text per slice.
+/// Collects orders, each with its times and its memory, and writes the trace. There is a slice for every kernel, for
+/// every collective on its channel, and for every wait that stalls the lane. A flow leads from each collective to its
+/// waits, and a counter shows the largest number of live bytes at each moment. Tasks that take no time are left out.
+/// The result is deterministic. O(V) time and about 200 bytes of text per slice.
 class chrome_trace {
 public:
     /// Appends a process called `title`. All arguments must describe the same order of the tasks of `g`.
@@ -99,10 +99,10 @@ public:
         }
     }
 
-    /// Appends a process called `title` with what one rank has measured: all its steps one after the other, with times
-    /// from `zero` on. Its slices say of which rank and step they are, by which a reader tells a run from a prediction
-    /// (capture/run_reader.hpp). `spans` are of tasks of `g`, and none begins before `zero`. There are neither flows
-    /// nor memory.
+    /// Appends a process called `title` with the measurements of one rank: all its steps one after the other, with
+    /// times counted from `zero`. The slices name their rank and step; a reader thereby tells a run from a prediction
+    /// (capture/run_reader.hpp). The process has neither flows nor memory. Precondition: `spans` are of tasks of `g`,
+    /// and none begins before `zero`.
     template <task_labels L>
     void add_run(std::string_view title, const task_graph& g, std::span<const measured_span> spans, nanoseconds zero,
                  const L& labels) {
@@ -144,7 +144,7 @@ private:
             sort_at("thread_sort_index", k + 1, k + 1);
         }
     }
-    /// A slice of a kernel or a collective, whose arguments are still open.
+    /// Writes a slice of a kernel or a collective, and leaves its arguments open for more members.
     template <task_labels L>
     void open_work(const task_graph& g, task_id t, nanoseconds begin, nanoseconds duration, const L& labels) {
         const bool starts = g.kind[t] == op_kind::start;
@@ -196,8 +196,8 @@ private:
         out_ += '}';
     }
 
-    /// A flow ends at the next slice of its thread, unless it says otherwise. It is therefore written before the slice
-    /// of the wait, which may be empty.
+    /// By default, a flow ends at the next slice of its thread. It is therefore written before the slice of the wait,
+    /// which may be empty.
     void add_wait(const task_graph& g, task_id t, const simulation& times, std::string_view name,
                   std::string_view start) {
         const nanoseconds reached = times.begin[t] - times.stall[t];

@@ -1,6 +1,6 @@
-// The clock of kernels that share their machine with what transfers data: while at least one channel transfers, kernels
-// run slower by a factor. A plan that moves many small collectives under kernels wins on the plain clock and can lose
-// on hardware; this clock tells the two apart.
+// The clock for kernels that share their machine with data transfers: while at least one channel transfers, kernels run
+// slower by a factor. A plan that moves many small collectives under kernels wins on the plain clock and can lose on
+// hardware; this clock tells the two cases apart.
 #ifndef STRETTO_SCHEDULE_CONTENTION_HPP
 #define STRETTO_SCHEDULE_CONTENTION_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto {
 
-/// How many times slower kernels run while a channel transfers, as a fraction: 5/4 for 1.25. Both numbers lie between 1
-/// and 2^20, and the fraction is 1 or more.
+/// The factor by which kernels run slower while a channel transfers, as a fraction: 5/4 for 1.25. Both numbers lie
+/// between 1 and 2^20, and the fraction is 1 or more.
 struct contention {
     std::int64_t numerator = 1;
     std::int64_t denominator = 1;
@@ -31,8 +31,8 @@ struct contention {
 
 namespace detail {
 
-/// When a kernel ends that shares its machine with transfers. The transfers of a channel do not overlap, so that at
-/// most one of each is under way; those that end before the lane has come so far are forgotten.
+/// Computes when kernels end that share their machine with transfers. The transfers of one channel do not overlap, so
+/// at most one per channel is in flight at any time. Transfers that end before the lane's current time are dropped.
 template <class = void>
 class contended_lane {
 public:
@@ -41,9 +41,10 @@ public:
     void add_transfer(std::size_t on, std::int64_t begin, std::int64_t end) {
         transfers_[on].intervals.push_back({begin, end});
     }
-    /// The end of a kernel with `work` to do that begins at `t`; t never decreases from call to call. In a stretch to
-    /// the latest end of what is under way, of L ns, it does floor(L / c) of its work; if less than that or as much is
-    /// left, it ends after ceil(left * c). Between stretches it runs at full speed. O(channels) for each stretch.
+    /// The end of a kernel of duration `work` that begins at `t`; t never decreases from call to call. Time is divided
+    /// into stretches, each of which lasts until the latest end of the transfers in flight. In a stretch of L ns, the
+    /// kernel does floor(L / c) of its work; if no more than that is left, it ends after ceil(left * c). Between
+    /// stretches it runs at full speed. O(channels) for each stretch.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
         for (channel& ch : transfers_) {
             while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
@@ -82,8 +83,8 @@ private:
     };
     struct channel {
         std::vector<interval> intervals;
-        std::size_t next = 0;   // the first that ends later than the lane has come
-        std::size_t ahead = 0;  // the first that ends later than the kernel asked about has come
+        std::size_t next = 0;   // the first that ends after the lane's current time
+        std::size_t ahead = 0;  // the first that ends after the current time of the kernel asked about
     };
     std::vector<channel> transfers_;
     contention c_;
@@ -91,7 +92,7 @@ private:
 
 }  // namespace detail
 
-/// Whether no makespan of `g` under contention exceeds 2^62: all durations together, c times as long. O(V).
+/// Whether no makespan of `g` under contention exceeds 2^62. The sum of all durations, times c, is compared. O(V).
 template <class = void>
 [[nodiscard]] bool times_fit(const task_graph& g, contention c) {
     constexpr std::int64_t most = std::int64_t{1} << 62;
@@ -101,11 +102,11 @@ template <class = void>
     return true;
 }
 
-/// Executes `order` by the exact clock under contention: as simulate(g, order), but kernels run slower while a channel
-/// transfers, that is between beginning and end of any start that stands before them. Transfers keep their durations.
-/// `compute` includes what contention adds, and `slowed` has it for each kernel. With contention 1 it is
-/// simulate(g, order). O(V + channels * stretches). Preconditions: those of simulate, a valid
-/// contention, and times_fit.
+/// Executes `order` by the exact clock under contention. It is simulate(g, order), except that kernels run slower while
+/// a channel transfers, which is from the beginning to the end of any start that precedes them in the order. Transfers
+/// keep their durations. `compute` includes the time that contention adds, and `slowed` holds that time for each
+/// kernel. With contention 1 the result is that of simulate(g, order). O(V + channels * stretches). Preconditions:
+/// those of simulate, a valid contention, and times_fit.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order, contention c) {
     STRETTO_ASSERT(c.valid(), "contention is a fraction of 1 or more, with numbers up to 2^20");

@@ -1,9 +1,9 @@
-// Whether ranks that issue collectives can wait for each other for ever. A collective occupies its stream, and a part
-// of its device, from when a rank begins it until every member of its group has begun it; so ranks that begin
-// collectives in different orders can hang although the program of each is correct by itself.
+// Decides whether ranks that issue collectives can wait for each other forever. A collective occupies its stream, and a
+// part of its device, from the moment a rank begins it until every member of its group has begun it. Ranks that begin
+// collectives in different orders can therefore hang, although each program is correct on its own.
 //
-// The verdict is exact for the machine described here. Not part of it are kernels that leave no room for collectives,
-// and calls of the runtime that wait for the whole device.
+// The verdict is exact for the machine described here. The machine does not model kernels that leave no room for
+// collectives, nor runtime calls that wait for the whole device.
 #ifndef STRETTO_SCHEDULE_DEADLOCK_HPP
 #define STRETTO_SCHEDULE_DEADLOCK_HPP
 
@@ -22,18 +22,19 @@
 
 namespace stretto {
 
-/// Why ranks hang, or why their programs cannot be judged.
+/// The reason why ranks hang, or why their programs cannot be judged.
 struct deadlock {
     enum class reason : std::uint8_t {
-        /// The action of chain[0] names in `after` what is no earlier launch of its rank, or a group that is not in the
-        /// list, does not know its ranks, names a rank without a program, or does not have this rank.
+        /// In its `after`, the action of chain[0] lists something that is not an earlier launch of its rank, or its
+        /// group is not in the list, does not know its ranks, names a rank without a program, or does not contain this
+        /// rank.
         not_a_program,
-        /// The actions of chain[0] and chain[1] are the same collective of their group, and name different calls.
+        /// The actions of chain[0] and chain[1] are the same collective of their group, but they name different calls.
         different_calls,
         /// The rank of chain[1] never launches the collective of chain[0]; the action of chain[1] is not set.
         missing_call,
-        /// The entries of `chain` wait for each other in a circle, the last one for the first. No circle of the state
-        /// in which the ranks hang is shorter.
+        /// The entries of `chain` wait for each other in a cycle: each for the next one, and the last one for the
+        /// first. It is a shortest cycle of the state in which the ranks hang.
         cycle,
         /// More than `max_states` states would have to be tried; `chain` is empty.
         undecided,
@@ -44,18 +45,18 @@ struct deadlock {
     friend bool operator==(const deadlock&, const deadlock&) = default;
 };
 
-/// The witness that programs complete in every execution.
+/// The witness that the programs complete in every execution.
 struct deadlock_freedom {
-    std::size_t collectives = 0;  ///< that the ranks run together, each counted once
+    std::size_t collectives = 0;  ///< how many the ranks run together, each counted once
 };
 
 /// Judges the programs of all ranks: `programs[r]` is that of rank r. `groups[i]` is the group that actions call i; it
 /// must know its ranks. If a device holds any number of collectives, or begins them in launch order, every execution
-/// ends in the same state, which takes O((A + L) S) time to reach for A actions of all ranks, S streams of a rank and L
-/// collectives counted once a member. Otherwise executions differ, and their states are tried one by one, except those
-/// that only differ on ranks whose device has room for all streams: exponential in the number of collectives, and
-/// given up after `max_states` states. Finding the shortest circle takes O(W^2) for W actions that wait. Precondition:
-/// a device holds a collective at least.
+/// ends in the same state. Reaching it takes O((A + L) S) time for A actions of all ranks, S streams per rank and L
+/// collectives, counted once per member. Otherwise executions differ, and their states are explored one by one, except
+/// for states that differ only on ranks whose device has room for all streams. This is exponential in the number of
+/// collectives, and the search gives up after `max_states` states. Finding the shortest cycle takes O(W^2) for W
+/// actions that wait. Precondition: a device holds at least one collective.
 template <class = void>
 [[nodiscard]] expected<deadlock_freedom, deadlock> check_deadlock(std::span<const rank_program> programs,
                                                                   std::span<const process_group> groups,

@@ -1,5 +1,5 @@
-// Why collectives stay exposed, and what a lower bound rests on, in one line each, over the caller's names. Whatever
-// shows a schedule to people says the same of it.
+// Explains in one line each why a collective stays exposed and what a lower bound rests on, with the caller's names.
+// All reports of schedules use these sentences, so that they agree.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_HPP
 
@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// As reports spell it.
+/// The spelling in reports.
 [[nodiscard]] constexpr std::string_view name_of(exposure_reason reason) noexcept {
     switch (reason) {
         case exposure_reason::hidden:
@@ -35,7 +35,7 @@ namespace stretto {
     return "dependence";
 }
 
-/// As reports spell it.
+/// The spelling in reports.
 [[nodiscard]] constexpr std::string_view name_of(bound_kind kind) noexcept {
     switch (kind) {
         case bound_kind::load:
@@ -58,7 +58,7 @@ namespace stretto {
     return "spine";
 }
 
-/// An order of a task graph, its exact times, and the memory limit that it keeps: what an explanation refers to.
+/// The subject of an explanation: an order of a task graph, its exact times, and the memory limit that it keeps.
 struct explained_order {
     const task_graph& tasks;
     std::span<const task_id> order;
@@ -68,7 +68,8 @@ struct explained_order {
 
 namespace detail {
 
-/// Whatever t needs that was there last, seen through views, which take no time; no_task if all is there at the start.
+/// The predecessor of t that became available last. Views, which take no time, are replaced by what they depend on.
+/// no_task if everything is available at the start.
 template <class = void>
 [[nodiscard]] task_id last_needed_by(const task_graph& g, const simulation& times, task_id t) {
     do {
@@ -85,7 +86,7 @@ template <class = void>
     return t;
 }
 
-/// The collective before e on its channel, if e had to wait for it.
+/// The collective before e on its channel if e queued behind it, else no_task.
 template <class = void>
 [[nodiscard]] task_id queued_behind(const task_graph& g, const simulation& times, const collective_exposure& e) {
     const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start && e.begin > e.ready &&
@@ -93,7 +94,7 @@ template <class = void>
     return queued ? e.blocker : no_task;
 }
 
-/// Kernels behind the wait in the order that needed nothing which was not there when the lane reached it.
+/// Counts the kernels after the wait in the order that were ready when the lane reached the wait.
 template <class = void>
 [[nodiscard]] std::size_t kernels_kept_back(const task_graph& g, std::span<const task_id> order, task_id wait) {
     std::vector<bool> done(g.size(), false);
@@ -128,17 +129,17 @@ template <task_names L>
 
 }  // namespace detail
 
-/// The task that the reason of an exposure blames: of a dependence, what the collective needs that was there last; of a
-/// channel, the collective before it; else no_task. O(path of views).
+/// The task that the reason of an exposure blames. For a dependence, it is the input of the collective that became
+/// available last; for a channel, the collective before it; otherwise no_task. O(path of views).
 template <class = void>
 [[nodiscard]] task_id culprit_of(const task_graph& g, const simulation& times, const collective_exposure& e) {
     if (e.reason == exposure_reason::channel) return e.blocker;
     return e.reason == exposure_reason::dependence ? detail::last_needed_by(g, times, e.start) : no_task;
 }
 
-/// Why a collective of that order is as exposed as it is: "depends on index_put__9, which ends at 613.7 ms; only 1.17
-/// ms of other work was left before wait_tensor_239 needed it". What it says of a collective is said of its start. O(V
-/// + E) where memory is the reason, else O(path of views).
+/// Explains why a collective of that order is as exposed as it is: "depends on index_put__9, which ends at 613.7 ms;
+/// only 1.17 ms of other work was left before wait_tensor_239 needed it". The subject of the sentence is the start of
+/// the collective. O(V + E) if memory is the reason, otherwise O(path of views).
 template <task_names L>
 [[nodiscard]] std::string explain(const explained_order& o, const collective_exposure& e, const L& labels) {
     switch (e.reason) {
@@ -164,7 +165,7 @@ template <task_names L>
     return detail::because_of_dependence(o, e, labels);
 }
 
-/// What a lower bound rests on: "the channel of mesh_ep is busy that long".
+/// Explains what a lower bound rests on: "the channel of mesh_ep is busy that long".
 template <task_names L>
 [[nodiscard]] std::string explain(const lower_bound& bound, const L& labels) {
     std::string machine = "the compute lane";

@@ -1,4 +1,4 @@
-// Why ranks hang, in words, over the caller's names of what they launch.
+// Explains in words why ranks hang, with the caller's names for what the ranks launch.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_DEADLOCK_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_DEADLOCK_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// As the enumerator is spelt.
+/// The spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(deadlock::reason reason) noexcept {
     using why = deadlock::reason;
     switch (reason) {
@@ -31,7 +31,7 @@ namespace stretto {
 
 namespace detail {
 
-/// How the blocker of an action stands to it.
+/// The relation of a blocker to the action that it blocks, in words.
 [[nodiscard]] constexpr std::string_view place_of_blocker(blocked_action::reason why) noexcept {
     using reason = blocked_action::reason;
     switch (why) {
@@ -51,7 +51,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// What is wrong, as one sentence. `name(rank, action)` gives the text for an action of a rank.
+/// Describes the fault in one sentence. `name(rank, action)` returns the text for an action of a rank.
 template <class Name>
 [[nodiscard]] std::string explain(const deadlock& d, const Name& name) {
     using why = deadlock::reason;

@@ -1,6 +1,7 @@
-// What is wrong with a step, an order or a limit, in words, over the caller's names. `name(t)` gives the text for a
-// task; every sentence is said of the task that the error is about, and is to stand behind its name. (Names are not
-// constrained by a concept: asking a generic lambda for its result would instantiate it for every error there is.)
+// Explains in words what is wrong with a step, an order or a limit, with the caller's names. `name(t)` returns the text
+// for a task. The subject of every sentence is the task that the error is about, so the caller prints the name of that
+// task first. (No concept constrains names: asking a generic lambda for its result would instantiate it for every kind
+// of error.)
 #ifndef STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
 
@@ -15,7 +16,7 @@
 
 namespace stretto {
 
-/// As the enumerator is spelt.
+/// The spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(task_graph_error::reason reason) noexcept {
     using why = task_graph_error::reason;
     switch (reason) {
@@ -41,7 +42,7 @@ namespace stretto {
     return "operand_not_in_graph";
 }
 
-/// As the enumerator is spelt.
+/// The spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(order_violation::rule broken) noexcept {
     using rule = order_violation::rule;
     switch (broken) {
@@ -61,13 +62,13 @@ namespace stretto {
     return "exceeds_memory_limit";
 }
 
-/// As the enumerator is spelt.
+/// The spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(overlap_reason reason) noexcept {
     return reason == overlap_reason::graph ? "graph" : "memory_limit";
 }
 
-/// What is wrong with the task `e.task`. `name` is asked for `e.other` where the sentence speaks of it, and must also
-/// know what to call a vertex that the view does not list, for which it gets no_task.
+/// Explains what is wrong with the task `e.task`. `name` is called with `e.other` if the sentence mentions it, and must
+/// also return a text for no_task, which stands for a vertex that the view does not list.
 template <class Name>
 [[nodiscard]] std::string explain(const task_graph_error& e, const Name& name) {
     using why = task_graph_error::reason;
@@ -96,7 +97,7 @@ template <class Name>
     return "reads, aliases or writes a value that no node produces";
 }
 
-/// What is wrong with the place of the task `v.task` in an order.
+/// Explains what is wrong with the position of the task `v.task` in an order.
 template <class Name>
 [[nodiscard]] std::string explain(const order_violation& v, const Name& name) {
     using rule = order_violation::rule;
@@ -118,15 +119,16 @@ template <class Name>
     return "needs more live bytes than the limit";
 }
 
-/// Why there is no schedule within a limit; "here" is the task `e.at`, at which the input order reaches its peak.
+/// Explains why there is no schedule within a limit. "here" is the task `e.at`, at which the input order reaches its
+/// peak.
 [[nodiscard]] inline std::string explain(const limit_too_low& e) {
     std::string text = "the input order needs " + human(e.input_peak) + " here, and the limit is " + human(e.limit);
     if (e.infeasible()) text += "; no order needs less than " + human(e.needed.value);
     return text;
 }
 
-/// Why there is no overlap plan, with the name of the vertex in front: `name(v)` gives the text for one of the caller's
-/// vertices. A vertex that the view does not list is called "another vertex".
+/// Explains why there is no overlap plan, and begins with the name of the vertex: `name(v)` returns the text for one of
+/// the caller's vertices. A vertex that the view does not list is called "another vertex".
 template <handle V, class Name>
 [[nodiscard]] std::string explain(const overlap_error<V>& e, const Name& name) {
     std::string text(std::string_view(name(e.vertex)));

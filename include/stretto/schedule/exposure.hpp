@@ -11,9 +11,9 @@
 
 namespace stretto {
 
-/// What mainly keeps the lane waiting for a collective.
+/// The main reason why the lane waits for a collective.
 enum class exposure_reason : std::uint8_t {
-    hidden,      ///< nothing does: it is not exposed
+    hidden,      ///< the lane does not wait: the collective is not exposed
     dependence,  ///< its inputs came late, and too little other work was left to run meanwhile
     channel,     ///< it queued behind `blocker`, another collective of its group
     memory,      ///< other work was ready, but would have exceeded the memory limit
@@ -28,11 +28,11 @@ struct collective_exposure {
     nanoseconds begin;    ///< when its channel begins it
     nanoseconds needed;   ///< when the lane reaches its first wait
     exposure_reason reason;
-    task_id blocker;  ///< what it queued behind; else what it read last, or no_task
+    task_id blocker;  ///< the collective it queued behind; otherwise the last input to be ready, or no_task
 };
 
-/// Explains every collective of `order`, in the order of their starts. `starved` lists, ascending, the waits during
-/// which only the memory limit kept kernels from running, which a scheduler knows. O(V + E).
+/// Explains every collective of `order`, in the order of their starts. `starved` lists, in ascending order, the waits
+/// during which only the memory limit kept kernels from running; only a scheduler knows them. O(V + E).
 template <class = void>
 [[nodiscard]] std::vector<collective_exposure> explain_exposure(const task_graph& g, std::span<const task_id> order,
                                                                 const simulation& s,
@@ -69,7 +69,8 @@ template <class = void>
             const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start &&
                                 g.group[e.blocker] == g.group[e.start] && s.end(g, e.blocker) == e.begin &&
                                 e.begin > e.ready;
-            // If the channel had been free, it would have begun `begin - ready` earlier. Is that most of the stall?
+            // If the channel had been free, the collective would have begun `begin - ready` earlier. Is that most of
+            // the stall?
             const bool mostly_queue = queued && (e.begin - e.ready) * 2 >= e.exposed;
             if (std::binary_search(starved.begin(), starved.end(), t)) e.reason = exposure_reason::memory;
             else e.reason = mostly_queue ? exposure_reason::channel : exposure_reason::dependence;

@@ -1,4 +1,4 @@
-// Times and amounts as people read them: few digits, and the unit that fits.
+// Formats times and amounts for people: with few digits, and in the unit that fits.
 #ifndef STRETTO_SCHEDULE_HUMAN_UNITS_HPP
 #define STRETTO_SCHEDULE_HUMAN_UNITS_HPP
 
@@ -13,7 +13,7 @@ namespace stretto {
 
 namespace detail {
 
-/// `x`, at least 0, with two digits after the point as long as they say something.
+/// `x` with two decimals if it is below 100, one if it is below 1000, and none otherwise. Precondition: x >= 0.
 [[nodiscard]] inline std::string few_digits(double x) {
     const int decimals = x < 100 ? 2 : x < 1000 ? 1 : 0;
     std::array<char, 64> text{};

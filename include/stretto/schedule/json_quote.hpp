@@ -1,4 +1,4 @@
-// Writes texts as JSON strings.
+// Writes text as JSON strings.
 #ifndef STRETTO_SCHEDULE_JSON_QUOTE_HPP
 #define STRETTO_SCHEDULE_JSON_QUOTE_HPP
 
@@ -28,7 +28,7 @@ inline void append_quoted(std::string& to, std::string_view text) {
     to += '"';
 }
 
-/// Appends `"key":text`, after a comma if there is something already.
+/// Appends `"key":text`, preceded by a comma unless it is the first member.
 inline void append_member(std::string& to, std::string_view key, std::string_view text) {
     if (!to.empty()) to += ',';
     append_quoted(to, key);

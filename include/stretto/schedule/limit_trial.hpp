@@ -1,5 +1,5 @@
-// How fast a step is within each of several memory limits, found in one search. It is for those who compare many steps,
-// such as one program in different chunks, and who give up early what is no better.
+// Finds in one search how fast a step is within each of several memory limits. It is for callers who compare many
+// steps, such as one program in different numbers of chunks, and who abandon a step early if it is no better.
 #ifndef STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 #define STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 
@@ -23,29 +23,29 @@
 
 namespace stretto {
 
-/// A trial of one step. Its bound is there at once; orders are searched for by `run`.
+/// A trial of one step. Its bound is available after construction; `run` searches for orders.
 template <class = void>
 class limit_trial {
 public:
-    /// The graph must live as long. O(V log V + E).
+    /// Precondition: the graph outlives the trial. O(V log V + E).
     explicit limit_trial(const task_graph& g, contention under = {}) : step_(g, under) {}
 
-    /// No order is faster; see bound_below.
+    /// A lower bound on the makespan of every order; see bound_below.
     [[nodiscard]] const lower_bound& bound() const noexcept { return step_.bound(); }
-    /// What the input order needs, and where.
+    /// The peak of the input order, and the task at which it is reached.
     [[nodiscard]] bytes input_peak() const noexcept { return step_.memory().peak; }
     [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
 
-    /// Searches for orders within the limits, which ascend and of which the last one is that of the options. Calls
-    /// `goes_on(trial_progress)`, which says whether it is worth to go on, and `reached(level, makespan, order)` once
-    /// for each limit, in their order, when nothing more will be searched within it: `makespan` is that of
-    /// list_schedule within this limit, with the same other options, or nothing if it finds no order; `order()` makes
-    /// the order of tasks. Once goes_on has said no, nothing more is called. Under contention there are several
-    /// searches, each of which asks, and `reached` is called when all of them have come to their end.
+    /// Searches for orders within the limits, which must ascend; the last one is that of the options. Calls
+    /// `goes_on(trial_progress)`, which returns whether to continue, and `reached(level, makespan, order)` once for
+    /// each limit, in ascending order, when the search within it has finished. `makespan` is that of list_schedule
+    /// within this limit with the same other options, or nothing if no order is found; `order()` builds the order of
+    /// tasks. Once goes_on has returned false, nothing more is called. Under contention there are several searches,
+    /// each of which calls goes_on, and `reached` is called after all of them have finished.
     ///
-    /// What is called for a limit does not depend on larger ones, if what goes_on says does not. Precondition: all
-    /// limits are below the peak of the step that it is a variant of, which is itself if nothing else is said, or none
-    /// is. O(list_schedule).
+    /// The calls for a limit do not depend on larger limits, provided that the results of goes_on do not. Precondition:
+    /// with the peak of the step that this one is a variant of (or its own, if it is no variant), either all limits are
+    /// below that peak, or none is. O(list_schedule).
     template <class GoesOn, class Reached>
     void run(std::span<const bytes> limits, const schedule_options& options, GoesOn goes_on, Reached reached) {
         struct follower final : detail::search_watch {
@@ -68,22 +68,23 @@ private:
     detail::searched_step<> step_;
 };
 
-/// How fast a step is within a limit, and how fast without regard to memory; the largest number where that is unknown,
-/// or where there is no order.
+/// The makespan of a step within a limit, and its makespan without regard to memory. A value is INT64_MAX if it is
+/// unknown or if there is no order.
 struct limit_figures {
     nanoseconds makespan{INT64_MAX};
     nanoseconds ignoring_memory{INT64_MAX};  ///< of the fastest order found, if memory was scarce within the limit
     friend constexpr bool operator==(const limit_figures&, const limit_figures&) = default;
 };
 
-/// A schedule, and how fast the step is within smaller limits.
+/// A schedule, and the figures of the step within smaller limits.
 struct schedule_by_limits {
     expected<schedule, limit_too_low> scheduled;
     std::vector<limit_figures> figures;  ///< by limit
 };
 
-/// What list_schedule finds, and what it would find within each of these limits, with the same other options. They
-/// ascend, and the last one is that of the options. It takes as long as list_schedule.
+/// Returns the result of list_schedule, and the makespan that it would find within each of these limits with the same
+/// other options. Precondition: the limits ascend, and the last one is that of the options. It takes as long as
+/// list_schedule.
 template <class = void>
 [[nodiscard]] schedule_by_limits list_schedule_by_limits(const task_graph& g, const schedule_options& options,
                                                          std::span<const bytes> limits) {

@@ -1,5 +1,5 @@
 // The scheduler. It finds orders of the step that hide communication, never exceed a memory limit, and are never slower
-// than the input; a certificate proves how far from optimal they can be at most.
+// than the input; a certificate proves how far from optimal they are at most.
 #ifndef STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
@@ -21,33 +21,34 @@
 
 namespace stretto {
 
-/// Why there is no schedule: no order was found within the limit. Within the peak of the input order there always is
-/// one. Below, a leaner order may be found (schedule/detail/lean_order.hpp), but whether there is one at all is
-/// NP-hard.
+/// The error of the scheduler: no order was found within the limit. Within the peak of the input order there is always
+/// a schedule. Below that peak, a leaner order may be found (schedule/detail/lean_order.hpp), but deciding whether one
+/// exists is NP-hard.
 struct limit_too_low {
     bytes limit;
     bytes input_peak;
     task_id at;              ///< where the input order reaches its peak
-    peak_bound needed = {};  ///< what every order needs (least_peak)
+    peak_bound needed = {};  ///< a lower bound on the peak of every order (least_peak)
 
-    /// Whether it is proved that no order is within the limit.
+    /// Whether it is proved that no order fits within the limit.
     [[nodiscard]] bool infeasible() const noexcept { return limit < needed.value; }
 };
 
-/// Schedules a step. It looks for orders without regard to memory, and then within a ladder of limits up to the one
-/// asked for, the lowest of which is what the input order needs (schedule/detail/order_search.hpp). For a limit below
-/// that, it first looks for an order that needs less. It then computes the exact times, the exact memory profile, the
-/// lower bound, and the reason for each collective that stays exposed. Deterministic: times and bytes are integers,
-/// ties are broken by program order, and doubles (in blended preferences, rungs and `good_enough`) are the same on
-/// every machine with IEEE 754 arithmetic.
+/// Schedules a step. The scheduler first looks for orders without regard to memory, and then within a ladder of limits
+/// up to the requested one; the lowest of them is the peak of the input order (schedule/detail/order_search.hpp). If
+/// the requested limit is below that peak, it first looks for an order that needs less memory. It then computes the
+/// exact times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed.
+/// Deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended preferences,
+/// rungs and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
 ///
-/// Under contention, every order that is found is judged by that clock, and passes are run with kernels as long as they
-/// are without it, with it, and in between: three searches instead of one (schedule/detail/contended_search.hpp).
+/// Under contention, every order is judged by that clock. Three searches run instead of one: with the plain durations
+/// of kernels, with their durations under contention, and with durations in between
+/// (schedule/detail/contended_search.hpp).
 ///
 /// Guarantees: each dependence of `g` holds; peak memory <= limit; makespan <= makespan of the input order, if the
-/// limit allows that; makespan >= bound; the makespan is never longer with a larger limit, from the peak of the input
-/// order on, and that of the step that it is a variant of, and among the limits below. O((V + E) log V + passes *
-/// memory range operations) time, about 400 bytes per task.
+/// limit admits that order; makespan >= bound. A larger limit never gives a longer makespan among limits of one range;
+/// the ranges are divided by the peak of the input order and by the peak of the step that this one is a variant of.
+/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
 ///
 /// Source: K. Y. Li and R. J. Willis, An iterative scheduling technique for resource-constrained project scheduling,
 /// European Journal of Operational Research 56, 1992 (forward and backward passes).
@@ -55,11 +56,12 @@ template <class = void>
 [[nodiscard]] expected<schedule, limit_too_low> list_schedule(const task_graph& g,
                                                               const schedule_options& options = {});
 
-/// The schedules within the limit of which no other one that was found is both as fast and as small: by ascending peak,
-/// and so by descending makespan. The limit of each is its own peak. For every smaller limit from the peak of the input
-/// order on, the last one within it is no slower than what list_schedule returns with the same other options. (For a
-/// limit below that list_schedule searches on.) One search finds all of them: it takes as long as list_schedule with
-/// this limit, and a certificate for each.
+/// Returns the Pareto front of the schedules found within the limit: no other schedule found is both as fast and as
+/// small as one of these. They ascend in peak, and so descend in makespan. The limit of each is its own peak. For every
+/// smaller limit from the peak of the input order on, the last schedule within it is no slower than the one that
+/// list_schedule returns with the same other options. (For a limit below that peak, list_schedule searches further.) A
+/// single search finds all of them, so the cost is that of list_schedule with this limit, plus one certificate for each
+/// schedule.
 template <class = void>
 [[nodiscard]] expected<std::vector<schedule>, limit_too_low> schedule_front(const task_graph& g,
                                                                             const schedule_options& options = {});

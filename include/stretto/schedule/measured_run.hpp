@@ -1,10 +1,10 @@
-// What a run says about a step: how long its tasks have taken, how long the lane has waited for what, and what one step
-// of the run looked like. The spans are those of all ranks; backends that are timed make them (host_rank::times), and
+// Evaluates the measurements of a run of a step: how long its tasks took, how long the lane waited and for what, and
+// the course of a typical step. The spans are those of all ranks. Timed backends produce them (host_rank::times), and
 // so does the reader of a run's trace (capture/run_reader.hpp).
 //
-// A collective begins for a rank when that rank is ready, so its span on the rank holds two things: the transfer, which
-// takes all members equally long, and the time until the last member is ready. The member that was ready last has
-// waited for nobody. So the shortest span among the ranks is the transfer, and what is beyond it on the others is
+// A collective begins for a rank when that rank is ready, so its span on the rank contains two parts: the transfer,
+// which takes equally long on all members, and the time until the last member is ready. The member that is ready last
+// waits for no other. The shortest span among the ranks is therefore the transfer, and the excess on the other ranks is
 // jitter.
 #ifndef STRETTO_SCHEDULE_MEASURED_RUN_HPP
 #define STRETTO_SCHEDULE_MEASURED_RUN_HPP
@@ -23,33 +23,33 @@
 
 namespace stretto {
 
-/// What a task has taken: the middle of all its spans, over steps and ranks. Of an even number it is the lower middle,
-/// so that it is a time that was measured.
+/// The measurements of a task: medians over steps and ranks. For an even number of spans,
+/// the lower median is taken, so that it is a time that was measured.
 struct measured_task {
-    nanoseconds duration;   ///< of a kernel; of a collective its transfer, the middle over steps
-    nanoseconds jitter;     ///< of a collective: how long ranks were in it beyond its transfer
-    nanoseconds blocked;    ///< of a wait: how long the lane has waited
+    nanoseconds duration;   ///< of a kernel; of a collective its transfer, the median over steps
+    nanoseconds jitter;     ///< of a collective: how much longer than the transfer ranks spent in it
+    nanoseconds blocked;    ///< of a wait: how long the lane waited
     nanoseconds exposed;    ///< of a wait: how much of that its collective was transferring; the rest waits for others
-    std::size_t spans = 0;  ///< how often it was measured; 0: nothing is known of it
+    std::size_t spans = 0;  ///< how often it was measured; 0 if never
 };
 
-/// One step of a run, from when the first rank begins until the last one has ended.
+/// One step of a run, from the moment the first rank begins it until the last rank has ended it.
 struct measured_step {
     std::uint32_t number = 0;
     nanoseconds makespan;
 };
 
-/// A run of a step. Steps and ranks that have measured nothing do not count.
+/// The measurements of a run. Steps and ranks without measurements do not count.
 struct measured_run {
     std::vector<measured_task> tasks;  ///< by task
     std::vector<measured_step> steps;  ///< ascending by number
-    measured_step middle;              ///< the one with the middle makespan, if there is any
+    measured_step middle;              ///< the step with the median makespan, if there is any
     std::size_t ranks = 0;
 };
 
 namespace detail {
 
-/// The lower middle of numbers, of which there is at least one. Reorders them.
+/// The lower median. Reorders the numbers. Precondition: there is at least one.
 template <class = void>
 [[nodiscard]] nanoseconds middle_of(std::vector<nanoseconds>& all) {
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
@@ -85,8 +85,8 @@ template <class = void>
 
 }  // namespace detail
 
-/// Puts spans together. Their order does not matter, and a task may be missing from ranks or steps. O(S log S) for S
-/// spans. Precondition: they are of tasks of `g`, and none ends before it begins.
+/// Summarises spans. Their order does not matter, and a task may be missing from ranks or steps. O(S log S) for S
+/// spans. Precondition: the spans are of tasks of `g`, and none ends before it begins.
 template <class = void>
 [[nodiscard]] measured_run summarize_run(const task_graph& g, std::span<const measured_span> spans) {
     measured_run run;
@@ -163,10 +163,10 @@ template <class = void>
     return run;
 }
 
-/// One step of a run on one rank as if the clock had made it: begins and stalls as measured, and in `slowed` how much
-/// longer than predicted a kernel or a collective took, less than zero if it was faster. Times count from the first
-/// span. What was not measured takes no time and is where the lane has been. O(V + S). Precondition: `spans` are of one
-/// rank and step, and of tasks of `g`; `order` has every task once.
+/// Presents one step of a run on one rank in the form of a simulation: begins and stalls are the measured ones, and
+/// `slowed` holds how much longer than predicted a kernel or a collective took, which is negative if it was faster.
+/// Times count from the first span. A task that was not measured takes no time and stands where the lane was. O(V + S).
+/// Precondition: `spans` are of one rank and step, and of tasks of `g`; `order` has every task once.
 template <class = void>
 [[nodiscard]] simulation measured_times(const task_graph& g, std::span<const task_id> order,
                                         std::span<const measured_span> spans) {

@@ -1,4 +1,4 @@
-// From when to when a task of a step has been at work, as a run has measured it.
+// The measured interval in which a task of a step was active.
 #ifndef STRETTO_SCHEDULE_MEASURED_SPAN_HPP
 #define STRETTO_SCHEDULE_MEASURED_SPAN_HPP
 
@@ -10,14 +10,14 @@
 
 namespace stretto {
 
-/// One task on one rank in one step: a kernel; a collective, from when the rank takes part until it is complete there;
-/// or a wait, from when the lane reaches it until it goes on. All times of a run are by one clock, whose zero does not
-/// matter.
+/// The interval of one task on one rank in one step. For a kernel, it is its execution; for a collective, it lasts from
+/// the moment the rank takes part until the collective is complete there; for a wait, it lasts from the moment the lane
+/// reaches it until the lane continues. All times of a run are on one clock, whose zero does not matter.
 struct measured_span {
     task_id task = no_task;
     nanoseconds begin, end;
     rank_id rank = 0;
-    std::uint32_t step = 0;  ///< the how many-th replay, from 0
+    std::uint32_t step = 0;  ///< the number of the replay, from 0
     friend constexpr bool operator==(const measured_span&, const measured_span&) = default;
 };
 

@@ -12,17 +12,17 @@
 
 namespace stretto {
 
-/// The memory of an order over its tasks.
+/// The memory that is live while an order is executed.
 struct memory_profile {
     bytes peak;               ///< the maximum of `live`
-    task_id peak_at;          ///< the first task, in the order, at which it is reached
-    std::vector<bytes> live;  ///< by position: after the allocations of that task, before what it frees
+    task_id peak_at;          ///< the first task, in the order, at which the peak is reached
+    std::vector<bytes> live;  ///< by position: after the allocations of that task and before its releases
 };
 
 namespace detail {
 
-/// The peak of `order`. The live bytes at each position are not stored, but passed to see(live), one task after the
-/// other.
+/// Returns the peak of `order`. The live bytes at each position are not stored, but passed to see(live), one task after
+/// the other.
 template <class See>
 [[nodiscard]] memory_profile find_peak(const task_graph& g, std::span<const task_id> order, workspace& w, See see) {
     const workspace::scope scratch(w);
@@ -47,9 +47,9 @@ template <class See>
 
 }  // namespace detail
 
-/// The live bytes under `order`. A task allocates its results when it is reached. A storage is freed after the last
-/// task in `order` that reads, writes or aliases it, and what a start reads stays until its wait. Inputs are not
-/// counted; like what the output reads, they are never freed. Exact; O(V + E).
+/// Computes the live bytes under `order`. A task allocates its results when it is reached. A storage is freed after the
+/// last task in `order` that reads, writes or aliases it; storages that a start reads stay live until its wait. Inputs
+/// are not counted. Like the values that the output reads, they are never freed. Exact; O(V + E).
 template <class = void>
 [[nodiscard]] memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
     detail::workspace w;
@@ -60,7 +60,7 @@ template <class = void>
     return profile;
 }
 
-/// The peak of the input order: the tasks as they are numbered. O(V + E).
+/// The peak of the input order, in which tasks are executed by ascending number. O(V + E).
 template <class = void>
 [[nodiscard]] bytes peak_of_input(const task_graph& g) {
     detail::workspace w;
@@ -69,16 +69,16 @@ template <class = void>
     return detail::find_peak(g, given, w, [](bytes) {}).peak;
 }
 
-/// How many bytes a schedule may have live at its peak: an amount, or a multiple of what the input order needs. What is
-/// scheduled may be a variant of another step, such as the same step in chunks. Its own input order then says little
-/// about the memory that there is, and may exceed the limit. So the budget of a variant knows the peak of the step that
-/// it is a variant of.
+/// The peak of live bytes that a schedule may have: an amount, or a multiple of the peak of the input order. The
+/// scheduled step may be a variant of another step, such as the same step in chunks. The input order of a variant says
+/// little about the available memory, and its peak may exceed the limit. The budget of a variant therefore records the
+/// peak of the original step.
 class memory_budget {
 public:
     /// An amount; `unlimited_bytes` means no limit.
     constexpr memory_budget(bytes amount) noexcept : amount_(amount) {}
-    /// `factor` times the peak of the input order, rounded down. With 1.0 a schedule needs no byte more than the input
-    /// order. Precondition: the factor is a number, and not negative.
+    /// `factor` times the peak of the input order, rounded down. With 1.0, a schedule needs no more memory than the
+    /// input order. Precondition: the factor is not NaN and not negative.
     static constexpr memory_budget times_input_peak(double factor) {
         STRETTO_ASSERT(factor >= 0, "a limit is no negative multiple of a peak, and no NaN");
         memory_budget b{bytes{}};
@@ -86,7 +86,7 @@ public:
         return b;
     }
 
-    /// An amount for a variant of a step whose input order has the peak `step_peak`.
+    /// An amount for a variant of a step. `step_peak` is the peak of the input order of the original step.
     static constexpr memory_budget of_variant(bytes amount, bytes step_peak) noexcept {
         memory_budget b{amount};
         b.step_peak_ = step_peak;
@@ -101,8 +101,8 @@ public:
         return product < 9.2e18 ? bytes{static_cast<std::int64_t>(product)} : unlimited_bytes;
     }
 
-    /// The peak of which limits are thought of as multiples: of the step that this is a variant of, or else the one
-    /// given.
+    /// The peak of which limits are understood as multiples: that of the original step if this is the budget of a
+    /// variant, otherwise the given one.
     [[nodiscard]] constexpr bytes unit(bytes input_peak) const noexcept {
         return step_peak_.count < 0 ? input_peak : step_peak_;
     }

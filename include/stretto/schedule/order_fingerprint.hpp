@@ -1,5 +1,5 @@
-// A fingerprint of the order in which collectives are issued. Ranks compare it before they run, to tell whether they
-// would hang: a group whose ranks issue its collectives in different orders waits for ever.
+// A fingerprint of the order in which collectives are issued. Ranks compare fingerprints before they run, to detect
+// that they would hang: if the ranks of a group issue its collectives in different orders, they wait forever.
 #ifndef STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 #define STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 
@@ -54,8 +54,8 @@ private:
 
 namespace detail {
 
-/// What ranks must agree about when they launch the start `t`: kind, element type, logical id and chunk. What the op
-/// model leaves out counts as equal.
+/// Adds the properties of the start `t` on which ranks must agree when they launch it: kind, element type, logical id
+/// and chunk. Properties that the op model omits count as equal.
 inline void add_call(word_hash& hash, const task_graph& g, task_id t) {
     const call_identity who = g.identity.empty() ? call_identity{} : g.identity[t];
     hash.add(static_cast<std::uint64_t>(g.collective[t]) | static_cast<std::uint64_t>(who.element) << 8 |
@@ -66,12 +66,12 @@ inline void add_call(word_hash& hash, const task_graph& g, task_id t) {
 }  // namespace detail
 
 /// The fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of ids, the
-/// sequence of (kind, element type, logical id, chunk), each with how often the host has waited for a number before,
-/// because ranks whose hosts wait between other launches can hang, too. Two orders, of one graph or of two, have the
-/// same fingerprint if and, except for collisions of a 128-bit hash, only if these sequences are the same for every
-/// group. It does not matter how collectives of different groups interleave; durations and payloads, on which ranks
-/// need not agree, do not matter either. What an op model leaves out (`call`, core/collective_call.hpp) counts as
-/// equal. O(V + groups).
+/// sequence of (kind, element type, logical id, chunk). Each entry also counts how often the host has waited for a
+/// number before it, because ranks whose hosts wait between different launches can hang, too. Two orders, of one graph
+/// or of two, have the same fingerprint if these sequences are the same for every group, and otherwise only if the
+/// 128-bit hashes collide. The interleaving of collectives of different groups does not matter; durations and payloads,
+/// on which ranks need not agree, do not matter either. Properties that an op model omits (`call`,
+/// core/collective_call.hpp) count as equal. O(V + groups).
 template <class = void>
 [[nodiscard]] order_fingerprint fingerprint_of(const task_graph& g, std::span<const task_id> order) {
     struct sequence {

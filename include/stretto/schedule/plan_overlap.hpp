@@ -1,4 +1,4 @@
-// From your IR to an overlap plan in one call: the front door of the scheduler.
+// Makes an overlap plan from the caller's IR in one call. This is the main entry point of the scheduler.
 #ifndef STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 #define STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 
@@ -13,22 +13,22 @@
 
 namespace stretto {
 
-/// An order of the caller's vertices, and the proof that comes with it. transform/reorder.hpp applies it to the IR.
+/// An order of the caller's vertices with its certificate. transform/reorder.hpp applies the order to the IR.
 template <handle V>
 struct overlap_plan {
     std::vector<V> order;     ///< the order in which to issue the vertices
     std::vector<V> vertices;  ///< the vertices in program order: task t of the certificate is vertices[t]
-    task_graph tasks;         ///< what was scheduled
+    task_graph tasks;         ///< the task graph that was scheduled
     schedule certificate;     ///< makespan, bound, gap, memory, and why each collective is exposed
 };
 
 enum class overlap_reason : std::uint8_t {
-    graph,         ///< the view and the model contradict each other; `graph` says how
+    graph,         ///< the view and the model contradict each other; `graph` names the contradiction
     memory_limit,  ///< the program order itself exceeds the limit; `memory` has the figures
 };
 
-/// Why there is no plan. `vertex` is what the reason is about: the task of `graph`, or where the program order reaches
-/// its peak. `other` is the second party of `graph`, if it has one that the view lists.
+/// The error of plan_overlap. `vertex` is the vertex that the reason is about: the task of `graph`, or the one at which
+/// program order reaches its peak. `other` is the second vertex of `graph`, if there is one and the view lists it.
 template <handle V>
 struct overlap_error {
     using reason = overlap_reason;

@@ -1,5 +1,5 @@
-// What one rank issues, as far as it matters for whether ranks hang: launches of collectives, of work of its own, and
-// the places where its host waits.
+// The actions of one rank that decide whether ranks hang: launches of collectives, launches of its own work, and the
+// points at which its host waits.
 #ifndef STRETTO_SCHEDULE_RANK_PROGRAM_HPP
 #define STRETTO_SCHEDULE_RANK_PROGRAM_HPP
 
@@ -14,18 +14,18 @@
 
 namespace stretto {
 
-/// One thing that the host of a rank does. Streams and actions are numbered by each rank for itself.
+/// One action of the host of a rank. Each rank numbers its streams and actions independently.
 struct rank_action {
     enum class form : std::uint8_t {
         collective,  ///< launches a collective on a stream
-        kernel,      ///< launches work of this rank alone on a stream; it completes when it has begun
+        kernel,      ///< launches work of this rank alone on a stream; it completes as soon as it begins
         host_wait,   ///< the host goes on when the launches in `after` have completed
     };
     form what = form::collective;
-    std::uint32_t stream = 0;  ///< a launch begins when all that was launched on its stream before has completed
+    std::uint32_t stream = 0;  ///< a launch begins when all earlier launches on its stream have completed
     group_id group = 0;        ///< of a collective
-    std::uint64_t call = 0;    ///< of a collective: names it; all members of its group must mean the same
-    std::vector<std::uint32_t> after = {};  ///< earlier launches, as positions in the program, that it waits for
+    std::uint64_t call = 0;    ///< of a collective: identifies the call; all members of its group must agree
+    std::vector<std::uint32_t> after = {};  ///< earlier launches, as positions in the program, for which it waits
 
     friend bool operator==(const rank_action&, const rank_action&) = default;
 };
@@ -34,17 +34,17 @@ struct rank_action {
 /// group is, for every k, the collective that the other members launch k-th on that group.
 using rank_program = std::vector<rank_action>;
 
-/// How a device runs the collectives that are launched on it.
+/// A model of how a device runs the collectives that are launched on it.
 struct device_model {
     static constexpr std::uint32_t any_number = UINT32_MAX;
 
-    std::uint32_t resident = any_number;  ///< so many collectives may have begun without being complete; 1 or more
+    std::uint32_t resident = any_number;  ///< how many collectives may be begun and incomplete at once; 1 or more
     /// Whether the device begins collectives in the order in which its host launches them, as NCCL arranges under
-    /// NCCL_LAUNCH_ORDER_IMPLICIT. Otherwise whichever of those that can begin may be next.
+    /// NCCL_LAUNCH_ORDER_IMPLICIT. Otherwise any collective that can begin may be next.
     bool in_launch_order = false;
 };
 
-/// An action that cannot begin, and the action of the same rank for which it waits. If that one has begun, it is a
+/// An action that cannot begin, and the action of the same rank for which it waits. If the latter has begun, it is a
 /// collective and waits for other members of its group.
 struct blocked_action {
     enum class reason : std::uint8_t {
@@ -64,7 +64,7 @@ struct blocked_action {
 
 namespace detail {
 
-/// What ranks must agree about when they launch `t`, as a number.
+/// Hashes the properties of `t` on which ranks must agree when they launch it.
 [[nodiscard]] inline std::uint64_t call_number(const task_graph& g, task_id t) {
     word_hash hash;
     add_call(hash, g, t);
@@ -73,11 +73,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// The program of a rank that issues the tasks in this order: every group has a stream of its own, kernels share one, a
-/// wait is where the kernels' stream waits for a collective, and a collective begins after the kernels launched before
-/// it. The host waits where it reads a number, for all kernels launched before, and nowhere else. All ranks run it with
-/// groups of their own. The k-th action belongs to the k-th task in `order` that is a start, a wait on one, or one that
-/// synchronises. O(V + groups).
+/// The program of a rank that issues the tasks in this order. Every group has a stream of its own, and kernels share
+/// one stream. At a wait, the kernels' stream waits for a collective; a collective begins after the kernels launched
+/// before it. At a task where the host reads a number, the host waits for all kernels launched before; it waits nowhere
+/// else. All ranks run the program with their own groups. The k-th action belongs to the k-th task in `order` that is a
+/// start, a wait for a start, or a task that synchronises. O(V + groups).
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, std::span<const task_id> order) {
     const auto kernels = static_cast<std::uint32_t>(g.groups);
@@ -107,9 +107,9 @@ template <class = void>
 }
 
 /// The largest number of communicators that have a collective in flight at the same time: launched, and not known to
-/// the kernels' stream to be complete. If all ranks issue their tasks in this order, and their devices hold as many
-/// collectives or begin them in launch order, they cannot hang: of the collectives that are not complete, the first one
-/// can begin on every rank. O(V + groups).
+/// the kernels' stream to be complete. Ranks that all issue their tasks in this order cannot hang if their devices hold
+/// that many collectives or begin them in launch order: the first of the incomplete collectives can then begin on every
+/// rank. O(V + groups).
 template <class = void>
 [[nodiscard]] std::uint32_t communicators_in_flight(const task_graph& g, std::span<const task_id> order) {
     std::vector<std::uint32_t> launched(g.groups, 0), complete(g.groups, 0), place(g.size(), 0);

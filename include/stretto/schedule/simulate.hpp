@@ -1,5 +1,5 @@
-// The exact clock: when everything happens if tasks run in a linear order on one compute lane and one channel per
-// process group.
+// The exact clock: the times of all tasks if they run in a linear order on one compute lane and one channel per process
+// group.
 #ifndef STRETTO_SCHEDULE_SIMULATE_HPP
 #define STRETTO_SCHEDULE_SIMULATE_HPP
 
@@ -11,19 +11,19 @@
 
 namespace stretto {
 
-/// When everything happens. All times count from the start of the step.
+/// The times of an order. All times count from the start of the step.
 struct simulation {
-    nanoseconds makespan;            ///< the makespan: when the lane and all channels are done
-    nanoseconds exposed;             ///< time that the lane has spent in waits
-    nanoseconds compute;             ///< time that the lane has spent in kernels
+    nanoseconds makespan;            ///< when the lane and all channels are done
+    nanoseconds exposed;             ///< time that the lane spends in waits
+    nanoseconds compute;             ///< time that the lane spends in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
-    std::vector<nanoseconds> stall;  ///< by task: how long the lane has stalled in it; 0 unless it is a wait
-    /// By task: how much longer than its duration a kernel has taken, since channels were transferring. Empty without
-    /// contention (schedule/contention.hpp). In a run, also a collective, and less than zero for one that was faster
-    /// (schedule/measured_run.hpp).
+    std::vector<nanoseconds> stall;  ///< by task: how long the lane stalls in it; 0 unless it is a wait
+    /// By task: how much longer than its duration a kernel takes because channels are transferring. Empty without
+    /// contention (schedule/contention.hpp). In a measured run, collectives have an entry as well, and a value is
+    /// negative if the task was faster than predicted (schedule/measured_run.hpp).
     std::vector<nanoseconds> slowed;
 
-    /// The end of a kernel, or of a collective on its channel; for any other task its beginning.
+    /// The end of a kernel, or of a collective on its channel; the beginning of any other task.
     [[nodiscard]] nanoseconds end(const task_graph& g, task_id t) const {
         if (!does_work(g.kind[t])) return begin[t];
         return begin[t] + g.duration[t] + (slowed.empty() ? nanoseconds{} : slowed[t]);
@@ -71,14 +71,14 @@ public:
         return stall;
     }
 
-    /// When everything that has run so far is done.
+    /// The time at which everything that has run so far is done.
     [[nodiscard]] nanoseconds makespan() const {
         nanoseconds latest = lane_;
         for (nanoseconds free : channel_free_)
             if (free > latest) latest = free;
         return latest;
     }
-    /// How far the lane has come.
+    /// The current time of the lane.
     [[nodiscard]] nanoseconds lane() const { return lane_; }
 
 private:
@@ -88,7 +88,7 @@ private:
     nanoseconds lane_;
 };
 
-/// The makespan of an order, where nothing else is asked for.
+/// Computes only the makespan of an order.
 template <class = void>
 [[nodiscard]] inline nanoseconds makespan_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
     const workspace::scope scratch(w);
@@ -100,8 +100,8 @@ template <class = void>
 }  // namespace detail
 
 /// Executes `order` by the exact clock. A kernel occupies the lane. A start begins when the lane has reached it and its
-/// channel is free, and the lane goes on at once. A wait stalls the lane until its collective has ended. Everything
-/// else takes no time. The result consists of exact integers. O(V). Precondition: `order` has every task once and
+/// channel is free, and the lane continues at once. A wait stalls the lane until its collective has ended. All other
+/// tasks take no time. The result consists of exact integers. O(V). Precondition: `order` has every task once and
 /// respects dependences.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order) {
