@@ -37,7 +37,7 @@ public:
                 of_rank_[r].push_back(id);
             }
         }
-        for (const std::vector<group_id>& own : of_rank_)
+        for ([[maybe_unused]] const std::vector<group_id>& own : of_rank_)
             STRETTO_ASSERT(own.size() == programs_, "a rank must be in one of the groups, and only in one");
         return made;
     }
