@@ -1,8 +1,8 @@
-// Rule kinds of collectives. A wait for one is a copy (elementwise.hpp).
+// Rule kinds of collectives. A wait for a collective is a copy (elementwise.hpp).
 //
-// Chunking pays because chunks exchange their rows one by one, so an all-to-all of rows is the collective that must
-// pass. It moves rows into an order that depends on the amounts; the rule names that order by them, so that rows that
-// went by the same amounts can meet again, and so that the way back undoes the way there.
+// Chunking pays because each chunk exchanges its rows separately, so the rules must admit an all-to-all of rows. An
+// all-to-all moves rows into an order that depends on the amounts. The rule identifies that order by the amounts. Rows
+// that were exchanged by the same amounts can then be combined, and the reverse exchange restores the original order.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_EXCHANGES_HPP
 
@@ -18,40 +18,40 @@
 
 namespace stretto::chunk_rules {
 
-/// Rows of `x` go to other ranks, and others come: an all-to-all along dimension 0. `received` and `sent` are the
-/// numbers of rows from and to each rank, in the order of ranks. Two exchanges in the same amounts over the same group
-/// move rows alike.
+/// Sends rows of `x` to other ranks and receives rows from them: an all-to-all along dimension 0. `received` and `sent`
+/// are the numbers of rows from and to each rank, in rank order. Two exchanges with the same amounts over the same
+/// group move rows in the same way.
 ///
-/// Rows of a chunk may be exchanged if they are in an order of their own, and if the amounts are numbers of the chunk;
-/// it is the program's word that these count the rows by destination. An exchange of the same amounts in the other
-/// direction leads back to the order before.
+/// The rows of a chunk may be exchanged if they are in an order of their own and the amounts are numbers of the chunk.
+/// The rule relies on the program that these amounts count the rows by destination. An exchange of the same amounts in
+/// the other direction restores the previous order.
 struct exchange {
     std::size_t x = 0;
     std::vector<rule_number> received = {}, sent = {};
-    std::string_view group = {};    ///< what tells groups of ranks apart: a name,
-    std::int64_t group_number = 0;  ///< a number, or both
+    std::string_view group = {};    ///< Name of the group of ranks; together with group_number it identifies the group.
+    std::int64_t group_number = 0;  ///< Number of the group, if the program numbers groups.
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x).add("received", received).add("sent", sent); }
 };
 
-/// A gather, a reduction or a broadcast among ranks. It runs on whole values only: chunks are joined before it.
+/// A gather, a reduction or a broadcast among ranks. It runs on whole values only: chunks are joined before it runs.
 struct other_collective {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const {
         return c.refuse_itself("is a collective that would run once a chunk; concatenate or sum the chunks before it");
     }
 };
 
-/// A collective of `x` among ranks whose operands have the same shape: an all-reduce or a broadcast, in which every
-/// place of the result depends on that place of the ranks' operands alone. If `joins_blocks`, the blocks of ranks lie
-/// one behind the other along dimension 0 of the result (all-gather) or of the operand (reduce-scatter), and what is
-/// said of places holds in the other dimensions.
+/// A collective of `x` among ranks whose operands have the same shape. In an all-reduce or a broadcast, every element
+/// of the result depends only on the elements at the same position on all ranks. If `joins_blocks`, the blocks of the
+/// ranks are consecutive along dimension 0 of the result (all-gather) or of the operand (reduce-scatter), and elements
+/// correspond by position in the other dimensions only.
 ///
-/// All ranks cut the same rows, because their extents are the same. So a collective of rows in the order of the tokens
-/// may run once a chunk. Where it joins blocks of ranks along them, the rows of the result lie in these blocks
-/// (row_orders::origin::blocks), and it may part them again if they lie in as many. One of rows in another order may
-/// not, because other ranks have other rows there; one of a sum runs once, since a collective for every part would move
-/// as much as often.
+/// All ranks cut the same rows because their extents are the same. A collective of rows in token order may therefore
+/// run once per chunk. If it joins blocks of ranks along the cut dimension, the rows of the result lie in these blocks
+/// (row_orders::origin::blocks). It may separate rows again if they lie in as many blocks. A collective of rows in
+/// another order is refused, because other ranks have different rows at the same positions. A collective of a sum runs
+/// only once, since a collective per part would move the full amount of data for every chunk.
 struct aligned_collective {
     std::size_t x = 0;
     bool joins_blocks = false;
@@ -62,8 +62,9 @@ struct aligned_collective {
 
 namespace detail {
 
-/// What identifies an exchange: the amounts and the group. Operands stand by their keys, which are not negative,
-/// constants below zero. `back`: the key that the exchange in the other direction has.
+/// Returns the key of an exchange: its amounts and its group. An operand is represented by its key, which is not
+/// negative; a constant is represented by a negative number. With `back`, returns the key of the exchange in the other
+/// direction.
 inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange& e, bool back) {
     constexpr std::int64_t end_of_list = INT64_MIN;
     std::vector<std::int64_t> key;
@@ -77,7 +78,7 @@ inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange
     return key;
 }
 
-/// The value from which the numbers of received rows were read, one after the other; -1 if there is none.
+/// Returns the value from which the numbers of received rows were read in rank order, or -1 if there is none.
 inline std::int64_t counts_received(const chunk_call& c, const exchange& e) {
     std::int64_t counts = -1;
     for (std::size_t j = 0; j < e.received.size(); ++j) {
@@ -111,7 +112,7 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
                 even = even && n.is_constant && n.value % c.tokens == 0;
             }
         }
-    // Along dimension 0 every chunk has all rows here: moving them is linear, and leaves other dimensions alone.
+    // Along dimension 0, every chunk has all rows here. Moving them is linear and does not affect the other dimensions.
     if (is_addend(s) || (is_cut(s) && s.dim != 0)) return of_chunk != 0 ? c.refuse(amounts_differ) : c.give(s);
     if (!is_cut(s)) return c.refuse(amounts_differ);
     if (s.what == chunk_kind::sliced || c.orders->lies_in_blocks(s.order))
@@ -120,8 +121,8 @@ inline chunk_verdict exchange::verdict(const chunk_call& c) const {
         return c.refuse("exchanges amounts that are not those of a chunk");
     if (c.orders->rows_of(s.order) == 0 || c.orders->all_alike(s.order)) return c.refuse(detail::reads_unknown);
 
-    // If the last thing that happened to the rows was this exchange in the other direction, they are back where they
-    // were before that.
+    // If the latest change of the row order was this exchange in the other direction, the rows return to the order that
+    // they had before that change.
     row_orders& orders = *c.orders;
     const row_orders::order& now = orders[s.order];
     if (now.how == row_orders::origin::exchanged && now.key == detail::amounts_key(c, *this, true))

@@ -1,5 +1,6 @@
-// Rule kinds of operations that make tensors of nothing: the question is how many rows a part gets. A number of the
-// chunk among the extents says so; else a tensor that the result is made like; else every chunk makes all of it.
+// Rule kinds of operations that create tensors without reading elements. Each rule decides how many rows a part gets. A
+// number of the chunk among the extents determines it; otherwise a tensor that the result is modelled on determines it;
+// otherwise every chunk creates the whole tensor.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 
@@ -14,8 +15,9 @@
 
 namespace stretto::chunk_rules {
 
-/// A tensor whose elements are all the same, or mean nothing yet. `sizes`: for each extent the operand that gives it,
-/// or no_operand; empty if all are constants. A number of the chunk among them says how many rows there are.
+/// Creates a tensor whose elements are all equal or uninitialized. `sizes` gives, for each extent, the operand that
+/// determines it, or no_operand; it is empty if all extents are constants. A number of the chunk among them determines
+/// the number of rows.
 struct fill {
     bool zero = false;  ///< whether the elements are known to be zero
     std::vector<std::size_t> sizes = {};
@@ -24,9 +26,9 @@ struct fill {
     void name_operands(operand_names& to) const { to.add("sizes", sizes); }
 };
 
-/// The same as fill, on the device of operand `like`. Without a number of the chunk among the sizes, the result is cut
-/// at the dimension at which `like` is cut, if its extent there is a multiple of the tokens; else every chunk makes the
-/// same.
+/// Creates the same tensor as fill, on the device of operand `like`. If no number of the chunk is among the sizes, the
+/// result is cut at the dimension at which `like` is cut, provided that the extent of the result there is a positive
+/// multiple of the number of tokens. Otherwise every chunk creates the whole tensor.
 struct fill_beside {
     bool zero = false;
     std::size_t like = 0;
@@ -36,7 +38,7 @@ struct fill_beside {
     void name_operands(operand_names& to) const { to.add("like", like).add("sizes", sizes); }
 };
 
-/// The same as fill, in the shape of operand `like`: rows that are all the same are in every order.
+/// Creates the same tensor as fill, in the shape of operand `like`. Rows that are all equal fit every row order.
 struct fill_like {
     bool zero = false;
     std::size_t like = 0;
@@ -45,12 +47,12 @@ struct fill_like {
     void name_operands(operand_names& to) const { to.add("like", like); }
 };
 
-/// 0, 1, 2, ... up to, and without, a number that counts rows: the numbers of these rows. If they are in the order of
-/// the tokens, the result counts from the chunk's first row; in any other order, which of them a number names is for
-/// the program to say, and the result is opaque.
+/// Creates 0, 1, 2, ..., up to but excluding a number that counts rows: the numbers of these rows. If the rows are in
+/// token order, the result counts from the first row of the chunk. In any other order, only the program knows which row
+/// a number refers to, and the result is opaque.
 struct iota {
-    std::size_t end = no_operand;  ///< the operand that is the number; no_operand: a constant
-    bool from_0_by_1 = true;       ///< false: it starts or steps otherwise, which is refused
+    std::size_t end = no_operand;  ///< The operand that is the upper bound; no_operand for a constant.
+    bool from_0_by_1 = true;       ///< False if the start is not 0 or the step is not 1, which is refused.
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("end", end); }

@@ -1,7 +1,8 @@
-// Rule kinds of losses and of their gradients: of rows against the classes that they should have, and of single
-// elements against what they should be. The rows of the prediction and of the classes must be cut alike, along
-// dimension 0; elements may be cut anywhere. What becomes of the losses decides the rest: each stays in its place,
-// their sum is a sum over chunks, and a mean would divide by the rows of a part.
+// Rule kinds of losses and of their gradients. Class losses compare rows with their target classes; element losses
+// compare single elements with their target values. The rows of the prediction and of the classes must be cut alike,
+// along dimension 0; elements may be cut along any dimension. The reduction of the losses decides the rest: without a
+// reduction each loss keeps its place, a sum is a sum over chunks, and a mean would divide by the number of rows of a
+// part.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LOSSES_HPP
 
@@ -14,11 +15,11 @@
 
 namespace stretto::chunk_rules {
 
-/// What is done with the losses of rows.
+/// The reduction that is applied to the losses.
 enum class loss_of : std::uint8_t {
-    each_row,  ///< nothing: there is a loss for each row
-    mean,      ///< they are summed and divided, by the number that is the second result of class_loss
-    sum        ///< they are summed
+    each_row,  ///< no reduction: one loss for each row
+    mean,      ///< the losses are summed and divided by the number that is the second result of class_loss
+    sum        ///< the losses are summed
 };
 
 /// The negative log-likelihood of the classes `target` under the log-probabilities in the rows of `x`. It has two
@@ -32,9 +33,9 @@ struct class_loss {
     void name_operands(operand_names& to) const { to.add("x", x).add("target", target); }
 };
 
-/// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` the number by
-/// which a mean has divided. The result has the rows of `x`. Per chunk a mean divides by the same number as before,
-/// and so `total` must be whole.
+/// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` is the divisor
+/// of a mean. The result has the rows of `x`. The mean must divide by the same number in every chunk as in the original
+/// program, so `total` must be whole.
 struct class_loss_gradient {
     std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
     loss_of how = loss_of::mean;
@@ -45,9 +46,10 @@ struct class_loss_gradient {
     }
 };
 
-/// The losses of elements, or what an elementwise operation gives: all operands side by side, and broadcast. With their
-/// `sum` the result is a sum over chunks; a mean is refused. The gradient of such a loss is elementwise if they are
-/// summed or are not, and again divides by the rows of a part if they are averaged: `of_gradient`.
+/// The losses of single elements, where all operands are aligned elementwise and broadcast. If the losses are summed,
+/// the result is a sum over chunks; a mean is refused. With `of_gradient`, the operation is the gradient of such a
+/// loss. The gradient is elementwise for each_row and sum. The gradient of a mean divides by the number of rows of a
+/// part, so it is refused too.
 struct element_loss {
     loss_of how = loss_of::mean;
     bool of_gradient = false;

@@ -1,5 +1,5 @@
-// The rule kind of normalisation over the last dimensions, forward and backward. Normalising computes each row by
-// itself, so that the rule has two things to tell: which results have rows, and that the others are sums over rows.
+// The rule kind of normalization over the last dimensions, forward and backward. Each row is normalized independently,
+// so the rule only has to decide which results have rows; the other results are sums over rows.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_NORMS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_NORMS_HPP
 
@@ -10,10 +10,11 @@
 
 namespace stretto::chunk_rules {
 
-/// Normalises `x` over its last `dims` dimensions, or computes the gradient: layer norm, RMS norm. Results with the
-/// rank of `x` (values, statistics, its gradient) have its rows; others are gradients of what scales and shifts all
-/// rows, and are sums over chunks. All operands are aligned at the last dimension, as elementwise ones are, and must be
-/// cut alike or be broadcast. A sum over chunks is refused, since normalising is not linear.
+/// Normalizes `x` over its last `dims` dimensions, or computes the gradient of that: layer norm, RMS norm. Results with
+/// the rank of `x` (values, statistics, the gradient of `x`) have its rows. Other results are gradients of the scale
+/// and shift that all rows share, and are sums over chunks. All operands are aligned at the last dimension, as
+/// elementwise operands are, and must be cut alike or be broadcast. A sum over chunks is refused because normalization
+/// is not linear.
 struct normalization {
     std::size_t x = 0;
     std::size_t dims = 1;

@@ -1,6 +1,6 @@
-// Rule kinds of matrix products: of two tensors in any arrangement of dimensions, with a bias, and of rows that are in
-// groups, as those of experts are. A product is linear in each factor, so that a dimension that is summed over may be
-// cut: every part then is one term of the sum.
+// Rule kinds of matrix products: of two tensors with any arrangement of dimensions, with a bias, and of grouped rows,
+// such as the rows of each expert. A product is linear in each factor, so a contracted dimension may be cut: every part
+// then computes one term of the sum.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PRODUCTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PRODUCTS_HPP
 
@@ -13,13 +13,14 @@
 
 namespace stretto::chunk_rules {
 
-/// The product of two tensors: dimensions `left_contracts[j]` and `right_contracts[j]` are summed over together,
-/// dimensions `left_batch[j]` and `right_batch[j]` go together, and the others are free. The result has the batch
-/// dimensions, then the free ones of the left operand, then those of the right one. As it stands, [..., m, k] times
-/// [k, n]; batches of matrices add `.left_batch = {0}, .right_batch = {0}`.
+/// The product of two tensors. Dimensions `left_contracts[j]` and `right_contracts[j]` are contracted together,
+/// dimensions `left_batch[j]` and `right_batch[j]` are paired, and the others are free. The result has the batch
+/// dimensions, then the free dimensions of the left operand, then those of the right one. By default this is [..., m,
+/// k] times [k, n]; batches of matrices add `.left_batch = {0}, .right_batch = {0}`.
 ///
-/// Rows of the left factor and columns of the right one may be cut; along contracted dimensions, both cut alike, the
-/// result is a sum over chunks. A sum times something whole is a sum; a sum times a sum is not. O(operands).
+/// Rows of the left factor and columns of the right one may be cut. If both factors are cut alike along contracted
+/// dimensions, the result is a sum over chunks. The product of a sum and a whole value is a sum over chunks; the
+/// product of two sums is not. O(operands).
 struct matrix_product {
     std::size_t left = 0, right = 1;
     dim_list left_contracts = {-1}, right_contracts = {-2};
@@ -29,8 +30,8 @@ struct matrix_product {
     void name_operands(operand_names& to) const { to.add("left", left).add("right", right); }
 };
 
-/// A matrix product, and operand `bias` added to it, which is broadcast. If the product is a sum over chunks, the bias
-/// must be one too, or every chunk would add it once more.
+/// A matrix product to which operand `bias` is added with broadcasting. If the product is a sum over chunks, the bias
+/// must be one too; otherwise every chunk would add the bias again.
 struct biased_product {
     std::size_t bias = 0;
     matrix_product product = {.left = 1, .right = 2};
@@ -41,10 +42,10 @@ struct biased_product {
     }
 };
 
-/// `left` [rows, k] in groups of rows whose ends are `ends`, times a matrix for each group, `right` [groups, k, n]; or,
-/// from two matrices, the products over the groups of their inner dimension. That the ends of a chunk are the ends of
-/// the groups among its rows, as those of all are among all, is the program's word: an addend made from counts of the
-/// rows.
+/// `left` [rows, k], whose rows are in groups that end at `ends`, times one matrix per group, `right` [groups, k, n];
+/// or, for two matrices, the products over the groups of their inner dimension. The rule relies on the program that the
+/// ends of a chunk delimit the groups among the rows of the chunk as the original ends do among all rows. The ends of a
+/// chunk are an addend that was computed from counts of the rows.
 struct grouped_product {
     std::size_t left = 0, right = 1, ends = 2;
 
@@ -58,7 +59,7 @@ inline constexpr std::string_view sum_times_rows = "multiplies a sum over chunks
 inline constexpr std::string_view needs_groups =
     "needs rows that are in groups in every chunk, and the ends of its groups";
 
-/// Where free dimension d stands among the free ones of its factor, which has that rank.
+/// Returns the position of free dimension d among the free dimensions of its factor, which has rank `rank`.
 inline std::int64_t free_place(std::int64_t d, std::size_t rank, const dim_list& contracts, const dim_list& batch) {
     std::int64_t before = 0;
     for (std::int64_t j = 0; j < d; ++j)
@@ -66,8 +67,8 @@ inline std::int64_t free_place(std::int64_t d, std::size_t rank, const dim_list&
     return before;
 }
 
-/// The verdict on the product of the two factors alone. Requires that both are tensors with plain elements; their
-/// shapes and lists of dimensions may be anything.
+/// Returns the verdict on the product of the two factors alone. Precondition: both are tensors with plain elements.
+/// Their shapes and dimension lists are arbitrary.
 inline chunk_verdict multiplied(const chunk_call& c, const matrix_product& m) {
     if (m.left_contracts.size() != m.right_contracts.size() || m.left_batch.size() != m.right_batch.size())
         return c.refuse_itself("is in a form that has no rule");
@@ -76,7 +77,7 @@ inline chunk_verdict multiplied(const chunk_call& c, const matrix_product& m) {
         if (!is_whole(sa) && !is_whole(sb)) return c.refuse(sum_times_rows);
         return c.give(a_sum);
     }
-    // `beside` is the dimension of the right factor that goes with the cut one of the left; -1 if that one is free.
+    // `beside` is the dimension of the right factor paired with the cut one of the left, or -1 if the cut one is free.
     const std::size_t rank_a = c.shape(m.left).size(), rank_b = c.shape(m.right).size();
     if (is_cut(sa)) {
         const std::size_t together = place_of(m.left_batch, sa.dim, rank_a);
@@ -157,7 +158,8 @@ inline chunk_verdict grouped_product::verdict(const chunk_call& c) const {
         if (is_whole(sa) && is_whole(so) && is_cut(sb) && sb.dim == 2) return c.give(moved_to(sb, 1));
         return c.refuse(detail::needs_groups);
     }
-    // Two matrices, whose rows are summed over within each group: every chunk has a term of each group's sum.
+    // Both are matrices, and their rows are summed within each group: every chunk computes a term of the sum of each
+    // group.
     chunk_state together = sa;
     if (sa.what == chunk_kind::permuted && sb.what == chunk_kind::permuted && sa.dim == 1 && sb.dim == 0 && in_groups) {
         if (!detail::join_rows(c, together, moved_to(sb, 1))) return c.refuse(detail::no_such_rows);

@@ -1,7 +1,7 @@
-// The rule kind of operations that work on each sample of a batch by itself: convolutions, normalisation of groups of
-// channels, and their gradients. Within a sample they mix every place with others, so that dimension 0, along which
-// samples lie, is the only one that may be cut. What belongs to no sample (weights, biases) is shared by all of them,
-// and its gradient is a sum over samples.
+// The rule kind of operations that process each sample of a batch independently: convolutions, group normalization, and
+// their gradients. They mix all positions within a sample, so only dimension 0, the sample dimension, may be cut.
+// Operands that belong to no sample (weights, biases) are shared by all samples, and their gradients are sums over
+// samples.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_SAMPLES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_SAMPLES_HPP
 
@@ -15,16 +15,16 @@
 
 namespace stretto::chunk_rules {
 
-/// Computes something for each sample by itself. Operands in `batched` have samples along dimension 0 and must be cut
-/// alike there; all others must be whole. The first `own` results have samples along dimension 0, too; the others are
-/// sums over samples. A sum over chunks passes where it is the operand `linear_in` and nothing is cut. O(operands).
+/// Computes results for each sample independently. Operands in `batched` have samples along dimension 0 and must be cut
+/// alike there; all others must be whole. The first `own` results have samples along dimension 0 too; the others are
+/// sums over samples. A sum over chunks passes if it is operand `linear_in` and nothing is cut. O(operands).
 struct by_sample {
     static constexpr std::size_t all_results = SIZE_MAX;
 
     std::vector<std::size_t> batched = {0};
     std::size_t own = all_results;
     std::size_t linear_in = no_operand;  ///< the operand in which all results are linear
-    rule_number samples = {};            ///< how many there are, where the operation is told so
+    rule_number samples = {};            ///< the number of samples, if the operation takes it as an argument
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const {
@@ -37,7 +37,7 @@ namespace detail {
 inline constexpr std::string_view needs_whole_samples =
     "works along the dimension that is chunked: chunk it along the samples of the batch";
 
-/// Whether an operation that is told how many samples there are can be told so for a chunk, whose samples are `rows`.
+/// Returns whether the number of samples that the operation takes is right for a chunk whose samples are `rows`.
 inline bool samples_counted(const chunk_call& c, const by_sample& b, const chunk_state& rows) {
     const std::size_t k = b.samples.operand;
     if (k >= c.operands.size() || is_whole(c.state(k)))  // a constant, or as good as one: the exact share, if there is
@@ -81,7 +81,7 @@ inline chunk_verdict by_sample::verdict(const chunk_call& c) const {
         if (c.is_number(samples.operand) && !is_whole(c.state(samples.operand))) return c.refuse(detail::chunk_number);
         return c.give(a_sum);
     }
-    if (cut == 0) return c.refuse(detail::chunk_number);  // only a number is the chunk's
+    if (cut == 0) return c.refuse(detail::chunk_number);  // only a number belongs to the chunk
     for (std::size_t k : batched)
         if (c.is_tensor(k) && is_whole(c.state(k))) return c.want(k, 0, rows);
     if (!detail::samples_counted(c, *this, rows))
