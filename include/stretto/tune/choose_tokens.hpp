@@ -48,10 +48,11 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
 /// Returns the tokens along which to cut a step, or nothing if it has neither symbols nor exchanges. The first of these
 /// that applies is chosen:
 ///   - the first symbol, which occurs in most shapes, if the step has no exchanges or if one of them then runs per
-/// chunk. Not every symbol qualifies: the sequence length of a batch, for example, is a symbol that cuts no exchange;
+///     chunk. Not every symbol qualifies: the sequence length of a batch, for example, is a symbol that cuts no
+///     exchange;
 ///   - the tokens that the step exchanges, named "tokens", if an exchange then runs per chunk or if there are no
-/// symbols. Their number is the smallest number of rows of an exchange; another exchange takes part if its number of
-///     rows is a multiple of this;
+///     symbols. Their number is the smallest number of rows of an exchange; another exchange takes part if its number
+///     of rows is a multiple of this;
 ///   - otherwise the first symbol.
 /// Preconditions: `symbols` are sorted by descending frequency, each with `name`, `value` (its rows) and `dimensions`
 /// (token_dimensions of the view); `exchanges` each have `dispatch` (a vertex), `tokens` (a token_dimension) and

@@ -41,8 +41,8 @@ concept chunk_finding = std::movable<S> && requires(const S& s) {
 ///   - `isolated(p)` moves exchanges to communicators that no other collective uses; nothing if none is shared.
 ///   - `reduced(p)` replaces collectives of the parts of a sum by one collective of the sum; nothing if there are none.
 ///   - `search(p, within, rival)` finds the chunks with which p is fastest, or takes the chunks that the user named, or
-/// none. `rival` gives the figures of another form that would be chosen instead, as in chunk_search_options::rival. If
-///     the uncut program is as fast, p stays whole.
+///     none. `rival` gives the figures of another form that would be chosen instead, as in chunk_search_options::rival.
+///     If the uncut program is as fast, p stays whole.
 ///   - `in_chunks(found, within)` writes p in these chunks and schedules it. Its makespan is at most that of the
 ///     search.
 ///   - `in_buckets(p, within, to_beat)` merges collectives that travel together. It returns nothing if no bucket is
