@@ -1,7 +1,7 @@
-// Which form of a step to run: with communicators of its own for exchanges, with sums of collectives reduced once, in
-// chunks, in buckets, and in which order. docs/algorithms/best-form.md says in which sequence this is decided, and why.
+// Chooses the form in which to run a step: isolated exchanges, sums reduced once, chunks, buckets, and the order of
+// tasks. docs/algorithms/best-form.md explains the sequence of these decisions.
 //
-// Longer than 300 lines: which form is decided where, and what stays to be chosen from, are one argument.
+// Longer than 300 lines: the decisions and the candidates that each one leaves open form one argument.
 #ifndef STRETTO_TUNE_BEST_FORM_HPP
 #define STRETTO_TUNE_BEST_FORM_HPP
 
@@ -30,28 +30,28 @@
 
 namespace stretto {
 
-/// Whether a step takes on a form.
+/// Whether a step takes a form.
 enum class form_choice : std::uint8_t {
     never,
-    if_faster,  ///< within the memory limit, and by the clock that is asked for
-    always      ///< wherever the step has such a form
+    if_faster,  ///< if it fits the memory limit and is faster by the requested clock
+    always      ///< whenever the step has such a form
 };
 
-/// Which forms a step may take, and within what. In how many chunks is the writer's to say.
+/// The forms that a step may take, and their limits. The writer decides on the number of chunks.
 struct form_options {
-    schedule_options within = {};  ///< a multiple of a peak is one of the peak of the step as it is given
+    schedule_options within = {};  ///< multiples of a peak refer to the peak of the given step
     form_choice isolate = form_choice::if_faster;
     form_choice reduce_once = form_choice::if_faster;
     form_choice buckets = form_choice::if_faster;
-    /// If contention is only known to be between `within.under` and this: the plan that is steadiest between them.
+    /// Set if contention is only known to lie between `within.under` and this value: the steadiest plan is then chosen.
     std::optional<contention> up_to = {};
 };
 
-/// What a plan takes at one point of a range of contention.
+/// The makespan of a plan at one point of a range of contention.
 struct range_point {
     contention at;
     nanoseconds makespan;
-    nanoseconds best;  ///< of all plans that were made of the same program
+    nanoseconds best;  ///< among all plans made for the same program
 
     /// makespan / best, 1 or more.
     [[nodiscard]] double ratio() const noexcept {
@@ -59,22 +59,22 @@ struct range_point {
     }
 };
 
-/// The form to run, and what else was possible.
+/// The chosen form, and the alternatives.
 template <class Program, class Error>
 struct best_form_result {
     scheduled_program<Program> chosen;
-    bool is_isolated = false;              ///< exchanges are on communicators of their own
-    bool is_reduced = false;               ///< sums of collectives are one collective
-    std::optional<Program> reduced = {};   ///< the program with these sums, if it has any, chosen or not, and whole
-    std::optional<Program> unmerged = {};  ///< `chosen` without its buckets, if it has some
-    std::vector<range_point> points = {};  ///< of a range of contention, five
-    /// Why forms that were wanted if faster cannot be written: isolated, reduced once, in buckets.
+    bool is_isolated = false;              ///< exchanges use communicators of their own
+    bool is_reduced = false;               ///< each sum of collectives is one collective
+    std::optional<Program> reduced = {};   ///< that program without chunks, if it exists, chosen or not
+    std::optional<Program> unmerged = {};  ///< `chosen` without its buckets, if it has any
+    std::vector<range_point> points = {};  ///< five points, for a range of contention
+    /// Why forms wanted `if_faster` could not be written: isolated, reduced once, in buckets.
     std::vector<Error> passed_over = {};
 };
 
 namespace detail {
 
-/// Decides form after form. Every verb of the writer is asked with limits in bytes, so that all forms have the same.
+/// Decides on one form after another. Passes the writer limits in bytes, so that all forms have the same limit.
 template <form_writer W>
 class form_chooser {
 public:
@@ -128,8 +128,8 @@ private:
         return wanted_.up_to ? steadiest(p, *wanted_.up_to) : in_levels(p, within_);
     }
 
-    /// Makes the best forms for both ends and the middle of the range, and returns the one whose worst ratio to the
-    /// best of them, over five points, is least.
+    /// Makes the best forms for both ends and the middle of the range. Returns the form with the smallest worst ratio
+    /// to the best of them over five points.
     [[nodiscard]] expected<result, error> steadiest(const program& p, contention up_to) {
         std::vector<result> plans;
         for (const contention c : contention_points(within_.under, up_to, 3)) {
@@ -163,9 +163,9 @@ private:
         return chosen;
     }
 
-    /// The best form without buckets within the limit, or what has been chosen at some level, if that is faster within
-    /// the limit. What is chosen at a level depends on nothing else, so that a larger limit chooses from the same and
-    /// more. (docs/algorithms/best-form.md says why that makes a step no slower.)
+    /// The best form without buckets within the limit, or a form chosen at some level if that is faster within the
+    /// limit. The choice at a level depends on nothing else, so a larger limit chooses from a superset of the forms.
+    /// (docs/algorithms/best-form.md explains why the step is then no slower.)
     [[nodiscard]] expected<result, error> in_levels(const program& p, const schedule_options& within) {
         if (wanted_.buckets != form_choice::if_faster || within.effort < 2) return merged(p, within);
         const bytes step_peak = within.memory_limit.unit({});
@@ -189,7 +189,7 @@ private:
                 whole = whole_ ? *whole_
                                : whole_form{last->unmerged ? *last->unmerged : last->chosen.program, last->is_reduced};
             } else if (last && list_schedule(writer_.tasks(whole->of), there)) {
-                // What cannot be faster than something that the limit has is of no use within it either.
+                // A form that cannot beat one that already fits the limit is of no use within the limit either.
                 auto again = in_buckets(*whole, there, *last, last_level <= limit_);
                 if (again && *again) held.push_back(**std::move(again));
             }
@@ -197,12 +197,12 @@ private:
         const bool is_level = best.has_value();
         if (!is_level) best = unmerged(p, within);
         for (result& r : held) take_if_faster(*best, std::move(r), within);
-        // Without buckets, nobody has asked why there are none.
+        // A form without buckets does not record why buckets failed; take that from the last level.
         if (*best && last && !is_level && !(*best)->unmerged) (*best)->passed_over = std::move(last->passed_over);
         return *std::move(best);
     }
-    /// Takes what was chosen at a level, if that is faster within the limit: in the order that the limit leads to, or
-    /// in its own. A level below the peak of the step has rungs of its own, so that its order may be the faster one.
+    /// Takes a form chosen at a level if it is faster within the limit, either in the order found for the limit or in
+    /// its own. A level below the peak of the step has its own rungs, so its order may be the faster one.
     void take_if_faster(expected<result, error>& best, result chosen, const schedule_options& within) const {
         const task_graph& tasks = writer_.tasks(chosen.chosen.program);
         const schedule& own = chosen.chosen.schedule;
@@ -223,16 +223,16 @@ private:
         best = std::move(chosen);
     }
 
-    /// The fastest form in neither chunks nor buckets.
+    /// The fastest form with neither chunks nor buckets.
     struct whole_form {
         program of;
         bool is_reduced;
     };
     std::optional<whole_form> whole_;
-    std::optional<result> whole_in_buckets_;  ///< the same in buckets, if `merged` has chosen something else
+    std::optional<result> whole_in_buckets_;  ///< that form in buckets, if `merged` chose another one
 
-    /// The best form without buckets, and the same in buckets if that is wanted. Chunks and buckets hide the same
-    /// transfers, so if the best form is in chunks, the best one without them may gain more: that in buckets as well.
+    /// The best form without buckets, or its bucketed form if wanted. Chunks and buckets hide the same transfers, so if
+    /// the best form has chunks, the best form without chunks may gain more from buckets: both are tried.
     [[nodiscard]] expected<result, error> merged(const program& p, const schedule_options& within) {
         whole_.reset();
         whole_in_buckets_.reset();
@@ -261,8 +261,8 @@ private:
         best.unmerged = std::move(unmerged);
         best.chosen = std::move(in_buckets);
     }
-    /// The form without chunks in buckets, with what else `best` says; or nothing, if it has none or does not fit, or,
-    /// if only what `is_faster` counts, if it cannot be faster than the best one.
+    /// The whole form in buckets, with the other fields of `best`. Empty if there are no buckets or nothing fits. If
+    /// `is_faster` is set, it may also be empty when buckets cannot be faster than `best`.
     [[nodiscard]] expected<std::optional<result>, error> in_buckets(const whole_form& whole,
                                                                     const schedule_options& within, const result& best,
                                                                     bool is_faster) {
@@ -278,9 +278,9 @@ private:
         return std::optional(std::move(in_buckets));
     }
 
-    /// The best form without buckets; if it is in chunks, `whole_` is the best one without. The program reduced once is
-    /// searched first, because it is the faster one as a rule, and what is much slower as it is written is then given
-    /// up early. Only what is chosen is written, and the other one if that fails.
+    /// The best form without buckets; if it has chunks, `whole_` is the best form without chunks. The program reduced
+    /// once is searched first because it is usually faster, so a much slower original is abandoned early. Only the
+    /// chosen form is written; if that fails, the other one is.
     [[nodiscard]] expected<result, error> unmerged(const program& p, const schedule_options& within) {
         using found = expected<typename W::chunk_search, error>;
         expected<std::optional<program>, error> reduced = std::optional<program>();
@@ -317,7 +317,7 @@ private:
         return with_sums(std::move(plain));
     }
 
-    /// Writes and schedules what was found. If that is whole, there is no other form without chunks to think of.
+    /// Writes and schedules the form that was found. If it has no chunks, resets `whole_`: no other such form remains.
     [[nodiscard]] expected<result, error> written(expected<typename W::chunk_search, error> found,
                                                   const schedule_options& within) {
         if (!found) return unexpected(found.error());
@@ -331,25 +331,23 @@ private:
 
 }  // namespace detail
 
-/// The fastest form of a step within the memory limit, with its schedule; of equally fast ones the one that changes
-/// least: shared communicators before isolated ones, then parts of sums apart, then no buckets. Whether sums are
-/// reduced once is decided with the chunks, and buckets are made of what is chosen and, if that is in chunks, of the
-/// fastest form without chunks: so it is never slower than without chunks. A form that does not fit, or that
-/// cannot be written while a simpler one can, is passed over (`passed_over` says why it cannot be written), unless it
-/// is wanted always; the error is that of the simplest form. A form in buckets whose times could exceed 2^62 ns is
-/// never taken.
+/// Returns the fastest form of a step within the memory limit, with its schedule. Among equally fast forms it prefers
+/// the one that changes least: shared communicators, then sums not reduced once, then no buckets. It decides together
+/// on chunks and on reducing sums once. It tries buckets on the chosen form and, if that has chunks, on the fastest
+/// form without chunks; the result is thus never slower than without chunks. A form wanted `if_faster` is passed over
+/// if it does not fit or cannot be written (`passed_over` says why). The error is that of the simplest form. A form in
+/// buckets whose times could exceed 2^62 ns is never taken.
 ///
-/// With an effort of 2 or more (`within.effort`), a larger limit never gives a longer makespan, if buckets are wanted
-/// if faster, and if that holds of what the writer finds without buckets, among limits below the peak of the step and
-/// among those from it on. To that end a form is also decided at some smaller limits, and at one just below the peak
-/// (best-form.md says why). That is not so for a range of contention, of which the steadiest plan is chosen.
+/// Guarantee: with `within.effort` of 2 or more and buckets wanted `if_faster`, a larger limit never gives a longer
+/// makespan, provided that this holds for the forms that the writer finds without buckets, separately for limits below
+/// the peak of the step and from it on. For this, forms are also decided at some smaller limits and just below the peak
+/// (see best-form.md). The guarantee does not cover a range of contention.
 ///
-/// With `up_to`, the best forms for `within.under`, for `up_to` and for the middle are made, and the steadiest one is
-/// chosen (steadiest_of); its schedule is that of the clock `within.under`. Deterministic if the writer is.
-/// Preconditions: a valid range; the step's times fit at its upper end (times_fit). At most two searches for chunks and
-/// two for buckets; with more effort these at each of up to five levels of memory, and one for buckets at seven more,
-/// of which two and three are up to the peak of the step. As many again if communicators are shared, each of them for
-/// three clocks in a range.
+/// With `up_to`, makes the best forms for `within.under`, for `up_to` and for the middle, and chooses the steadiest one
+/// (steadiest_of), scheduled by the clock `within.under`. Deterministic if the writer is. Preconditions: the range is
+/// valid; the step's times fit at its upper end (times_fit). Complexity: at most two searches for chunks and two for
+/// buckets; with more effort, these at each of up to five levels of memory, and one for buckets at seven more, of which
+/// two and three are up to the peak. Shared communicators double this; a range triples it.
 template <form_writer W>
 [[nodiscard]] expected<best_form_result<typename W::program, typename W::error>, typename W::error> best_form(
     W& writer, const typename W::program& step, const form_options& wanted = {}) {

@@ -1,4 +1,4 @@
-// The tasks of a program in buckets, as a value, and what each of them is for.
+// The tasks of a program in buckets, and the role of each task.
 #ifndef STRETTO_TUNE_BUCKETED_TASKS_HPP
 #define STRETTO_TUNE_BUCKETED_TASKS_HPP
 
@@ -13,18 +13,18 @@ namespace stretto {
 
 /// The purpose of a task of a program in buckets.
 enum class bucketed_role : std::uint8_t {
-    original,  ///< an operation as it was
-    pack,      ///< copies what the members send into one buffer
+    original,  ///< an operation that is unchanged
+    pack,      ///< copies the data that the members send into one buffer
     launch,    ///< starts the bucket
-    wait,      ///< waits for it
-    unpack,    ///< copies apart what arrives
-    view       ///< a wait of a member, which is a view of what arrives now
+    wait,      ///< waits for the bucket
+    unpack,    ///< copies the received data to separate buffers
+    view       ///< replaces the wait of a member by a view of the received data
 };
 
 /// The tasks of a program in buckets; the vectors are indexed by task.
 struct bucketed_tasks {
     task_graph graph;
-    std::vector<std::uint32_t> original;  ///< the vertex that it is; of a bucket, its first member or first wait
+    std::vector<std::uint32_t> original;  ///< its vertex; for a bucket, the first member or first wait
     std::vector<bucketed_role> role;
 };
 

@@ -1,6 +1,6 @@
-// Along which tokens to cut a step: those of a symbol in the shapes of its inputs, or those that it exchanges. A search
-// over chunk counts needs tokens to begin with, and whoever has only a captured step does not know them; what is chosen
-// here is right if chunks of it can hide exchanges, which is tried by planning.
+// Chooses the tokens along which to cut a step: those of a symbol in the shapes of its inputs, or those that it
+// exchanges. A search over chunk counts needs tokens to begin with, and a captured step does not name them. Tokens are
+// suitable if chunks along them can hide exchanges, which trial plans show.
 #ifndef STRETTO_TUNE_CHOOSE_TOKENS_HPP
 #define STRETTO_TUNE_CHOOSE_TOKENS_HPP
 
@@ -22,9 +22,9 @@
 
 namespace stretto {
 
-/// Whether at least one of these vertices runs per chunk, if all that can is cut in two along these tokens. Something
-/// that runs once for all chunks does not count. False if the view is no task graph, or if there is no such plan. Takes
-/// one plan (plan_chunks).
+/// Returns whether at least one of these vertices runs per chunk if every operation that can be cut is cut in two along
+/// these tokens. A vertex that runs once for all chunks does not count. Returns false if the view is not a task graph
+/// or if no such plan exists. Makes one plan (plan_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] bool any_in_chunks(G g, const M& ops, const C& chunks, token_rows<value_t<G>> tokens,
@@ -45,15 +45,18 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C>
                        [&](const chunked_operation<std::uint32_t>& o) { return wanted[o.vertex] && !o.once; });
 }
 
-/// The tokens to cut a step along; nothing if it has neither symbols nor exchanges. It is the first that fits:
-///   - the first symbol, which most shapes have, if the step has no exchanges or one of them then runs per chunk. The
-///     length of the sequences of a batch, for example, is a symbol that cuts no exchange;
-///   - the tokens that the step exchanges, named "tokens", if an exchange then runs per chunk or there are no symbols.
-///     Their number is the fewest rows of an exchange; exchanges of other numbers take part if theirs is a multiple;
-///   - the first symbol after all.
-/// `symbols` must be listed by frequency, each with `name`, `value` (its rows) and `dimensions` (token_dimensions of
-/// the view). `exchanges` each have `dispatch` (a vertex), `tokens` (a token_dimension) and `rows`, which is positive.
-/// Takes two plans at most.
+/// Returns the tokens along which to cut a step, or nothing if it has neither symbols nor exchanges. The first of these
+/// that applies is chosen:
+///   - the first symbol, which occurs in most shapes, if the step has no exchanges or if one of them then runs per
+///     chunk. Not every symbol qualifies: the sequence length of a batch, for example, is a symbol that cuts no
+///     exchange;
+///   - the tokens that the step exchanges, named "tokens", if an exchange then runs per chunk or if there are no
+///     symbols. Their number is the smallest number of rows of an exchange; another exchange takes part if its number
+///     of rows is a multiple of this;
+///   - otherwise the first symbol.
+/// Preconditions: `symbols` are sorted by descending frequency, each with `name`, `value` (its rows) and `dimensions`
+/// (token_dimensions of the view); `exchanges` each have `dispatch` (a vertex), `tokens` (a token_dimension) and
+/// positive `rows`. Makes at most two plans.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, class Symbol, class Exchange>
     requires dataflow_graph<G>
 [[nodiscard]] std::optional<Symbol> choose_tokens(G g, const M& ops, const C& chunks, std::vector<Symbol> symbols,

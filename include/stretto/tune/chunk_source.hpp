@@ -1,4 +1,4 @@
-// What searches over chunks take beside the models of a program: where its chunk model comes from, and its tokens.
+// Inputs of chunk searches beyond the models of a program: the source of its chunk model, and its tokens.
 #ifndef STRETTO_TUNE_CHUNK_SOURCE_HPP
 #define STRETTO_TUNE_CHUNK_SOURCE_HPP
 
@@ -13,13 +13,14 @@
 
 namespace stretto {
 
-/// A chunk_model of the view, or a callable without arguments that gives one. A callable is asked once for every trial:
-/// it is for models that remember what they were asked, so that no trial depends on the ones before.
+/// A chunk_model of the view, or a callable without arguments that returns one. A callable is called once per trial. It
+/// serves models that cache answers, so that no trial depends on earlier ones.
 template <class C, class G>
 concept chunk_model_source =
     chunk_model<C, G> || (std::is_invocable_v<const C&> && chunk_model<std::invoke_result_t<const C&>, G>);
 
-/// What is cut: values of so many rows, in all regions. The extent of each dimension is a multiple of `rows`.
+/// The values to cut, which have `rows` rows in all regions. Precondition: the extent of each dimension is a multiple
+/// of `rows`.
 template <handle X>
 struct token_rows {
     std::int64_t rows = 0;

@@ -1,4 +1,4 @@
-// The rewriter that tries a chunk_plan: it makes tasks where others make operations of an IR.
+// The rewriter that tries a chunk_plan: it makes tasks where other rewriters make operations of an IR.
 #ifndef STRETTO_TUNE_CHUNK_TRIAL_HPP
 #define STRETTO_TUNE_CHUNK_TRIAL_HPP
 
@@ -36,7 +36,7 @@ enum class task_role : std::uint8_t {
     write      ///< copies a part to its place
 };
 
-/// The tasks of a program in chunks, and what each of them comes from. All vectors are indexed by task.
+/// The tasks of a program in chunks, and the origin of each task. All vectors are indexed by task.
 struct chunked_tasks {
     static constexpr std::uint32_t none = UINT32_MAX;
 
@@ -106,7 +106,7 @@ public:
         close_like();
         return whole;
     }
-    /// Adds in the order of the parts: ((p0 + p1) + p2) + ...
+    /// Adds the parts in their order: ((p0 + p1) + p2) + ...
     id sum(std::span<const id> parts) {
         const id like = layout_.original_value(parts[0]);
         id total = parts[0];
@@ -121,7 +121,7 @@ public:
         }
         return total;
     }
-    /// The new task reads the part, so that no order runs it before there is something to write.
+    /// The new task reads the part, so that no order allocates the memory before the part exists.
     id empty_like(id x, id part) {
         const id whole =
             add_like(x, op_kind::view, {}, costs_->of_empty(x), {task_role::empty, none, region_[step_->producer[x]]});
@@ -148,7 +148,7 @@ public:
     void replace_uses(id, id from, id to) { layout_.replace_uses(from, to); }
     void erase(id v) { layout_.erase(v); }
 
-    /// What has been made, in program order. To be called once, when the plan has been applied.
+    /// Returns the tasks made so far, in program order. Precondition: called once, after the plan has been applied.
     [[nodiscard]] expected<chunked_tasks, task_graph_error> tasks() {
         chunked_tasks t;
         const std::span<const id> order = layout_.close();
@@ -223,7 +223,7 @@ private:
         close();
         made_.aliases.close_row();
     }
-    /// A dependence that no value carries holds for all clones of both operations, since its purpose is not known.
+    /// A control dependence orders all clones of both operations, since its purpose is not known.
     void push_controls(step_table& there, id original) const {
         for (id p : step_->controls[original])
             layout_.for_each_stand_in(p, [&](id position) { there.controls.push(position); });

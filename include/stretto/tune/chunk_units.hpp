@@ -1,5 +1,5 @@
-// What gets a number of chunks of its own when chunk counts are searched: repeated parts of a model, such as its
-// layers, and the modules around their exchanges, forward and backward apart.
+// The units that each get a number of chunks of their own in a search: repeated parts of a model, such as its layers,
+// and the modules around their exchanges, with separate units for forward and backward.
 #ifndef STRETTO_TUNE_CHUNK_UNITS_HPP
 #define STRETTO_TUNE_CHUNK_UNITS_HPP
 
@@ -26,15 +26,16 @@
 
 namespace stretto {
 
-/// A part of the model, or a module around exchanges without such modules in it, in one direction.
+/// A part of the model, or a module around exchanges without the nested modules that are units themselves, in one
+/// direction.
 struct chunk_unit {
-    std::string module;  ///< empty: what belongs to none
+    std::string module;  ///< empty for operations outside of all modules
     pass_direction direction = pass_direction::both;
-    std::size_t depth = 0;   ///< how far inside of its part the module lies; 0 for the part itself
-    std::uint32_t part = 0;  ///< units of one part have one number, from 0 in program order
+    std::size_t depth = 0;   ///< nesting depth of the module within its part; 0 for the part itself
+    std::uint32_t part = 0;  ///< units of one part share a number, from 0 in program order
 };
 
-/// A module path that operations of a unit have: the module of the unit, or one inside of it.
+/// A module path that operations of a unit have: that of the unit's module, or of a module nested in it.
 struct chunk_unit_path {
     std::string path;
     std::uint32_t unit = 0;
@@ -44,16 +45,16 @@ struct chunk_unit_path {
 struct chunk_units {
     static constexpr std::uint32_t none = UINT32_MAX;
 
-    std::vector<std::uint32_t> unit_of;  ///< of a vertex, by its position in program order; none for inputs and outputs
+    std::vector<std::uint32_t> unit_of;  ///< by position of the vertex in program order; none for inputs and outputs
     std::vector<chunk_unit> units;
-    std::vector<chunk_unit_path> paths;  ///< by which settings name what the units have, each path of a unit once
+    std::vector<chunk_unit_path> paths;  ///< by which settings name operations; each path of a unit once
     std::uint32_t parts = 0;
 
     [[nodiscard]] std::size_t size() const noexcept { return units.size(); }
 };
 
-/// The part of the model that a module lies in: one of repeated modules, which have a number for a name ("layers.3" for
-/// "layers.3.moe.router"), or the outermost module if none is repeated. The result is a piece of `path`. O(length).
+/// Returns the part of the model that contains a module: a repeated module, whose name is a number ("layers.3" for
+/// "layers.3.moe.router"), or the outermost module if none is repeated. The result is a prefix of `path`. O(length).
 [[nodiscard]] inline std::string_view part_of_model(std::string_view path) {
     for (std::size_t i = 0; i < path.size();) {
         const std::size_t end = std::min(path.find('.', i), path.size());
@@ -67,30 +68,30 @@ struct chunk_units {
 
 namespace detail {
 
-/// Whether the last component of a path is a number, as "layers.3" has it. A module without an outer one is not.
+/// Whether the last component of a nested path is a number, as in "layers.3". An outermost module is never repeated.
 [[nodiscard]] inline bool is_repeated_module(std::string_view module) {
     const std::size_t dot = module.rfind('.');
     return dot != std::string_view::npos && module.find_first_not_of("0123456789", dot + 1) == std::string_view::npos;
 }
 
-/// The module that a module lies in.
+/// The path of the enclosing module.
 [[nodiscard]] inline std::string_view outer_module(std::string_view module) {
     return module.substr(0, module.rfind('.'));
 }
 
-/// How deep a module lies inside of its part: 0 for the part itself.
+/// The nesting depth of a module within its part: 0 for the part itself.
 [[nodiscard]] inline std::size_t depth_in_part(std::string_view module) {
     const std::string_view below = module.substr(part_of_model(module).size());
     return static_cast<std::size_t>(std::count(below.begin(), below.end(), '.'));
 }
 
-/// The order of a set of texts in which views of other texts are looked up without a copy.
+/// The order of a set of strings; it allows lookups by string_view without a copy.
 struct module_order {
     using is_transparent = void;
     bool operator()(std::string_view a, std::string_view b) const noexcept { return a < b; }
 };
 
-/// "layers.*.moe" for "layers.3.moe"; the exact pattern of what is not repeated.
+/// "layers.*.moe" for "layers.3.moe"; the exact pattern for a module that is not in a repeated part.
 template <class = void>
 [[nodiscard]] std::string pattern_of_module(std::string_view module) {
     const std::string_view part = part_of_model(module);
@@ -100,10 +101,10 @@ template <class = void>
 
 }  // namespace detail
 
-/// The units of a program by its modules. Modules inside of parts are units of their own if an all-to-all lies
-/// somewhere below them: around it fewer operations may be worth cutting than in all of the part. `modules` should
-/// know every operation that frameworks insert, as step_modules does. O(V length of a path), and a search in a map for
-/// every vertex.
+/// Returns the units of a program by its modules. Modules inside of a part become units of their own if they contain an
+/// all-to-all: cutting only the operations around it may pay where cutting the whole part does not. `modules` should
+/// know every operation that frameworks insert, as step_modules does. O(V * length of a path), plus a map lookup per
+/// vertex.
 template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
 [[nodiscard]] chunk_units units_by_module(G g, const M& ops, const Modules& modules) {
     std::set<std::string, detail::module_order> around;
@@ -139,12 +140,12 @@ template <dataflow_graph G, op_model<G> M, module_model<G> Modules>
 
 namespace detail {
 
-/// Writes a choice of chunks for units as settings, in few lines that people can read: a later setting overrides an
-/// earlier one, so that what is frequent is said first and for many, and exceptions follow.
+/// Writes a choice of chunks for units as a few readable settings. A later setting overrides an earlier one, so common
+/// values come first and cover many modules, and exceptions follow.
 ///
-/// Modules come in an order in which a module is behind those that contain it, and the setting of one module names
-/// nothing that lies in an earlier one alone. A setting for many modules may: it is left out if it took an earlier
-/// unit its number, and each of the modules then says its own.
+/// Modules are ordered so that a module follows those that contain it, and the setting of a single module never names a
+/// path that belongs only to an earlier module. A setting for many modules may do so. It is left out if it would change
+/// the number of an earlier unit; each of its modules then gets a setting of its own.
 class unit_settings {
 public:
     unit_settings(const chunk_units& all, std::span<const std::size_t> chunks, std::int64_t rows)
@@ -177,7 +178,7 @@ public:
         for (std::size_t u : nameless)
             if (differs(u)) add("", units_[u].direction, chunks_[u]);
 
-        // Modules that are alike but for a number: one setting of all, if most need it, in front of those that differ.
+        // For modules whose paths differ only in a number: one common setting, if it is safe, before the exceptions.
         std::vector<std::size_t> order(modules_.size()), place_of(modules_.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const auto place = [&](std::size_t m) {
@@ -208,14 +209,14 @@ public:
     }
 
 private:
-    /// A path, and how many chunks the settings so far give it.
+    /// A path, and its number of chunks under the settings so far.
     struct settled_path {
         std::string_view path;
         std::uint32_t unit;
         std::size_t chunks;
     };
 
-    /// Adds what a module needs if the settings so far give one of its units another number.
+    /// Adds the settings of a module if the settings so far give one of its units another number.
     void write_module(std::size_t m) {
         const auto own = units_that([&](std::size_t u) { return module_of_[u] == m; });
         if (std::none_of(own.begin(), own.end(), [&](std::size_t u) { return differs(u); })) return;
@@ -238,7 +239,7 @@ private:
     [[nodiscard]] static bool names(std::string_view pattern, const settled_path& p) {
         return pattern.empty() || !matched_module(p.path, pattern).empty();
     }
-    /// Whether the settings so far give all that a unit has so many chunks.
+    /// Whether the settings so far give k chunks to every path of a unit.
     [[nodiscard]] bool paths_have(std::size_t u, std::size_t k) const {
         return std::all_of(paths_of_[u].begin(), paths_of_[u].end(),
                            [&](std::size_t p) { return path_[p].chunks == k; });
@@ -252,7 +253,7 @@ private:
             if (is(u)) found.push_back(u);
         return found;
     }
-    /// The number of chunks that most of the units have; the smaller one of two.
+    /// The most frequent number of chunks among the units; the smallest of equally frequent ones.
     [[nodiscard]] std::size_t most_frequent(const std::vector<std::size_t>& units) const {
         std::vector<std::size_t> times(most_ + 1, 0);
         for (std::size_t u : units) ++times[chunks_[u]];
@@ -273,11 +274,11 @@ private:
 
 }  // namespace detail
 
-/// A choice of chunks as settings for regions_in_chunks, in which the last one that names an operation counts: the most
-/// frequent number for everything, then what differs, inner modules behind outer ones. They give every operation the
-/// chunks of its unit if the units are those of units_by_module and the same modules are asked. `chunks` has the number
-/// of chunks of each unit, from 1, and `rows` is how many rows they share. The result is empty if there are no units.
-/// O(units squared, and settings times paths).
+/// Returns a choice of chunks as settings for regions_in_chunks, in which the last setting that names an operation
+/// counts. The most frequent number comes first, for everything; exceptions follow, inner modules after outer ones.
+/// Every operation gets the chunks of its unit if the units come from units_by_module with the same modules.
+/// Preconditions: `chunks` holds the number of chunks of each unit, at least 1; `rows` is the number of rows that they
+/// share. Returns no settings if there are no units. O(units squared + settings * paths).
 [[nodiscard]] inline std::vector<module_chunks> settings_of(const chunk_units& units,
                                                             std::span<const std::size_t> chunks, std::int64_t rows) {
     if (units.units.empty()) return {};

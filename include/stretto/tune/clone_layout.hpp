@@ -1,6 +1,6 @@
-// Where the operations of a chunked program are, and which values they read, share and write there, while apply_chunks
-// makes them. It is needed to rewrite a program that is not changed in place: for a trial on a task graph, or by a
-// writer of files.
+// Tracks the positions of the operations of a chunked program, and the values that they read, share and write, while
+// apply_chunks makes them. It serves rewrites that do not change a program in place: trials on a task graph, and
+// writers of files.
 #ifndef STRETTO_TUNE_CLONE_LAYOUT_HPP
 #define STRETTO_TUNE_CLONE_LAYOUT_HPP
 
@@ -26,29 +26,29 @@ public:
     explicit clone_layout(const step_table& step)
         : step_(&step), at_vertex_(step.size()), whole_(step.values(), none) {}
 
-    /// What is made from now on comes right before vertex v of the step, in the order of the calls.
+    /// Places vertices made after this call immediately before vertex v of the step, in the order of the calls.
     void insert_before(std::uint32_t v) { at_ = v; }
 
-    /// Adds a vertex with one result like the value x: it cuts x, or makes it whole.
+    /// Adds a vertex with one result like the value x, for a task that cuts x or recombines it.
     std::uint32_t add_like(std::uint32_t x) {
         const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
         own_value(id, like);
         stand(id);
         return id;
     }
-    /// Does the same, but places the vertex before the one that keep_ready_for names and before whatever is made there,
-    /// and after those that were made ready before.
+    /// Does the same, but places the vertex before the one that keep_ready_for names and before all vertices made
+    /// there, after earlier calls of add_ready.
     std::uint32_t add_ready(std::uint32_t x) {
         const std::uint32_t like = original_value(x), id = append(step_->producer[like]);
         own_value(id, like);
         ready_.push_back(id);
         return id;
     }
-    /// Names the vertex of the step before which add_ready places what it makes. Without it, none of that is in the
+    /// Sets the vertex of the step before which add_ready places its vertices. Without this call, they are not in the
     /// order.
     void keep_ready_for(std::uint32_t v) { ready_for_ = v; }
-    /// Adds a clone of vertex v of the step, with results like those of v. Clones must be made in the order of the
-    /// chunks.
+    /// Adds a clone of vertex v of the step, with results like those of v. Precondition: clones are made in the order
+    /// of the chunks.
     std::uint32_t add_clone(std::uint32_t v) {
         const std::uint32_t id = append(v);
         for (std::uint32_t x : id_range(step_->first_result[v], step_->first_result[v + 1])) own_value(id, x);
@@ -60,10 +60,10 @@ public:
         return id;
     }
 
-    /// The value that the last clone of v has in place of x, a value whose storage v shares or writes. It is a result
-    /// of the clone if x is a result of v; an operand of the clone if that operand of v is x or shares its storage; and
-    /// otherwise a result of the clone of x's producer for that chunk. O(values that share storage with the operands of
-    /// v, and chunks).
+    /// Returns the value that replaces x for the last clone of v, where x is a value whose storage v shares or writes.
+    /// It is a result of the clone if x is a result of v; an operand of the clone if that operand of v is x or shares
+    /// its storage; and otherwise a result of the clone of x's producer for that chunk, or x if there is no such clone.
+    /// O(values that share storage with the operands of v, and chunks).
     [[nodiscard]] std::uint32_t of_chunk(std::uint32_t v, std::uint32_t x, std::span<const std::uint32_t> operands,
                                          std::uint32_t chunk) const {
         const std::uint32_t p = step_->producer[x];
@@ -80,27 +80,27 @@ public:
         return clone;
     }
 
-    /// Readers of `from`, a result of an erased vertex, read `to` instead: apply_chunks replaces all uses outside the
-    /// region.
+    /// Makes readers of `from`, a result of an erased vertex, read `to` instead. apply_chunks calls this for values
+    /// that are used outside the region.
     void replace_uses(std::uint32_t from, std::uint32_t to) { whole_[from] = to; }
-    /// Removes a vertex of the step; its number is not given to another.
+    /// Removes a vertex of the step. Its number is not reused.
     void erase(std::uint32_t v) { at_vertex_[v].erased = true; }
 
     /// The number of vertices so far, including erased ones.
     [[nodiscard]] std::size_t size() const noexcept { return step_->size() + made_.size(); }
     [[nodiscard]] bool is_new(std::uint32_t id) const noexcept { return id >= step_->size(); }
-    /// The vertex, or the value, of the step from which one is made.
+    /// The vertex, or the value, of the step from which this one was made.
     [[nodiscard]] std::uint32_t original(std::uint32_t id) const { return is_new(id) ? made(id).like : id; }
     [[nodiscard]] std::uint32_t original_value(std::uint32_t x) const {
         return x < step_->values() ? x : made_values_[x - step_->values()].like;
     }
-    /// The number of the first result of a vertex; those of the others follow.
+    /// The number of the first result of a vertex. The other results have the numbers that follow.
     [[nodiscard]] std::uint32_t first_result(std::uint32_t id) const {
         return is_new(id) ? made(id).first_result : step_->first_result[id];
     }
 
-    /// All vertices that are left and all that are new, in program order. After this call nothing may be added, and the
-    /// members below may be called. O(vertices, values).
+    /// Returns the remaining and the new vertices, in program order. After this call nothing may be added, and the
+    /// members below may be called. O(vertices + values).
     [[nodiscard]] std::span<const std::uint32_t> close() {
         order_.clear();
         for (std::uint32_t v = 0; v < step_->size(); ++v) {
@@ -121,22 +121,23 @@ public:
         find_moved();
         return order_;
     }
-    /// How many results a vertex has.
+    /// The number of results of a vertex.
     [[nodiscard]] std::uint32_t results(std::uint32_t id) const {
         if (is_new(id)) return made(id).results;
         return step_->first_result[id + 1] - step_->first_result[id];
     }
     /// The position of a vertex in the new program; none if it has been erased.
     [[nodiscard]] std::uint32_t position(std::uint32_t id) const { return position_[id]; }
-    /// Calls f with the number, in the new program, of each of those values that is read; one may come twice.
+    /// Calls f with the number in the new program of each of these values. Numbers may repeat; values that are gone are
+    /// skipped.
     template <class F>
     void for_each_position(std::span<const std::uint32_t> values, F f) const {
         for (std::uint32_t x : values)
             if (const std::uint32_t there = value_position(x); there != none) f(there);
     }
-    /// The same for values whose storage vertex `id` shares or writes. A vertex of the step that reaches the storage of
-    /// x through an operand shares that of what it reads now, wherever that is: behind a region the operand may have
-    /// been put together anew, although x is still there, or has become something else.
+    /// Does the same for values whose storage vertex `id` shares or writes. If a vertex of the step reaches the storage
+    /// of x through an operand, it shares the storage of the value that it now reads. After a region, that operand may
+    /// have been recombined into a new storage, even if x still exists.
     template <class F>
     void for_each_storage(std::uint32_t id, std::span<const std::uint32_t> values, F f) const {
         for (std::uint32_t x : values) {
@@ -145,7 +146,7 @@ public:
             if (there != none) f(there);
         }
     }
-    /// What for_each_position and for_each_storage find, each once. Valid until the next call. O(values squared).
+    /// The distinct results of for_each_position and for_each_storage. Valid until the next call. O(values squared).
     [[nodiscard]] std::span<const std::uint32_t> positions(std::span<const std::uint32_t> values) {
         there_.clear();
         for_each_position(values, [&](std::uint32_t x) { note(x); });
@@ -156,8 +157,8 @@ public:
         for_each_storage(id, values, [&](std::uint32_t x) { note(x); });
         return there_;
     }
-    /// The positions, in the new program, of what comes first if v comes first through a dependence that no value
-    /// carries: v itself, or all of its clones.
+    /// Calls f with the positions in the new program of all vertices that stand in for v as the source of a control
+    /// dependence: v itself, or all of its clones.
     template <class F>
     void for_each_stand_in(std::uint32_t v, F f) const {
         if (position_[v] != none) f(position_[v]);
@@ -175,25 +176,25 @@ private:
     struct new_value {
         std::uint32_t vertex, like;
     };
-    /// What has been made at a vertex of the step, and the clones of it.
+    /// The vertices made before a vertex of the step, and the clones of that vertex.
     struct slot {
         std::uint32_t first = none, last = none;
         std::uint32_t first_clone = none, last_clone = none;
         bool erased = false;
     };
 
-    /// Adds a vertex like one of the step, without results and without a place.
+    /// Adds a vertex like one of the step, without results and without a position.
     std::uint32_t append(std::uint32_t like) {
         const std::uint32_t id = static_cast<std::uint32_t>(size());
         made_.push_back({like, static_cast<std::uint32_t>(step_->values() + made_values_.size())});
         return id;
     }
-    /// Gives the vertex that was added last another result.
+    /// Adds a result to the vertex that was added last.
     void own_value(std::uint32_t id, std::uint32_t like) {
         made_values_.push_back({id, like});
         ++made(id).results;
     }
-    /// Places a new vertex where insert_before has said, behind what is there already.
+    /// Places a new vertex where insert_before said, after the vertices already there.
     void stand(std::uint32_t id) {
         slot& s = at_vertex_[at_];
         if (s.first == none) s.first = id;
@@ -204,7 +205,7 @@ private:
     void note(std::uint32_t there) {
         if (std::find(there_.begin(), there_.end(), there) == there_.end()) there_.push_back(there);
     }
-    /// The number of a value in the new program, or of what it was recombined to; none if it is gone.
+    /// The number of a value, or of its recombined value, in the new program; none if it is gone.
     [[nodiscard]] std::uint32_t value_position(std::uint32_t x) const {
         const bool old = x < step_->values();
         const std::uint32_t now = old && is_erased(step_->producer[x]) ? whole_[x] : x;
@@ -213,9 +214,9 @@ private:
             now < step_->values() ? step_->producer[now] : made_values_[now - step_->values()].vertex;
         return first_value_[owner] + (now - first_result(owner));
     }
-    /// Marks the values of the step whose storage is another one in the new program: those of erased vertices, and what
-    /// is left that shares a storage through one of them. O(values and operands), and for what reads a marked value
-    /// O(values that share storage with its operands).
+    /// Marks the values of the step whose storage differs in the new program: those of erased vertices, and remaining
+    /// values that share a storage through one of these. O(values and operands), plus, for readers of marked values,
+    /// O(values that share storage with their operands).
     void find_moved() {
         moved_.assign(step_->values(), false);
         for (std::uint32_t v = 0; v < step_->size(); ++v)
@@ -226,9 +227,9 @@ private:
                             });
             }
     }
-    /// The number of the operand through which a vertex of the step shares the storage of x, if that has moved, or if x
-    /// is gone, such as a start whose wait the vertex has read; none otherwise, and for a new vertex, whose lists name
-    /// what it has in its chunk.
+    /// Returns the number of the operand through which a vertex of the step shares the storage of x, if that storage
+    /// has moved or if x is gone; for example, x may be the result of a start whose wait the vertex has read. Returns
+    /// none otherwise, and for a new vertex, whose lists already name the values of its chunk.
     [[nodiscard]] std::uint32_t storage_position(std::uint32_t id, std::uint32_t x) const {
         if (is_new(id)) return none;
         const std::span<const std::uint32_t> operands = step_->operands[id];
@@ -238,7 +239,7 @@ private:
         const std::size_t by = operand_in(id, x);
         return by == SIZE_MAX || !(gone || moved_[operands[by]]) ? none : value_position(operands[by]);
     }
-    /// The operand of v that is x, or else the first one that shares the storage of x; SIZE_MAX if there is none.
+    /// The first operand of v that is x or, failing that, shares the storage of x; SIZE_MAX if there is none.
     [[nodiscard]] std::size_t operand_in(std::uint32_t v, std::uint32_t x) const {
         const std::span<const std::uint32_t> operands = step_->operands[v];
         const auto at = std::find(operands.begin(), operands.end(), x);

@@ -1,5 +1,5 @@
-// Which plan to take if it is not known how much kernels are slowed down by transfers, only between which bounds: the
-// plan that is least worse, at its worst, than the best plan known.
+// Chooses a plan when only bounds are known for how much transfers slow kernels down: the plan whose worst slowdown
+// relative to the best known plan is smallest.
 #ifndef STRETTO_TUNE_CONTENTION_RANGE_HPP
 #define STRETTO_TUNE_CONTENTION_RANGE_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto {
 
-/// Evenly spaced values of contention, the bounds included. Those between the bounds are rounded to thousandths.
-/// Preconditions: both bounds are valid, `from` is no more than `to`, and `count` is 2 or more.
+/// Returns evenly spaced values of contention, including both bounds. Values between the bounds are rounded down to
+/// thousandths. Preconditions: both bounds are valid, `from` is at most `to`, and `count` is at least 2.
 [[nodiscard]] inline std::vector<contention> contention_points(contention from, contention to, std::size_t count) {
     const auto thousandths = [](contention c) { return c.numerator * 1000 / c.denominator; };
     const std::int64_t low = thousandths(from), high = thousandths(to);
@@ -28,22 +28,22 @@ namespace stretto {
     return points;
 }
 
-/// A plan for a range, and what it costs not to know the contention.
+/// A plan for a range, and the cost of not knowing the contention.
 struct steady_plan {
-    std::size_t plan = 0;   ///< its position
-    std::size_t point = 0;  ///< where it is worst
-    nanoseconds makespan;   ///< what it takes there
-    nanoseconds best;       ///< what the best of all plans takes there
+    std::size_t plan = 0;   ///< the position of the plan
+    std::size_t point = 0;  ///< the point with the worst ratio
+    nanoseconds makespan;   ///< of the plan at that point
+    nanoseconds best;       ///< of the best plan at that point
 
-    /// How many times as long as the best plan it takes at its worst, 1 or more.
+    /// The worst ratio of this makespan to that of the best plan, 1 or more.
     [[nodiscard]] double worst_ratio() const noexcept {
         return best.count == 0 ? 1 : static_cast<double>(makespan.count) / static_cast<double>(best.count);
     }
 };
 
-/// Chooses, among several plans, the one whose worst ratio to the best of them, over all points, is least, and the
-/// first of equal ones. `makespans[p][k]` is what plan p takes at point k. Returns nothing if there are no plans. The
-/// comparison is exact as long as doubles are. O(plans * points).
+/// Chooses the plan whose worst ratio to the best plan over all points is smallest, and the first of equal plans.
+/// `makespans[p][k]` is the makespan of plan p at point k. Returns nothing if there are no plans. Ratios are compared
+/// as doubles. Precondition: all plans have the same number of points. O(plans squared * points).
 [[nodiscard]] inline std::optional<steady_plan> steadiest_of(std::span<const std::vector<nanoseconds>> makespans) {
     std::optional<steady_plan> steadiest;
     for (std::size_t p = 0; p < makespans.size(); ++p) {

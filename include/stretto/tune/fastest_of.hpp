@@ -1,5 +1,5 @@
-// Which of several forms of a step to run: the fastest one that fits into memory. Forms compute the same: the program
-// as it is, the program with its sums reduced once, and each of them in chunks.
+// Chooses among several forms of a step: the fastest one that fits into memory. All forms compute the same result: the
+// given program, the program with its sums reduced once, and each of them in chunks.
 #ifndef STRETTO_TUNE_FASTEST_OF_HPP
 #define STRETTO_TUNE_FASTEST_OF_HPP
 
@@ -11,9 +11,8 @@
 
 namespace stretto {
 
-/// The position of the shortest makespan; of equal ones the first, so the form that changes least should stand first.
-/// A form that has no schedule within the limit has none, and nothing is returned if that is so for all of them.
-/// O(forms).
+/// Returns the position of the shortest makespan, or the first of equal ones, so list the form that changes least
+/// first. A form without a schedule within the limit has no makespan. Returns nothing if no form has one. O(forms).
 [[nodiscard]] constexpr std::optional<std::size_t> fastest_of(
     std::span<const std::optional<nanoseconds>> makespans) noexcept {
     std::optional<std::size_t> best;

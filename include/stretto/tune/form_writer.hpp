@@ -1,4 +1,4 @@
-// The forms of a step: programs that compute the same, and that the owner of its IR can write, each from another one.
+// The forms of a step: programs that compute the same result. The owner of the IR can write each form from another one.
 #ifndef STRETTO_TUNE_FORM_WRITER_HPP
 #define STRETTO_TUNE_FORM_WRITER_HPP
 
@@ -23,10 +23,10 @@ struct scheduled_program {
     stretto::schedule schedule;
 };
 
-/// What a search for chunks of a program has found, before that program is written: what the best schedule takes within
-/// the limit, or nothing if none fits; what the program takes within the limit if it stays whole, or nothing if it does
-/// not fit or is not to stay whole; and what the best takes within each level of memory up to the limit, as
-/// fastest_step_form::figures says, or nothing if that is not known.
+/// The result of a chunk search, before the program is written. `makespan` is that of the best schedule within the
+/// limit, or empty if none fits. `whole` is the makespan of the uncut program within the limit, or empty if it does not
+/// fit or must not stay whole. `figures` are those of the best schedule within each level of memory up to the limit, as
+/// in fastest_step_form::figures, or empty if unknown.
 template <class S>
 concept chunk_finding = std::movable<S> && requires(const S& s) {
     { s.makespan } -> std::convertible_to<std::optional<nanoseconds>>;
@@ -34,21 +34,23 @@ concept chunk_finding = std::movable<S> && requires(const S& s) {
     { s.figures } -> std::convertible_to<std::vector<limit_figures>>;
 };
 
-/// Writes a step in its forms. `program` is a handle of one form, which is copied; `error` says in the owner's words
-/// why a form cannot be written; `chunk_search` is what a search for chunks has found. All programs compute what the
-/// step does.
-///   - `tasks(p)` is the task graph of p, and lives as long as a copy of p does.
-///   - `isolated(p)` has exchanges on communicators that no other collective uses; nothing if none shares one.
-///   - `reduced(p)` has collectives of parts of a sum as one collective of the sum; nothing if there are none.
-///   - `search(p, within, rival)` finds out in which chunks p is fastest, or takes those that the user has named, or
-///     none; `rival` says what another form takes that would be chosen instead, as chunk_search_options::rival.
-///     If whole is as fast, p stays whole.
-///   - `in_chunks(found, within)` writes p in them, and schedules it. It takes what the search has promised, or less.
-///   - `in_buckets(p, within, to_beat)` has collectives that travel together; nothing if no bucket is worth trying, and
-///     perhaps if none makes p faster than `to_beat` within any limit, if that says something.
-///   - `unschedulable(p, why)` is the error for a program of which no schedule fits.
-/// No verb changes a program that was written before, and all of them can be asked again and say the same.
-/// `check_form_writer` checks it.
+/// Writes the forms of a step. `program` is a copyable handle of one form; `error` says in the owner's terms why a form
+/// cannot be written; `chunk_search` is the result of a search for chunks. All programs compute the same result as the
+/// step.
+///   - `tasks(p)` is the task graph of p. It lives as long as any copy of p.
+///   - `isolated(p)` moves exchanges to communicators that no other collective uses; nothing if none is shared.
+///   - `reduced(p)` replaces collectives of the parts of a sum by one collective of the sum; nothing if there are none.
+///   - `search(p, within, rival)` finds the chunks with which p is fastest, or takes the chunks that the user named, or
+///     none. `rival` gives the figures of another form that would be chosen instead, as in chunk_search_options::rival.
+///     If the uncut program is as fast, p stays whole.
+///   - `in_chunks(found, within)` writes p in these chunks and schedules it. Its makespan is at most that of the
+///     search.
+///   - `in_buckets(p, within, to_beat)` merges collectives that travel together. It returns nothing if no bucket is
+///     worth trying. If `to_beat` is set, it may also return nothing if no buckets make p faster than that within any
+///     limit.
+///   - `unschedulable(p, why)` is the error for a program without a schedule that fits.
+/// No call changes a program that was written earlier. Repeated calls with equal arguments return equal results.
+/// `check_form_writer` checks these rules.
 template <class W>
 concept form_writer =
     std::copyable<typename W::program> && std::copyable<typename W::error> && chunk_finding<typename W::chunk_search> &&

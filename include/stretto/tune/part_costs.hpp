@@ -1,5 +1,5 @@
-// What the parts of operations cost before anything is cut: the numbers with which a plan is tried. Most programs know
-// what their operations cost whole; share_costs derives the rest from that.
+// Estimates the costs of parts of operations before anything is cut, for trial plans. Most programs know only the costs
+// of whole operations; share_costs derives the rest from these.
 #ifndef STRETTO_TUNE_PART_COSTS_HPP
 #define STRETTO_TUNE_PART_COSTS_HPP
 
@@ -23,29 +23,29 @@ namespace stretto {
 
 namespace detail {
 
-/// The longest time and the largest size that a task may have: a step with one of them is refused by make_task_graph,
-/// because its times and bytes must add up to 2^62 at most.
+/// The longest time and the largest size of a task, at which sums saturate. make_task_graph refuses a step with such a
+/// task, because its times and bytes may add up to at most 2^62.
 inline constexpr std::int64_t most_of_a_task = INT64_MAX;
 
-/// The sum of two amounts; it saturates.
+/// The saturating sum of two amounts.
 [[nodiscard]] constexpr std::int64_t saturated_sum(std::int64_t a, std::int64_t b) noexcept {
     std::int64_t sum = 0;
     return __builtin_add_overflow(a, b, &sum) ? most_of_a_task : sum;
 }
-/// Nanoseconds rounded down; it saturates.
+/// Nanoseconds, rounded down; saturates.
 [[nodiscard]] constexpr std::int64_t whole_nanoseconds(double time) noexcept {
     return time < 9e18 ? static_cast<std::int64_t>(time) : most_of_a_task;
 }
 
 }  // namespace detail
 
-/// Whether a part in that state has some of the rows, rather than all of them or a value of the same size.
+/// Whether a part in that state has only some of the rows, rather than all rows or a partial sum of the same size.
 [[nodiscard]] constexpr bool has_rows(const chunk_state& s) noexcept {
     return s.what != chunk_state::kind::whole && s.what != chunk_state::kind::addend;
 }
 
-/// The sizes of tensors that share_costs needs. `components_of(x)` is the number of tensors of x (none if x is a
-/// number); `size(x, component)` is the bytes of one of them; `extent(x, component, dim)` is an extent.
+/// The tensor sizes that share_costs needs. `components_of(x)` is the number of tensors of x (0 if x is a number);
+/// `size(x, component)` is the size of one tensor in bytes; `extent(x, component, dim)` is one of its extents.
 template <class S, class G>
 concept size_model = dataflow_graph<G> && requires(const S& s, value_t<G> x, std::size_t component, std::size_t dim) {
     { s.components_of(x) } -> std::convertible_to<std::size_t>;
@@ -68,8 +68,8 @@ private:
     [[nodiscard]] std::span<const tensor_type> components(value_t<G> x) const { return tensors.components(x); }
 };
 
-/// Sizes from the extents of a chunk_model, where each element takes `element` bytes: for programs with one element
-/// type, or without a tensor_model.
+/// Sizes from the extents of a chunk_model, with `element` bytes per element: for programs with a single element type,
+/// or without a tensor_model.
 template <dataflow_graph G, chunk_model<G> C>
 struct extent_sizes {
     C chunks;
@@ -87,24 +87,24 @@ struct extent_sizes {
     }
 };
 
-/// What share_costs must know about the machine.
+/// Machine parameters of share_costs.
 struct part_cost_options {
-    nanoseconds launch = {};                ///< the launch of one kernel, which every chunk needs
+    nanoseconds launch = {};                ///< of one kernel; every chunk needs one
     double memory_bytes_per_second = 1e12;  ///< positive
 };
 
-/// Gives no collective a price of its own: each takes its share.
+/// Prices no collective: each part takes its share of the whole time.
 struct no_collective_prices {
     [[nodiscard]] std::optional<nanoseconds> operator()(collective_kind, group_id, bytes) const { return std::nullopt; }
 };
 
-/// The part_cost_model of a program that knows its whole costs and its sizes. Work is shared by rows, but each clone
-/// takes at least a launch, and at least the time to write its results; an operation without rows, such as one on sums,
-/// costs the same in every chunk. A collective takes what `prices(kind, group, payload)` says of the payload of its
-/// part, or its share of the time if that is nothing. Results that are cut have their share of the storage of the
-/// whole. Concatenations, sums and slices read and write once what they move; sums of numbers are free. Exact in
-/// integers, except that times of memory are rounded down, and that what exceeds 64 bits saturates; deterministic.
-/// O(components of the operation).
+/// The part_cost_model of a program that knows the costs and sizes of its whole operations. Work is divided in
+/// proportion to rows, but each clone takes at least a launch plus the time to write its results, up to the cost of the
+/// whole. An operation without rows, such as one on partial sums, costs the same in every chunk. A collective takes the
+/// time that `prices(kind, group, payload)` gives for the payload of its part, or its share of the whole time if there
+/// is no price. A cut result has its share of the storage of the whole. Concatenations, sums and slice writes read and
+/// write the data that they move once; sums of numbers are free. Integer arithmetic, except that memory times are
+/// rounded down; values beyond 64 bits saturate. Deterministic. O(components of the operation).
 template <dataflow_graph G, op_model<G> M, size_model<G> S, class Prices = no_collective_prices>
 class share_costs {
 public:

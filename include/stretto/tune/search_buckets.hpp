@@ -1,5 +1,5 @@
-// Which collectives of a step to merge, if any: tried on task graphs, with the schedule, before the IR is touched.
-// docs/algorithms/buckets.md says what is tried, and why in that order.
+// Chooses the collectives of a step to merge, by scheduled trials on task graphs before the IR is changed.
+// docs/algorithms/buckets.md explains the trials and their order.
 #ifndef STRETTO_TUNE_SEARCH_BUCKETS_HPP
 #define STRETTO_TUNE_SEARCH_BUCKETS_HPP
 
@@ -28,21 +28,21 @@
 
 namespace stretto {
 
-/// What a search may spend, and what the result must keep.
+/// The budget of a search, and the constraints on its result.
 struct bucket_search_options {
     bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
-    /// The peak of the input order of the step that this is a variant of, if it is one: see memory_budget::of_variant.
+    /// The peak in input order of the step that this one is a variant of, if any: see memory_budget::of_variant.
     std::optional<bytes> step_peak = {};
     bucket_options limits = {};         ///< of every bucket; and its mode and the order of its payload
     std::size_t task_budget = 400'000;  ///< in tasks scheduled; a trial that is begun counts as a whole
     unsigned effort = 1;                ///< how thoroughly to schedule, as schedule_options::effort says
     contention under = {};              ///< the clock by which everything is judged
-    /// The makespan of something else that would be chosen instead: if no buckets can be faster, none are looked for.
+    /// The makespan of an alternative that would be chosen instead. If no buckets can be faster, none are searched.
     std::optional<nanoseconds> to_beat = {};
 };
 
-/// Buckets, and what the step takes with them: the makespan of list_schedule within the memory limit on what
-/// try_buckets says of the plan.
+/// Buckets, and the resulting figures of the step: those of list_schedule within the memory limit on the tasks that
+/// try_buckets makes of the plan.
 template <handle V, handle X>
 struct scheduled_bucket_plan {
     bucket_plan<V, X> plan;  ///< empty: the step as it is
@@ -51,7 +51,7 @@ struct scheduled_bucket_plan {
     std::size_t collectives = 0;  ///< how many are left of those that could travel together
 };
 
-/// What a search has found.
+/// The result of a search.
 template <handle V, handle X>
 struct bucket_search_result {
     /// Plans that no other one tried beats in makespan, peak and number of collectives, the step as it is included. By
@@ -61,11 +61,11 @@ struct bucket_search_result {
     std::size_t trials = 0;  ///< plans whose tasks were made
 };
 
-/// The buckets with which a step is fastest within the memory limit, of those tried: never slower than without any.
-/// Buckets are divisions of what `choose(v) -> bucket_choice` lets travel together. First everything is divided in one
-/// way: by bytes, by kernel time, and by the slack that the schedule without buckets leaves. Then gathers and
-/// reductions, groups and labels each in a way of their own; then buckets are halved that the best schedule waits for,
-/// until the budget is spent.
+/// Returns the fastest buckets within the memory limit among those tried; the result is never slower than no buckets.
+/// Buckets are divisions of the collectives that `choose(v) -> bucket_choice` lets travel together. The search first
+/// divides all of them in one way: by bytes, by kernel time, and by the slack in the schedule without buckets. Then
+/// gathers and reductions, groups, and labels are each divided in their own way. Finally, buckets that the best
+/// schedule waits for are halved until the budget is spent.
 ///
 /// Every plan is one of plan_buckets, for the program in the given order or in that of its schedule, and legal for `g`
 /// as it is given: verify_buckets accepts it, and apply_buckets carries it out. The error says why `g` is no

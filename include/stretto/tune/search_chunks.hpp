@@ -1,5 +1,5 @@
-// Into how many chunks to cut which part of a step, if any: tried on task graphs, before the IR is touched.
-// docs/algorithms/search-chunks.md says what is tried, and why in that order.
+// Chooses the parts of a step to cut, and the number of chunks of each, by trials on task graphs before the IR is
+// changed. docs/algorithms/search-chunks.md explains the trials and their order.
 #ifndef STRETTO_TUNE_SEARCH_CHUNKS_HPP
 #define STRETTO_TUNE_SEARCH_CHUNKS_HPP
 
@@ -30,32 +30,33 @@
 
 namespace stretto {
 
-/// How the slices of a value become the value again.
+/// How the slices of a value are recombined into the value.
 enum class recombining : std::uint8_t {
-    concat,  ///< concatenated, once all of them are there
-    slices,  ///< each is copied to where it belongs as soon as it is there
-    either   ///< all in one of these ways, whichever the step is faster with
+    concat,  ///< concatenated once all of them are complete
+    slices,  ///< each is copied to its place as soon as it is complete
+    either   ///< one of these ways for all values: the faster one
 };
 
-/// What a search may spend, and what the result must keep.
+/// The budget of a search, and the constraints on its result.
 struct chunk_search_options {
     bytes memory_limit = unlimited_bytes;  ///< that every schedule keeps
-    /// The peak of the step whole, in its input order, or of the step that it is a variant of: see
-    /// memory_budget::of_variant. fastest_form finds out what the step needs, if it is not said.
+    /// The peak of the uncut step in its input order, or of the step that this one is a variant of: see
+    /// memory_budget::of_variant. If it is not set, fastest_form computes it.
     std::optional<bytes> step_peak = {};
-    std::size_t most = 8;               ///< chunks of one region, at most
+    std::size_t most = 8;               ///< the largest number of chunks of one region
     std::size_t task_budget = 200'000;  ///< for refinement, in tasks made; one that is begun is finished. Half of it is
                                         ///< added for parts by themselves. What is the best one within more memory is
                                         ///< refined for a quarter of that
     recombining recombine = recombining::either;
-    /// Vertices that are in no chunk, by position in program order, which is below their number; what reads or makes
-    /// them is cut around them. It is read by fastest_form and form_in_chunks, which make the units and regions.
+    /// Vertices that must not be in any chunk, by position in program order; their readers and producers are cut around
+    /// them. Precondition: each position is below the number of vertices. Only fastest_form and form_in_chunks, which
+    /// make the units and regions, read it.
     std::vector<std::uint32_t> kept = {};
-    /// How thoroughly fastest_form schedules the step whole, as schedule_options::effort says; trials take effort 1.
+    /// How thoroughly fastest_form schedules the uncut step, as in schedule_options::effort. Trials use effort 1.
     unsigned effort = 1;
     std::optional<nanoseconds> whole = {};  ///< the makespan to beat; that of the step whole, if it is not said
-    /// What another form of the step takes that would be chosen instead, as chunk_search_result says it: what is slower
-    /// by more than a fiftieth is given up early.
+    /// The figures of another form of the step that would be chosen instead, as in chunk_search_result. Candidates that
+    /// are slower by more than a fiftieth are abandoned early.
     std::vector<limit_figures> rival = {};
     contention under = {};  ///< the clock by which everything is judged
 
@@ -97,7 +98,7 @@ enum class whole_reason : std::uint8_t {
     return "no chunks that fit are faster";
 }
 
-/// What a search has found. Everything in it belongs together: `regions`, planned with trial_chunk_options(slices) and
+/// The result of a search. Its members are consistent: `regions`, planned with trial_chunk_options(slices) and
 /// scheduled within the limit, have this makespan.
 template <handle V>
 struct chunk_search_result {
@@ -116,7 +117,7 @@ struct chunk_search_result {
 
 namespace detail {
 
-/// An error about the table of a step as one about its graph.
+/// Converts an error about the table of a step to one about its graph.
 template <class G>
 [[nodiscard]] chunk_error<vertex_t<G>> in_handles(const numbered_step<G>& step, const chunk_error<std::uint32_t>& e) {
     chunk_error<vertex_t<G>> about{e.why, e.region,   step.vertex(e.vertex), step.vertex(e.other), e.detail,
@@ -125,8 +126,8 @@ template <class G>
     return about;
 }
 
-/// search_chunks for a step that has been read. `whole` says what the step whole takes within the levels of the limit,
-/// where that is known and the options do not say what to beat.
+/// search_chunks for a step that has been read. `whole` holds the figures of the uncut step within the levels of the
+/// limit. They are computed if missing, and `options.whole` overrides them.
 template <class G, class C, class P>
 [[nodiscard]] chunk_search_result<vertex_t<G>> search_step(const numbered_step<G>& step, const C& chunks,
                                                            const P& costs, const chunk_units& units,
@@ -207,16 +208,16 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     chunk_search_options options = {}) {
     const auto step = numbered_step<G>::read(g, ops);
     if (!step) return unexpected(step.error());
-    // Trials say only whether there are tasks. If the step has none even whole, its error is the reason.
+    // A trial reports only whether there are tasks. If even the uncut step has none, its error is the reason.
     const step_table& table = step->table();
     if (const auto whole = make_task_graph(step_table_view{&table}, step_table_model{&table}); !whole)
         return unexpected(whole.error());
     return detail::search_step(*step, chunks, costs, units, tokens, options, {});
 }
 
-/// Whether the values of a step in these chunks should be written slice by slice: what the options ask for or, if they
-/// leave it open, whether the makespan within the memory limit is shorter than with concatenation. Takes two trials at
-/// most.
+/// Returns whether the values of a step in these chunks should be written slice by slice: as the options say or, with
+/// recombining::either, if the makespan within the memory limit is shorter than with concatenation. Also returns false
+/// then if the view is not a task graph. Makes at most two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] bool slices_pay(G g, const M& ops, const C& chunks, const P& costs,

@@ -1,5 +1,4 @@
-// In which form to run a step, whole or in chunks: the fastest one that fits into memory, or the one that somebody asks
-// for.
+// Chooses whether to run a step whole or in chunks: the fastest form that fits into memory, or the requested form.
 #ifndef STRETTO_TUNE_STEP_FORM_HPP
 #define STRETTO_TUNE_STEP_FORM_HPP
 
@@ -42,7 +41,7 @@ struct step_form {
     [[nodiscard]] bool is_whole() const noexcept { return regions.empty(); }
 };
 
-/// What is known when the fastest form has been found.
+/// The fastest form of a step, and the figures found on the way.
 template <handle V>
 struct fastest_step_form {
     step_form<V> form;
@@ -52,11 +51,10 @@ struct fastest_step_form {
     std::vector<limit_figures> figures = {};     ///< of the form, as chunk_search_result says
 };
 
-/// The fastest form of a step within `options.memory_limit`: whole, or in chunks whose schedule is shorter than the one
-/// of the step whole, or that fit where the step whole does not. A larger limit never gives a longer schedule, as
-/// search_chunks says. `tasks` is the task graph of `g` and `ops`; `modules`
-/// knows every operation; `tokens` are those to cut along, and without any the step stays whole. `options.whole` is not
-/// read. Deterministic. O(list_schedule and search_chunks).
+/// Returns the fastest form of a step within `options.memory_limit`: whole, or in chunks if these are faster or if only
+/// they fit. A larger limit never gives a longer schedule, under the conditions of search_chunks. Preconditions:
+/// `tasks` is the task graph of `g` and `ops`; `modules` knows every operation. `tokens` are those to cut along;
+/// without any the step stays whole. `options.whole` is ignored. Deterministic. O(list_schedule and search_chunks).
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P, module_model<G> Modules>
     requires dataflow_graph<G>
 [[nodiscard]] fastest_step_form<vertex_t<G>> fastest_form(const task_graph& tasks, G g, const M& ops, const C& chunks,
@@ -94,9 +92,10 @@ template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_
     return found;
 }
 
-/// The form in which the operations of certain modules run in certain chunks; of several settings that name an
-/// operation the last one counts. Whole, if all of them say one chunk. Slices are decided as `options` say. Fails with
-/// the position of the first setting that names no operation. Deterministic. O(V settings), and two trials at most.
+/// Returns the form in which the operations of given modules run in given chunks. If several settings name an
+/// operation, the last one counts. The step stays whole if all settings say one chunk. `options` decide on slices, as
+/// in slices_pay. The error is the position of the first setting that names no operation. Deterministic. O(V *
+/// settings), and at most two trials.
 template <dependence_graph G, op_model<G> M, chunk_model_source<G> C, part_cost_model<G> P>
     requires dataflow_graph<G>
 [[nodiscard]] expected<step_form<vertex_t<G>>, std::size_t> form_in_chunks(

@@ -1,6 +1,6 @@
 // A step in numbers: everything that a view and an op model say about a program, read once, so that thousands of plans
-// can be tried without asking the user's IR again. Vertices and values are positions in program order, whatever handles
-// the IR has. Tables are structures of arrays that do not depend on template arguments.
+// can be tried without further queries to the user's IR. Vertices and values are positions in program order,
+// independent of the handles of the IR. Tables are structures of arrays that do not depend on template arguments.
 #ifndef STRETTO_TUNE_STEP_TABLE_HPP
 #define STRETTO_TUNE_STEP_TABLE_HPP
 
@@ -25,7 +25,7 @@
 
 namespace stretto {
 
-/// A program of V vertices and X values. It takes about 60 bytes per vertex, 24 per value, and 4 to 8 per operand.
+/// A program of V vertices and X values. Takes about 60 bytes per vertex, 24 per value, and 4 to 8 per operand.
 struct step_table {
     static constexpr std::uint32_t none = UINT32_MAX;
 
@@ -59,8 +59,7 @@ struct step_table {
         successors = predecessors.inverse(size());
         readers = operands.inverse(values());
     }
-    /// Derives predecessors alone, without successors and readers: make_task_graph asks for what comes before a vertex,
-    /// and never for what comes after it.
+    /// Derives predecessors only. make_task_graph never reads the successors of a vertex or the readers of a value.
     void close_for_tasks() {
         predecessors = index_lists();
         predecessors.reserve(size(), operands.items() + controls.items());
@@ -111,7 +110,7 @@ struct step_table_model {
     [[nodiscard]] std::span<const std::uint32_t> effects(std::uint32_t v) const { return table->effects[v]; }
 };
 
-/// The table of a graph, and the way back to its handles. It does not follow changes of the graph.
+/// The table of a graph, and the mapping back to its handles. It does not track changes of the graph.
 template <dependence_graph G>
     requires dataflow_graph<G>
 class numbered_step {
@@ -119,9 +118,9 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    /// Reads a program whose order is topological. Like make_task_graph, it fails if the order is not, if a wait names
-    /// something that is not a start before it, or if a value has no producer in the list. Durations and bytes are not
-    /// checked. O(V + E), plus, for each use of a value, its position among the results of its producer.
+    /// Reads a program. Fails like make_task_graph if its order is not topological, if a wait names something other
+    /// than an earlier start, or if the producer of a value is not listed. Does not check durations and bytes. O(V +
+    /// E), plus, for each use of a value, its position among the results of its producer.
     template <op_model<G> M>
     [[nodiscard]] static expected<numbered_step, task_graph_error> read(G g, const M& ops) {
         numbered_step s(g);
@@ -147,7 +146,7 @@ public:
 private:
     explicit numbered_step(G g) : graph_(g), number_(g.index_bound(), step_table::none), values_(g) {}
 
-    /// Gives the next number to a vertex, and the next ones to its results.
+    /// Assigns the next number to a vertex, and the next numbers to its results.
     void list(vertex_type v) {
         const std::uint32_t id = static_cast<std::uint32_t>(vertices_.size());
         STRETTO_ASSERT(number_[graph_.index(v)] == step_table::none, "vertices() lists a vertex twice");
@@ -160,8 +159,8 @@ private:
 
     using fault = task_graph_error;
 
-    /// Reads the operands, dependences and costs of a vertex, or says why the program is none. All vertices are listed
-    /// before the first one is read, because aliases and effects may name any value.
+    /// Reads the operands, dependences and costs of a vertex, or returns why the program is invalid. All vertices are
+    /// listed before the first one is read, because aliases and effects may name any value.
     template <class M>
     [[nodiscard]] std::optional<fault> take(std::uint32_t id, const M& ops) {
         const vertex_type v = vertices_[id];
@@ -219,7 +218,7 @@ private:
     std::vector<vertex_type> vertices_;
     value_numbering<G> values_;
     step_table table_;
-    std::vector<std::uint32_t> known_to_;  // vertex -> the last one read that is known to come behind it
+    std::vector<std::uint32_t> known_to_;  // vertex -> the last one read that is known to follow it
 };
 
 static_assert(dependence_graph<step_table_view> && dataflow_graph<step_table_view>);

@@ -1,4 +1,4 @@
-// The tasks that a program has once its collectives travel in buckets, without touching the IR.
+// Makes the tasks of a program whose collectives travel in buckets, without changing the IR.
 #ifndef STRETTO_TUNE_TRY_BUCKETS_HPP
 #define STRETTO_TUNE_TRY_BUCKETS_HPP
 
@@ -15,10 +15,11 @@
 
 namespace stretto {
 
-/// The tasks of the program that apply_buckets makes of the step, for a plan of this step in the numbers of its table.
-/// A wait for a member becomes a view of what arrives, so that readers do not change, and what arrives lives as one. A
-/// plan without buckets gives the tasks of the step. Costs are those that the plan was made with; the error says why
-/// they are none, or why the step is no task graph. O(V + E). Source: the conventions of stretto-graph for buckets.
+/// Returns the tasks of the program that apply_buckets makes of the step. A wait for a member becomes a view of the
+/// received buffer: its readers do not change, and the received data share one lifetime. A plan without buckets gives
+/// the tasks of the step. The error says why the step or the result is not a task graph. Preconditions: `plan` uses the
+/// numbers of the table of this step; `costs` are those with which it was made. O(V + E). Source: the conventions of
+/// stretto-graph for buckets.
 template <bucket_cost_model<step_table_view> C>
 [[nodiscard]] expected<bucketed_tasks, task_graph_error> try_buckets(
     const bucket_plan<std::uint32_t, std::uint32_t>& plan, const step_table& step, const C& costs) {

@@ -1,5 +1,5 @@
-// Trying a chunk_plan on a task graph: the tasks of the program that apply_chunks would make, without touching the IR.
-// That costs little more than planning, so many ways to cut a step can be scheduled before one of them is made.
+// Tries a chunk_plan on a task graph: makes the tasks of the program that apply_chunks would make, without changing the
+// IR. This costs little more than planning, so many ways to cut a step can be scheduled before one is applied.
 #ifndef STRETTO_TUNE_TRY_CHUNKS_HPP
 #define STRETTO_TUNE_TRY_CHUNKS_HPP
 
@@ -21,7 +21,7 @@
 
 namespace stretto {
 
-/// A part_cost_model of a view as one of its table.
+/// Adapts a part_cost_model of a view to its table.
 template <dataflow_graph G, part_cost_model<G> C>
 class numbered_part_costs {
 public:
@@ -44,8 +44,8 @@ private:
     C costs_;
 };
 
-/// The plan of a view as one of its table. O(plan); finding a value among the results of its producer is linear in
-/// their number.
+/// Converts the plan of a view to one of its table. O(plan), plus, for each value, its position among the results of
+/// its producer.
 template <dependence_graph G>
     requires dataflow_graph<G>
 [[nodiscard]] chunk_plan<std::uint32_t, std::uint32_t> numbered_plan(const chunk_plan<vertex_t<G>, value_t<G>>& plan,
@@ -65,8 +65,8 @@ template <dependence_graph G>
     return in_numbers;
 }
 
-/// What a plan that is tried is made with, and the one that is applied should be: what cannot run per chunk stays
-/// whole, and everything is written slice by slice, where that may be, or nothing.
+/// The options for trial plans, to be used for the applied plan as well: operations that cannot run per chunk stay
+/// whole, and values are written slice by slice either wherever possible or nowhere.
 [[nodiscard]] inline chunk_options trial_chunk_options(bool slices) {
     chunk_options options;
     options.skip_refused = true;
@@ -74,8 +74,8 @@ template <dependence_graph G>
     return options;
 }
 
-/// The tasks of a plan in numbers, for whoever tries many plans of one step. O(tasks and their operands), and what
-/// make_task_graph takes.
+/// Returns the tasks of a plan in numbers, for callers that try many plans of one step. O(tasks and their operands),
+/// plus make_task_graph.
 template <part_cost_model<step_table_view> C>
 [[nodiscard]] expected<chunked_tasks, task_graph_error> try_chunks(const chunk_plan<std::uint32_t, std::uint32_t>& plan,
                                                                    const step_table& step, const C& costs) {
@@ -84,11 +84,11 @@ template <part_cost_model<step_table_view> C>
     return trial.tasks();
 }
 
-/// The task graph of the program that apply_chunks would make of this plan, with provenance: the same operations in the
-/// same order, as far as a rewriter makes one operation of one verb, cuts values by views, adds two parts at a time,
-/// and writes a slice by a copy into a view. `plan` is one of `g`, which has not changed since. A clone waits for the
-/// launch of its chunk, shares and writes the storages of its chunk, and comes after everything that its original came
-/// after through a dependence without a value. Fails where `g` is no task graph, and where times or bytes overflow.
+/// Returns the task graph of the program that apply_chunks would make of this plan, with the origin of each task. It
+/// has the same operations in the same order if the rewriter makes one operation per call, cuts values by views, adds
+/// two parts at a time, and writes a slice by a copy into a view. A clone waits for the launch of its chunk, shares and
+/// writes the storages of its chunk, and inherits the control dependences of its original. Precondition: `plan` was
+/// made for `g`, which has not changed since. Fails if `g` is not a task graph, or if times or bytes overflow.
 /// Deterministic. O(V + E, and tasks and their operands).
 template <dependence_graph G, op_model<G> M, part_cost_model<G> C>
     requires dataflow_graph<G>
