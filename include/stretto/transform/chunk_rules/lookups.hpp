@@ -1,7 +1,7 @@
-// Rule kinds of looking up. What decides is what the indices are: plain values that look up what all chunks share;
-// numbers of rows of the chunk, which stay among them; or row numbers that the program computes. Indices that all
-// chunks share may look up anything that is not cut along the dimension they index. Everything else would need rows of
-// another chunk, and is refused. scatters.hpp has the same cases for writing.
+// Rule kinds for look-ups. The verdict depends on the indices: ordinary values, which may index a tensor that all
+// chunks share; numbers of rows of the chunk, which find rows of the same chunk; or row numbers that the program
+// computes. Indices that all chunks share may index any tensor that is not cut along the indexed dimension. Everything
+// else would need rows of another chunk and is refused. scatters.hpp treats the same cases for writes.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LOOKUPS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::chunk_rules {
 
-/// The entries of `x` along `dim` that tensor `index`, of any rank, names, in its order: the dimensions of `index` take
-/// the place of `dim`. Looks up rows of a table, or an embedding.
+/// Selects the entries of `x` along `dim` that the tensor `index`, of any rank, names, in the order of `index`. In the
+/// result, the dimensions of `index` replace `dim`. Examples are a look-up of table rows and an embedding.
 struct look_up {
     std::size_t x = 0, index = 1;
     std::int64_t dim = 0;
@@ -25,8 +25,8 @@ struct look_up {
     void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
-/// Elements of `x` where indices say: `indices[d]` is the operand that indexes dimension d, or no_operand. Several
-/// stand side by side and are broadcast against each other; one of them may number rows of the chunk.
+/// Selects elements of `x`: `indices[d]` is the operand that indexes dimension d, or no_operand. Several indices are
+/// broadcast against each other, and one of them may number rows of the chunk.
 struct look_up_elements {
     std::size_t x = 0;
     std::vector<std::size_t> indices = {};
@@ -35,8 +35,8 @@ struct look_up_elements {
     void name_operands(operand_names& to) const { to.add("x", x).add("indices", indices); }
 };
 
-/// Each element of the result comes from the same place of `x`, but along `dim` from where `index`, of the rank of `x`,
-/// says.
+/// Each element of the result is the element of `x` at the same position, except that the position along `dim` is the
+/// element of `index`, which has the rank of `x`.
 struct gather {
     std::size_t x = 0, index = 1;
     std::int64_t dim = 0;
@@ -45,10 +45,10 @@ struct gather {
     void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
-/// The number of each kind, repeated as often as `counts` say there are rows of it. The rows are those that an exchange
-/// has received, in that order, if the counts are the ones from which its amounts were summed; and they may be taken
-/// for rows that a grouped product has in groups of these counts. `total`: the operand that is the number of rows, if
-/// there is one.
+/// Repeats the number of each kind as often as `counts` says that rows of this kind exist. If an exchange summed its
+/// amounts from the same counts, the result has the rows that it received, in the same order. The rows may also be used
+/// as those of a grouped product whose groups have these counts. `total` is the operand that holds the number of rows,
+/// if there is one.
 struct repeat_by_counts {
     std::size_t counts = 0, total = no_operand;
 
@@ -58,31 +58,31 @@ struct repeat_by_counts {
 
 namespace detail {
 
-/// The verdict on looking up the rows of operand x along dimension `dim` that operand `index`, of any rank, names.
+/// The verdict on a look-up in operand x along dimension `dim` of the entries that operand `index`, of any rank, names.
 inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::size_t index, std::int64_t dim) {
     const chunk_state &rows = c.state(x), &by = c.state(index);
     const std::int64_t widened = static_cast<std::int64_t>(c.shape(index).size()) - 1;
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (k != x && k != index && !is_whole(c.state(k))) return c.refuse(chunk_number);
     if (is_addend(by)) return c.refuse(not_linear);
-    if (is_whole(by)) {  // the same entries in every chunk: x is followed, as by a view
+    if (is_whole(by)) {  // every chunk looks up the same entries, so the state of x is kept, as by a view
         if (is_addend(rows)) return c.give(rows);
         if (rows.dim == dim) return c.refuse("looks up rows of one chunk by numbers that all chunks share");
         if (rows.what == chunk_kind::opaque) return c.refuse(reads_unknown);
         return c.give(moved_to(rows, rows.dim < dim ? rows.dim : rows.dim + widened));
     }
     chunk_state found = moved_to(rows_only(by), by.dim + dim);
-    if (is_plain(by)) {  // a table that all chunks share: the result has the rows of the indices
+    if (is_plain(by)) {  // all chunks share the table, and the result has the rows of the indices
         if (is_whole(rows)) return c.give(found);
         if (is_addend(rows) && is_integral(c.type(x).element)) {
-            // An entry of a sum is what the entries of the parts sum to; one part's entry says nothing of it.
+            // An entry of a sum is the sum of the entries of all parts; the entry of one part alone is meaningless.
             if (found.what == chunk_kind::sliced) return c.refuse("looks up a part of a sum");
             found.what = chunk_kind::opaque;
             return c.give(found);
         }
         return c.refuse(is_addend(rows) ? "looks up a part of a sum" : foreign_rows);
     }
-    // Numbers of rows of the chunk find its rows, and no others.
+    // Numbers of rows of the chunk find only rows of the same chunk.
     if (is_whole(rows)) {
         if (by.positions != 0 && c.extent(x, dim) == by.positions * c.tokens) return c.want(x, dim, as_tokens);
         return c.refuse(foreign_rows);
@@ -93,14 +93,14 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
         found.what = chunk_kind::permuted;
         found.order = c.orders->placed(found.order);
     }
-    // What is found counts rows as x does. A permutation that is looked up by a permutation is still one.
+    // The result numbers rows if x does. A look-up in a permutation by a permutation gives a permutation.
     found.positions = rows.positions;
     if (by.into != 0) found.into = rows.into;
     if (rows.into != 0 && found.into == 0 && found.positions == 0) return c.refuse(reads_row_numbers);
     return c.give(found);
 }
 
-/// The verdict on looking up elements of operand x where several indices say.
+/// The verdict on a look-up of elements of operand x by several indices.
 inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, const std::vector<std::size_t>& list) {
     chunk_verdict v;
     index_rows r;
@@ -176,8 +176,8 @@ inline chunk_verdict gather::verdict(const chunk_call& c) const {
 inline chunk_verdict repeat_by_counts::verdict(const chunk_call& c) const {
     if (!c.is_tensor(counts) || !is_addend(c.state(counts)) || c.operands.size() > 2)
         return c.refuse("repeats rows of one chunk by counts of another");
-    // An order of received rows knows the counts from which its amounts were read: if these are the ones, the rows are
-    // its rows. Counts that are one element of a value (place >= 0) are not the counts that the value holds.
+    // An order of received rows records the counts from which its amounts were read. If these are the same counts, the
+    // rows are its rows. Counts that are a single element of a value (place >= 0) are not the counts of that value.
     row_orders& orders = *c.orders;
     std::uint32_t rows = 0;
     if (c.is_number(total) && is_addend(c.state(total))) rows = orders.rows_of(c.state(total).order);

@@ -1,9 +1,9 @@
-// What rules remember from one question to the next: the orders in which rows of values can be, and the reasons that
-// were given.
+// The state that chunk rules keep between verdicts: the orders in which the rows of values can be, and the texts of the
+// reasons that they have given.
 //
-// Two values that are cut may be read side by side only if their rows are in the same order, and no rule sees the rows
-// themselves. So an order is known by how it came about, and a state carries its number (chunk_state::order). The same
-// history gives the same number, whichever operation asks, and that is how rows that took the same way meet again.
+// An operation may combine two cut values only if their rows are in the same order, and a rule never sees the rows
+// themselves. An order is therefore identified by its history, and a state carries its number (chunk_state::order).
+// Equal histories get equal numbers, whichever operation asks, so rows that took the same path are recognised.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ROW_ORDERS_HPP
 
@@ -17,35 +17,36 @@
 
 namespace stretto {
 
-/// An order of rows is identified by its origin. Rows sorted by the same keys, or exchanged among the same ranks in the
-/// same amounts, are in the same order, whatever moved them; an exchange of the same amounts in the other direction
-/// leads back. The object grows with the questions asked; asking again adds nothing. It must not be used by several
-/// threads at a time.
+/// An order of rows is identified by its origin. Rows that were sorted by the same keys, or exchanged among the same
+/// ranks in the same amounts, are in the same order, whichever operation moved them; an exchange of the same amounts in
+/// the opposite direction restores the earlier order. The object grows with each new order; asking for a known order
+/// adds nothing. It must not be used by several threads at the same time.
 class row_orders {
 public:
     enum class origin : std::uint8_t {
-        natural,    ///< that of the tokens, with key[0] rows per token
-        sorted,     ///< `before`, sorted
-        exchanged,  ///< `before`, after an all-to-all
-        runs,       ///< as many rows of each kind as counts say, known by their kind alone
-        placed,     ///< `before`, which is runs, once each row has a place of its own among them
-        flipped,    ///< `before`, last row first
-        blocks,     ///< `before`, which is natural, in each of key[0] blocks that lie one behind the other
-        alike       ///< rows that are all equal are in every order with the same number of rows
+        natural,    ///< the order of the tokens, with key[0] rows per token
+        sorted,     ///< the rows of `before`, sorted
+        exchanged,  ///< the rows of `before`, after an all-to-all
+        runs,       ///< a run of rows for each kind, as long as its count; rows of one kind are interchangeable
+        placed,     ///< the rows of `before`, whose origin is `runs`, once each row has a definite place in its run
+        flipped,    ///< the rows of `before`, reversed
+        blocks,     ///< key[0] consecutive blocks, each in the order `before`, whose origin is `natural`
+        alike       ///< all rows are equal, so they are in every order with this number of rows
     };
 
     struct order {
         origin how = origin::natural;
         std::uint32_t before = 0;
-        std::uint32_t rows = 0;         ///< the order that all orders of the same rows share
+        std::uint32_t rows = 0;         ///< the order that represents all orders of the same rows
         std::vector<std::int64_t> key;  ///< two orders of the same origin are the same if their keys are
         std::int64_t counts = -1;       ///< for exchanged: the value from which the numbers of received rows were read
-        std::int64_t groups = -1;       ///< the value that says how many rows are in each group; -1: not known
+        std::int64_t groups = -1;       ///< the value that holds the number of rows in each group; -1 if unknown
     };
 
-    /// The number of an order, from 1: that of the same origin, predecessor and key if there is one, or a new one.
-    /// `rows`: the order that all orders of the same rows share; 0 if these are rows that no other order has, in which
-    /// case the order itself stands for them. O(orders made directly from `before`).
+    /// Returns the number of an order, at least 1. If an order with the same origin, predecessor and key exists,
+    /// returns its number; otherwise creates one. `rows` is the order that represents all orders of the same rows; 0
+    /// means that no other order has these rows, and the new order then represents them. O(orders made directly from
+    /// `before`).
     std::uint32_t name(origin how, std::uint32_t before, std::uint32_t rows, std::vector<std::int64_t> key) {
         for (std::uint32_t child : made_from(before))
             if (orders_[child].how == how && orders_[child].key == key && (rows == 0 || orders_[child].rows == rows))
@@ -56,40 +57,41 @@ public:
         return id;
     }
 
-    /// The order of the tokens, with that many rows for each.
+    /// The order of the tokens, with `rows_per_token` rows for each.
     std::uint32_t natural(std::int64_t rows_per_token) { return name(origin::natural, 0, 0, {rows_per_token}); }
-    /// The order of rows that lie in blocks, one behind the other, of which each has so many rows for every token.
+    /// The order of rows that lie in consecutive blocks, each of which has `rows_per_token` rows for every token.
     std::uint32_t in_blocks(std::int64_t blocks, std::int64_t rows_per_token) {
         return name(origin::blocks, natural(rows_per_token), 0, {blocks});
     }
-    /// The order of rows that are all equal and as many as `rows`, an order that stands for its rows.
+    /// The order of rows that are all equal. There are as many as in `rows`, which is an order that represents its
+    /// rows.
     std::uint32_t alike(std::uint32_t rows) { return name(origin::alike, rows, rows, {}); }
 
-    /// Whether that is the number of an order. The members below that do not ask for it require it.
+    /// Whether `id` is the number of an order. It is a precondition of the members below that do not check it.
     [[nodiscard]] bool knows(std::uint32_t id) const noexcept { return id != 0 && id < orders_.size(); }
     [[nodiscard]] const order& operator[](std::uint32_t id) const { return orders_[id]; }
     order& operator[](std::uint32_t id) { return orders_[id]; }
-    /// The order that stands for the rows of an order; 0 if there is no order of that number. Two orders with the same
-    /// answer have the same rows, so the same number of them in every chunk.
+    /// The order that represents the rows of order `id`; 0 if there is no such order. Two orders with the same
+    /// representative have the same rows, and therefore the same number of rows in every chunk.
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
-    /// Whether rows lie as the tokens do, in blocks, first or last row first.
+    /// Whether rows lie in blocks in the order of the tokens, possibly reversed.
     [[nodiscard]] bool lies_in_blocks(std::uint32_t id) const {
         while (knows(id) && orders_[id].how == origin::flipped) id = orders_[id].before;
         return knows(id) && orders_[id].how == origin::blocks;
     }
     [[nodiscard]] bool all_alike(std::uint32_t id) const { return knows(id) && orders_[id].how == origin::alike; }
 
-    /// Notes that the rows of an order are in groups; what was noted first holds.
+    /// Records that the rows of an order are in groups of these counts. Only the first record for an order counts.
     void note_groups(std::uint32_t id, std::int64_t counts) {
         if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
     }
-    /// The order in which rows are told apart, for one whose rows are known by their kind alone.
+    /// For an order of origin `runs`, the order in which its rows are distinguished; otherwise `id` itself.
     std::uint32_t placed(std::uint32_t id) {
         return knows(id) && orders_[id].how == origin::runs ? name(origin::placed, id, rows_of(id), {}) : id;
     }
-    /// Whether rows of one order may be taken for those of another order of the same rows. They may if they are all
-    /// equal, or if they are known by their kind alone and the others are in groups of these kinds. Runs that are the
-    /// order of all rows with them may have been written row by row.
+    /// Whether rows in the order `id` may be used as if they were in the order `other`, which has the same rows. This
+    /// holds if all rows are equal, or if `id` consists of runs and the rows of `other` are in groups of the same
+    /// kinds. It does not hold for runs that represent their own rows, because these may have been written row by row.
     [[nodiscard]] bool may_be_taken_for(std::uint32_t id, std::uint32_t other) const {
         if (all_alike(id)) return true;
         if (!knows(id) || !knows(other) || orders_[id].how != origin::runs) return false;
@@ -97,8 +99,8 @@ public:
         return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
     }
 
-    /// Keeps both texts, with a blank between them, or only the sentence if there is no subject. The result lives as
-    /// long as this object. O(different sentences kept).
+    /// Stores both texts, separated by a blank, or only the sentence if there is no subject. The result is valid as
+    /// long as this object exists. O(number of different sentences stored).
     std::string_view say(std::string_view subject, std::string_view sentence) {
         const std::size_t blank = subject.empty() ? 0 : 1, size = subject.size() + blank + sentence.size();
         for (const std::vector<char>& text : said_) {
@@ -120,7 +122,7 @@ private:
 
     std::vector<order> orders_ = std::vector<order>(1);  // number 0 is no order
     std::vector<std::vector<std::uint32_t>> children_;
-    std::vector<std::vector<char>> said_;  // the letters of each stay where they are when others are added
+    std::vector<std::vector<char>> said_;  // characters of a text keep their address when others are added
 };
 
 }  // namespace stretto
