@@ -18,10 +18,10 @@
 
 namespace stretto::chunk_rules {
 
-/// The elements of `x`, in the order they have, in another shape. A cut dimension may be merged with inner ones, and
-/// split if the outer piece holds whole tokens. Merged with outer ones, it becomes rows that lie in blocks, an order of
-/// their own (row_orders::origin::blocks), and they become rows of the tokens again where the blocks are told apart.
-/// `sizes`: for each extent of the result the operand that gives it, or no_operand; empty if all are constants.
+/// The elements of `x`, in the same order, in another shape. A cut dimension may be merged with inner ones, and split
+/// if the outer piece holds whole tokens. If it is merged with outer dimensions, its rows lie in blocks
+/// (row_orders::origin::blocks); splitting off the blocks gives the rows of the tokens again. `sizes` gives for each
+/// extent of the result the operand that determines it, or no_operand; it is empty if all extents are constants.
 struct reshape {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};
@@ -31,7 +31,7 @@ struct reshape {
 };
 
 /// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes` has the meaning that it has in reshape.
-/// If a number among them is the chunk's, it says how many rows of the chunk a whole `x` is repeated to.
+/// If one of these operands is a number of the chunk, a whole `x` is repeated to that many rows of the chunk.
 struct expand {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};
@@ -75,8 +75,8 @@ struct unsqueeze {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Removes those of `dims` whose extent is 1. The cut one must not be named: a part may have one row where the value
-/// has many.
+/// Removes those of `dims` whose extent is 1. `dims` must not name the cut dimension, because a part may have one row
+/// where the value has many.
 struct squeeze {
     std::size_t x = 0;
     dim_list dims = {};
@@ -85,7 +85,7 @@ struct squeeze {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Entry `index` along a dimension, which the result does not have.
+/// Selects entry `index` along a dimension and removes that dimension.
 struct select {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -95,7 +95,7 @@ struct select {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// All entries along a dimension, which the results do not have: a result for each entry.
+/// Returns one result for each entry along a dimension, without that dimension.
 struct unbind {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -104,9 +104,9 @@ struct unbind {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Pieces along a dimension: a result for each. Rows that lie in blocks may be split into these blocks: each piece then
-/// has the rows of the tokens. `sizes`: for each piece the operand that gives its extent, or the one operand that gives
-/// that of all; no_operand for a constant, empty if all are constants.
+/// Splits a dimension into pieces, with one result for each. Rows that lie in blocks may be split into these blocks,
+/// and each piece then has the rows of the tokens. `sizes` gives for each piece the operand that determines its extent,
+/// or the one operand that determines all; no_operand stands for a constant, and it is empty if all are constants.
 struct split {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -131,8 +131,8 @@ struct slice {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The entries of some dimensions, last one first. Rows of the chunk are in an order of their own then; reversing them
-/// again leads back.
+/// Reverses some dimensions. Reversed rows of a chunk are in an order of their own, and reversing them again restores
+/// the earlier order.
 struct flip {
     std::size_t x = 0;
     dim_list dims = {};
@@ -141,8 +141,8 @@ struct flip {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The same elements under another last dimension, which is split, added or removed: pairs of reals taken for complex
-/// numbers, and back. A dimension may be cut if the result has it too.
+/// The same elements with another last dimension, which is split, added or removed, such as pairs of reals viewed as
+/// complex numbers and the reverse. A dimension may be cut if the result has it, too.
 struct regroup_last {
     std::size_t x = 0;
 
