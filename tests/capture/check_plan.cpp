@@ -444,6 +444,35 @@ TEST_CASE("what takes less than a launch takes no longer in each of its parts") 
     CHECK(underpaid.violations[0].node == "up");
 }
 
+TEST_CASE("the results of a step may still be in flight when it ends, and a kernel may not read them") {
+    draft step = sample_step();
+    draft_node unwaited = step["route"];
+    unwaited.name = "unwaited";
+    step.insert_before("output", unwaited);
+    step["output"].inputs.push_back("unwaited");
+    draft plan = step;
+    plan.move_before("unwaited", "loss");
+    const plan_report same = check_plan(step.build(), step.build());
+    CHECK_MESSAGE(same.legal(), listed(same));
+    const plan_report moved = check_plan(step.build(), plan.build());
+    CHECK_MESSAGE(moved.legal(), listed(moved));
+    draft late = step;  // a wait behind the output is no wait for it
+    draft_node wait = late["routed"];
+    wait.name = "waits";
+    wait.inputs = wait.aliases = {"unwaited"};
+    late.nodes.push_back(wait);
+    const plan_report early = check_plan(late.build(), late.build());
+    REQUIRE(!early.legal());
+    CHECK(early.violations[0].rule == plan_rule::touches_data_in_flight);
+    CHECK(early.violations[0].node == "output");
+    step.insert_before("output",
+                       support::kernel("reads", "aten.relu.default", {"unwaited"}, 300, 400, tensor("100", "f32")));
+    const plan_report read = check_plan(step.build(), step.build());
+    REQUIRE(!read.legal());
+    CHECK(read.violations[0].rule == plan_rule::touches_data_in_flight);
+    CHECK(read.violations[0].node == "reads");
+}
+
 TEST_CASE("a cast that others read is not absorbed") {
     draft step = sample_step();
     step["up"].inputs = {"mm2", "cast2"};
@@ -677,7 +706,7 @@ public:
         for (std::uint32_t s = 0; s < step_.size(); ++s)
             for (std::uint32_t t = 0; t < step_.size(); ++t)
                 if (step_.kind(s) == op_kind::start && place[s] < place[t] && place[t] < first_wait(s, place) &&
-                    touches(t, s))
+                    touches(t, s) && !stays_in_flight(t, s, place))
                     return false;
         return true;
     }
@@ -691,6 +720,10 @@ private:
         for (std::uint32_t w = 0; w < step_.size(); ++w)
             if (step_.launch_of(w) == start) first = std::min(first, place[w]);
         return first;
+    }
+    /// Whether t is the output and nothing waits for the start, so that whoever runs the step does.
+    bool stays_in_flight(std::uint32_t t, std::uint32_t start, const std::vector<std::size_t>& place) const {
+        return step_.kind(t) == op_kind::output && first_wait(start, place) == SIZE_MAX;
     }
     bool touches(std::uint32_t t, std::uint32_t start) const {
         if (step_.kind(t) != op_kind::compute && step_.kind(t) != op_kind::start && step_.kind(t) != op_kind::output)

@@ -151,9 +151,15 @@ private:
 class plan_flights {
 public:
     explicit plan_flights(plan_match& match)
-        : m_(match), filling_(match.plan.size()), reading_(match.plan.size()), landed_(match.plan.size(), false) {}
+        : m_(match),
+          filling_(match.plan.size()),
+          reading_(match.plan.size()),
+          landed_(match.plan.size(), false),
+          waited_for_(match.plan.size(), false) {}
 
     void check() {
+        for (new_id v = 0; v < m_.plan.size(); ++v)
+            if (const auto start = m_.plan.launch_of(v)) waited_for_[*start] = true;
         for (new_id v = 0; v < m_.plan.size(); ++v) {
             const op_kind kind = m_.plan.kind(v);
             if (const auto start = m_.plan.launch_of(v)) land(*start);
@@ -163,11 +169,14 @@ public:
     }
 
 private:
-    /// Reports a node that touches what is in flight.
+    /// Reports a node that touches what is in flight. The outputs of a step may be in flight when it ends, if nothing
+    /// in the plan waits for them: whoever runs the step waits then.
     void touch(new_id v) {
+        const bool output = m_.plan.kind(v) == op_kind::output;
         new_id conflict = nobody;
         const auto look = [&](const std::vector<new_id>& flying) {
-            if (!flying.empty()) conflict = std::min(conflict, flying.front());
+            for (new_id start : flying)
+                if (!output || waited_for_[start]) conflict = std::min(conflict, start);
         };
         for (new_id x : m_.plan.inputs(v))
             for (new_id s : m_.plan_storages[x]) look(filling_[s]);
@@ -206,6 +215,7 @@ private:
     std::vector<std::vector<new_id>> filling_;  // by storage: the collectives in flight that write it
     std::vector<std::vector<new_id>> reading_;  // by storage: the collectives in flight that read it
     std::vector<bool> landed_;
+    std::vector<bool> waited_for_;  // by start: whether the plan has a wait for it
 };
 
 }  // namespace stretto::detail
