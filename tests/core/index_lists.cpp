@@ -143,3 +143,19 @@ TEST_CASE("the inverse is the same relation; twice inverted, rows come back sort
         RC_ASSERT(inverse.inverse(rows.size()) == lists_of(rows));
     });
 }
+
+TEST_CASE("grouped lists hold the items of a row in the order of the pairs") {
+    stretto_check("grouped", 500, [](std::vector<std::pair<std::uint8_t, std::uint32_t>> drawn) {
+        std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+        for (const auto& [key, item] : drawn) pairs.emplace_back(key % 6, item);
+        const index_lists lists = index_lists::grouped(pairs, 6);
+        RC_ASSERT(lists.rows() == 6u);
+        RC_ASSERT(lists.items() == pairs.size());
+        for (std::uint32_t r = 0; r < 6; ++r) {
+            std::vector<std::uint32_t> scanned;
+            for (const auto& [key, item] : pairs)
+                if (key == r) scanned.push_back(item);
+            RC_ASSERT(row(lists, r) == scanned);
+        }
+    });
+}

@@ -102,6 +102,24 @@ public:
         return {items_.begin() + first_[row], items_.begin() + first_[row + 1]};
     }
 
+    /// Lists with `rows` rows, in which row r holds the item of every pair (r, item), in the order of the pairs. O(rows
+    /// + pairs) time and space. Precondition: the first of every pair is below `rows`.
+    [[nodiscard]] static basic_index_lists grouped(std::span<const std::pair<Index, Index>> pairs, std::size_t rows) {
+        basic_index_lists out;
+        out.first_.clear();
+        Index* const first = out.first_.extend(rows + 1);
+        Index* const items = out.items_.extend(pairs.size());
+        for (Index& f : out.first_) f = 0;
+        for (const auto& [row, item] : pairs) ++first[row];
+        Index total = 0;
+        for (Index& f : out.first_) {
+            total += f;
+            f = total;
+        }
+        for (std::size_t k = pairs.size(); k-- > 0;) items[--first[pairs[k].first]] = pairs[k].second;
+        return out;
+    }
+
     /// Reserves capacity for this many rows and items in total. O(1) allocations, and a copy of the existing items.
     void reserve(std::size_t rows, std::size_t items) {
         first_.reserve(rows + 1);

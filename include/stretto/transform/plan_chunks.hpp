@@ -7,6 +7,7 @@
 #ifndef STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 #define STRETTO_TRANSFORM_PLAN_CHUNKS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -94,6 +95,7 @@ public:
     void write(const std::vector<chunk_refusal>& refusals) {
         for (const auto& [v, why, cause] : refusals)
             plan_.refused.push_back({n_.vertices[v], error_of(n_, why), n_.vertices[cause]});
+        reserve();
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             if (!s_.body[v]) continue;
             chunked_operation<V> o;
@@ -119,6 +121,12 @@ private:
 
     [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(plan_.states.size()); }
 
+    /// Reserves memory for operations as they usually are, with up to two operands and one result.
+    void reserve() {
+        const auto operations = static_cast<std::size_t>(std::count(s_.body.begin(), s_.body.end(), true));
+        plan_.operations.reserve(operations);
+        plan_.states.reserve(3 * operations);
+    }
     /// Adds the states of an operand, and a split if this is the first operand in its region that reads the value
     /// split.
     void write_operand(std::uint32_t region, std::uint32_t x) {

@@ -4,6 +4,7 @@
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -50,6 +51,7 @@ public:
     chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), numbers_(g) {
         operations.resize(plan.operations.size());
         splits.resize(plan.splits.size());
+        reserve(plan);
         // The plan is read region by region, so that one array can say which values have parts.
         const index_lists operations_of = by_region(plan.operations, plan.regions.size());
         const index_lists splits_of = by_region(plan.splits, plan.regions.size());
@@ -61,34 +63,31 @@ public:
                 operation& own = operations[k];
                 own.first_operand = static_cast<std::uint32_t>(operands.size());
                 for (X x : g_.operands(o.vertex)) {
-                    const std::uint32_t whole = met(x);
+                    const std::uint32_t number = met(x);
                     if (next_split != splits_of[r].end() && plan.splits[*next_split].value == x)
-                        splits[*next_split++] = {k, whole, add_parts(whole, r, chunks, 1)};
-                    const parts& p = parts_[whole];
+                        splits[*next_split++] = {k, cell_[number], add_parts(number, r, chunks, 1)};
+                    const parts& p = parts_[number];
                     // A step of 0 makes every chunk read the same cell: a value from outside, or what ran once.
-                    operands.push_back(p.region == r ? operand{p.first, p.step} : operand{whole, 0});
+                    operands.push_back(p.region == r ? operand{p.first, p.step} : operand{cell_[number], 0});
                 }
                 own.last_operand = static_cast<std::uint32_t>(operands.size());
                 own.clones = o.once ? 1 : chunks;
                 own.first_result = none;
                 own.results = 0;
                 for (X x : g_.results(o.vertex)) {
-                    const std::uint32_t first = add_parts(met(x), r, own.clones, o.once ? 0 : 1);
+                    const std::uint32_t number = met(x);
+                    const std::uint32_t first = add_parts(number, r, own.clones, o.once ? 0 : 1);
                     if (own.first_result == none) own.first_result = first;
                     ++own.results;
                     // What reads a chain's result reads what its last clone has left, whichever chunk it is for.
-                    if (o.is_chain()) parts_[whole_cell(x)] = {r, first + own.clones - 1, 0};
+                    if (o.is_chain()) parts_[number] = {r, first + own.clones - 1, 0};
                 }
             }
         }
     }
 
     /// The cell of a value that a chunked operation reads or makes.
-    [[nodiscard]] std::uint32_t whole_cell(X x) const {
-        const std::uint32_t number = numbers_.number(x);
-        STRETTO_ASSERT(number != numbers_.none, "the plan names a value that no operation of the graph produces");
-        return cell_[number];
-    }
+    [[nodiscard]] std::uint32_t whole_cell(X x) const { return cell_[known(x)]; }
     /// The first part of a result of operation k.
     [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
         const std::uint32_t i = numbers_.number(result) - numbers_.first(g_.producer(result));
@@ -113,7 +112,17 @@ private:
         }
         return lists.inverse(regions);
     }
-    /// The cell of a value. The first value of a vertex that is met gives cells to all of its values.
+    /// Reserves memory for plans as they usually are: two operands and one result per operation, which most of them
+    /// make in one part per chunk.
+    void reserve(const chunk_plan<vertex_t<G>, X>& plan) {
+        std::size_t chunks = 1;
+        for (const auto& region : plan.regions) chunks = std::max(chunks, region.sizes.size());
+        operands.reserve(2 * plan.operations.size());
+        cells.reserve((chunks + 1) * plan.operations.size());
+        cell_.reserve(2 * plan.operations.size());
+        parts_.reserve(2 * plan.operations.size());
+    }
+    /// The number of a value. The first value of a vertex that is met gives cells to all of its values.
     std::uint32_t met(X x) {
         const vertex_t<G> from = g_.producer(x);
         if (!numbers_.contains(from)) {
@@ -121,23 +130,28 @@ private:
                 cell_.push_back(static_cast<std::uint32_t>(cells.size()));
                 cells.push_back(numbers_.value(number));
             }
-            parts_.resize(cells.size());
+            parts_.resize(cell_.size());
         }
-        return whole_cell(x);
+        return known(x);
     }
-    /// Gives a value cells for its parts in a region.
-    std::uint32_t add_parts(std::uint32_t whole, std::uint32_t region, std::uint32_t count, std::uint32_t step) {
+    /// The number of a value that has been met.
+    [[nodiscard]] std::uint32_t known(X x) const {
+        const std::uint32_t number = numbers_.number(x);
+        STRETTO_ASSERT(number != numbers_.none, "the plan names a value that no operation of the graph produces");
+        return number;
+    }
+    /// Gives the value with this number cells for its parts in a region. Returns the first of them.
+    std::uint32_t add_parts(std::uint32_t number, std::uint32_t region, std::uint32_t count, std::uint32_t step) {
         const std::uint32_t first = static_cast<std::uint32_t>(cells.size());
-        parts_[whole] = {region, first, step};
+        parts_[number] = {region, first, step};
         cells.resize(cells.size() + count);
-        parts_.resize(cells.size());
         return first;
     }
 
     G g_;
     value_numbering<G> numbers_;       // of the values that have been met
     std::vector<std::uint32_t> cell_;  // by number of a value
-    std::vector<parts> parts_;         // by cell of a whole value: its parts in the region that is being read
+    std::vector<parts> parts_;         // by number of a value: its parts in the region that is being read
 };
 
 }  // namespace stretto::detail

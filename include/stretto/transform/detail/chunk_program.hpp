@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "stretto/core/checked_index.hpp"
@@ -113,7 +114,8 @@ void number_storages(numbered_chunk_program<G>& n, const M& model) {
             if (a < b) parent[b] = a;
             else parent[a] = b;
         });
-    for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = root(x);
+    // The parent of a value is a value before it, which has its root as its parent by now.
+    for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = parent[parent[x]];
 }
 
 /// Asks the view and the model O(V + E) questions. To find a value among the results of its producer takes time linear
@@ -124,35 +126,50 @@ template <class G, class M, class C>
     chunk_program& p = n.p;
     n.vertices.reserve(g.index_bound());
     p.first_result.reserve(g.index_bound() + 1);
-    p.launch.reserve(g.index_bound());
-    p.first_result.push_back(0);
-    p.first_component.push_back(0);
     for (vertex_t<G> v : g.vertices()) {
-        const std::uint32_t id = static_cast<std::uint32_t>(n.vertices.size());
-        n.vertex_number[checked_index(g, v, n.vertex_number.size())] = id;
+        n.vertex_number[checked_index(g, v, n.vertex_number.size())] = static_cast<std::uint32_t>(n.vertices.size());
         n.vertices.push_back(v);
-        for (std::uint32_t x = n.value_numbers.add(v); x < n.values(); ++x) {
-            const std::size_t components = chunks.components_of(n.value(x));
-            p.producer.push_back(id);
-            p.first_component.push_back(p.first_component.back() +
-                                        static_cast<std::uint32_t>(components == 0 ? 1 : components));
-        }
-        p.first_result.push_back(n.values());
+        p.first_result.push_back(n.value_numbers.add(v));
     }
-    for (const vertex_t<G>& v : n.vertices) {
-        for (value_t<G> x : g.operands(v)) p.operands.push(n.number_of(x));
+    p.first_result.push_back(n.values());
+    const std::uint32_t size = static_cast<std::uint32_t>(n.vertices.size());
+    p.producer.resize(n.values());
+    p.first_component.resize(n.values() + 1);
+    for (std::uint32_t v = 0; v < size; ++v)
+        for (std::uint32_t x = p.first_result[v]; x < p.first_result[v + 1]; ++x) {
+            const std::size_t components = chunks.components_of(n.value(x));
+            p.producer[x] = v;
+            p.first_component[x + 1] =
+                p.first_component[x] + static_cast<std::uint32_t>(components == 0 ? 1 : components);
+        }
+    p.launch.resize(size);
+    p.operands.reserve(size, 2 * std::size_t{size});  // most operations have up to two operands
+    p.writes.reserve(size, 0);
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> written, brought;  // values, and the vertices that do so
+    for (std::uint32_t own = 0; own < size; ++own) {
+        const vertex_t<G> v = n.vertices[own];
+        for (value_t<G> operand : g.operands(v)) {
+            const std::uint32_t x = n.number_of(operand);
+            p.operands.push(x);
+        }
         p.operands.close_row();
-        for_each_effect<G>(model, v, [&](value_t<G> x) { p.writes.push(n.number_of(x)); });
+        for_each_effect<G>(model, v, [&](value_t<G> effect) {
+            const std::uint32_t x = n.number_of(effect);
+            p.writes.push(x);
+            written.emplace_back(x, own);
+        });
         p.writes.close_row();
-        const std::uint32_t own = n.number(g, v);
+        const op_kind kind = model.kind(v);
         // A wait for nothing, which real steps contain, and one for a start that the view does not list, count as their
         // own launch: they are ordinary operations.
-        const std::uint32_t start = model.kind(v) == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
-        p.launch.push_back(start == chunk_program::none ? own : start);
+        const std::uint32_t start = kind == op_kind::wait ? n.number(g, launch_of<G>(g, model, v)) : own;
+        p.launch[own] = start == chunk_program::none ? own : start;
+        if (kind == op_kind::start)
+            for (std::uint32_t x = p.first_result[own]; x < p.first_result[own + 1]; ++x) brought.emplace_back(x, own);
     }
-    p.controlled.assign(n.vertices.size(), false);
-    std::vector<std::uint32_t> read_by(n.vertices.size(), chunk_program::none);  // the last vertex seen to read it
-    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
+    p.controlled.assign(size, false);
+    std::vector<std::uint32_t> read_by(size, chunk_program::none);  // by vertex: the last one found to read it
+    for (std::uint32_t v = 0; v < size; ++v) {
         for (std::uint32_t x : p.operands[v]) read_by[p.producer[x]] = v;
         for (vertex_t<G> before : g.predecessors(n.vertices[v])) {
             const std::uint32_t u = n.number(g, before);
@@ -161,19 +178,10 @@ template <class G, class M, class C>
     }
     p.readers = p.operands.inverse(n.values());
     number_storages(n, model);
-    index_lists written;  // vertex -> storages
-    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
-        for (std::uint32_t x : p.writes[v]) written.push(p.storage[x]);
-        written.close_row();
-    }
-    p.writers = written.inverse(n.values());
-    index_lists brought;  // vertex -> storages
-    for (std::uint32_t v = 0; v < n.vertices.size(); ++v) {
-        if (model.kind(n.vertices[v]) == op_kind::start)
-            for (std::uint32_t x = p.first_result[v]; x < p.first_result[v + 1]; ++x) brought.push(p.storage[x]);
-        brought.close_row();
-    }
-    p.launches = brought.inverse(n.values());
+    for (auto* pairs : {&written, &brought})
+        for (auto& [x, v] : *pairs) x = p.storage[x];
+    p.writers = index_lists::grouped(written, n.values());
+    p.launches = index_lists::grouped(brought, n.values());
     p.region.assign(n.vertices.size(), chunk_program::no_region);
     p.kept.assign(n.vertices.size(), false);
     p.token_dim.assign(n.values(), -1);

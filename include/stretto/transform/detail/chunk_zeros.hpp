@@ -41,11 +41,14 @@ public:
             !p_.writes[z].empty())
             return false;
         use_[z] = use::per_chunk;
+        any_ = true;
         return true;
     }
 
     /// Notes the zeros that every chunk makes for itself, and from which v, or an operand of v, has its sums.
-    void look_behind(std::uint32_t v) { behind_[v] = find_behind(v); }
+    void look_behind(std::uint32_t v) {
+        if (any_) behind_[v] = find_behind(v);
+    }
 
     /// Has v share its zeros, if it makes them in every chunk. Returns whether it did.
     bool share(std::uint32_t v) {
@@ -61,7 +64,7 @@ public:
     /// of them, reads nothing but sums. Returns whether there are such zeros. O(V + E) if there are any in chunks.
     bool share_idle() {
         using kind = chunk_state::kind;
-        if (std::find(use_.begin(), use_.end(), use::per_chunk) == use_.end()) return false;
+        if (!any_ || std::find(use_.begin(), use_.end(), use::per_chunk) == use_.end()) return false;
         std::vector<char> useful(p_.size(), false);        // reads rows of a chunk, or is read by what does
         std::vector<char> read(p_.storage.size(), false);  // by storage: by something useful that does not write it
         for (std::uint32_t v = p_.size(); v-- > 0;) {
@@ -102,6 +105,7 @@ private:
     };
     const chunk_program& p_;
     chunk_states& s_;
+    bool any_ = false;                   // whether any zeros have ever been made in every chunk
     std::vector<use> use_;               // of a vertex that makes zeros
     std::vector<std::uint32_t> behind_;  // of a vertex: see look_behind
 };

@@ -25,6 +25,7 @@ public:
 
     /// What v makes is behind the same refusals as what it reads.
     void follow(std::uint32_t v) {
+        if (!any_) return;
         cause_[v] = first_of_operands(cause_, v);
         summed_[v] = first_of_operands(summed_, v);
     }
@@ -34,6 +35,7 @@ public:
     /// `possible(operands, results)`: whether v could run per chunk on operands in these states.
     template <class Possible>
     std::uint32_t note(std::uint32_t v, const chunk_fault& why, bool inherent, Possible possible) {
+        any_ = true;
         std::uint32_t cause = none;
         if (why.why == chunk_reason::refused && !inherent) {
             cause = sum_that_is_missed(v, possible);
@@ -76,6 +78,7 @@ private:
 
     const chunk_states& s_;
     const chunk_program& p_;
+    bool any_ = false;                   // whether anything has been refused
     std::vector<std::uint32_t> cause_;   // the refusal that an operation follows from
     std::vector<std::uint32_t> summed_;  // the same, of what runs once, on sums
 };

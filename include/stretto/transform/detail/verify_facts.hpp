@@ -75,28 +75,37 @@ template <class G, class M, class C>
     std::vector<std::uint32_t> number(g.index_bound(), verify_none);  // by index of the view
     value_numbering<G> numbers(g);
     static_assert(numbers.none == verify_none);
-    f.first_result.push_back(0);
-    f.first_component.push_back(0);
+    f.vertices.reserve(g.index_bound());
+    f.first_result.reserve(g.index_bound() + 1);
     for (vertex_t<G> v : g.vertices()) {
-        const std::uint32_t id = f.size();
-        number[checked_index(g, v, number.size())] = id;
+        number[checked_index(g, v, number.size())] = f.size();
         f.vertices.push_back(v);
-        for (std::uint32_t x = numbers.add(v); x < numbers.size(); ++x) {
-            const std::size_t components = chunks.components_of(numbers.value(x));
-            f.producer.push_back(id);
-            f.first_component.push_back(f.first_component.back() +
-                                        static_cast<std::uint32_t>(components == 0 ? 1 : components));
-        }
-        f.first_result.push_back(numbers.size());
+        f.first_result.push_back(numbers.add(v));
     }
+    f.first_result.push_back(numbers.size());
     f.values = numbers.values();
+    const std::uint32_t values = numbers.size();
+    f.producer.resize(values);
+    f.first_component.resize(values + 1);
+    for (std::uint32_t id = 0; id < f.size(); ++id)
+        for (std::uint32_t x = f.first_result[id]; x < f.first_result[id + 1]; ++x) {
+            const std::size_t components = chunks.components_of(f.values[x]);
+            f.producer[x] = id;
+            f.first_component[x + 1] =
+                f.first_component[x] + static_cast<std::uint32_t>(components == 0 ? 1 : components);
+        }
+    f.kind.resize(f.size());
+    f.group.resize(f.size());
+    f.launch.resize(f.size());
+    f.operands.reserve(f.size(), 2 * std::size_t{f.size()});  // most operations have up to two operands
+    f.writes.reserve(f.size(), 0);
     for (std::uint32_t id = 0; id < f.size(); ++id) {
         const vertex_t<G> v = f.vertices[id];
-        f.kind.push_back(model.kind(v));
-        f.group.push_back(f.kind[id] == op_kind::start ? group_of<G>(model, v) : 0);
+        f.kind[id] = model.kind(v);
+        f.group[id] = f.kind[id] == op_kind::start ? group_of<G>(model, v) : 0;
         const std::uint32_t start =
             f.kind[id] == op_kind::wait ? number[checked_index(g, launch_of<G>(g, model, v), number.size())] : id;
-        f.launch.push_back(start == verify_none ? id : start);
+        f.launch[id] = start == verify_none ? id : start;
         for (value_t<G> x : g.operands(v)) {
             const std::uint32_t k = numbers.number(x);
             STRETTO_ASSERT(k != verify_none, "the view lists an operation and not what produces its operand");
@@ -110,7 +119,8 @@ template <class G, class M, class C>
         });
         f.writes.close_row();
     }
-    for (std::uint32_t id = 0; id < f.size(); ++id) f.bound_to.push_back(id);
+    f.bound_to.resize(f.size());
+    for (std::uint32_t id = 0; id < f.size(); ++id) f.bound_to[id] = id;
     std::vector<std::uint32_t> read_by(f.size(), verify_none);  // vertex -> the last one found to read what it makes
     for (std::uint32_t id = 0; id < f.size(); ++id) {
         for (std::uint32_t x : f.operands[id]) read_by[f.producer[x]] = id;
@@ -120,14 +130,14 @@ template <class G, class M, class C>
             if (u != verify_none && read_by[u] != id) f.bound_to[f.bound_to[id] = u] = id;
         }
     }
-    const std::uint32_t values = static_cast<std::uint32_t>(f.values.size());
     f.readers = f.operands.inverse(values);
     memory_classes classes(values);
     for (std::uint32_t x = 0; x < values; ++x)
         for_each_alias<G>(model, f.values[x], [&](value_t<G> y) {
             if (const std::uint32_t k = numbers.number(y); k != verify_none) classes.join(x, k);
         });
-    for (std::uint32_t x = 0; x < values; ++x) f.memory.push_back(classes.find(x));
+    f.memory.resize(values);
+    for (std::uint32_t x = 0; x < values; ++x) f.memory[x] = classes.find(x);
     return f;
 }
 
