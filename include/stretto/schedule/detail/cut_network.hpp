@@ -34,7 +34,7 @@ public:
         push(to, from, 0);
     }
 
-    /// Sends as much as possible from the source to the sink. O(V² E); in practice a few times O(E).
+    /// Sends as much as possible from the source to the sink. O(V² E); in practice a small multiple of E.
     void saturate() {
         while (measure_distances()) {
             next_ = first_;
