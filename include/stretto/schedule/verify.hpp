@@ -21,8 +21,9 @@ struct order_violation {
         not_a_permutation,      ///< `task` is missing (position = size) or stands twice
         reads_before_producer,  ///< `task` stands before `other`, which produces what it reads, or which it names
         wait_before_start,      ///< the wait `task` stands before its start `other`
-        overtakes_a_write,  ///< `task` stands before `other`, after which it comes in the input; one writes what both
-                            ///< use
+        /// `task` comes before `other`, although it comes after it in the input order and one of them writes what both
+        /// use
+        overtakes_a_write,
         touches_data_in_flight,  ///< `task` reads what collective `other` still writes, or writes what it still reads
         exceeds_memory_limit,    ///< live bytes at `task` exceed the limit
     };
