@@ -1,6 +1,11 @@
 // Cost models predict how long a kernel or a collective takes, before anything runs. A model is a small value with
 // const `duration` members. Schedulers, bucketers and tuners take it as a template parameter and query it millions of
 // times. Models compute in double and round once, when they make the duration.
+//
+// A bucketer that trusts a model in which more bytes take less time will exploit the model's error. Monotonicity is
+// therefore a property that can be checked (`check_monotone`) and repaired (cost/monotone_hull.hpp). Ranks that must
+// agree on a schedule but use different math libraries should share the integers of a `tabulate`d model
+// (cost/table.hpp).
 #ifndef STRETTO_SCHEDULE_COST_COST_MODEL_HPP
 #define STRETTO_SCHEDULE_COST_COST_MODEL_HPP
 
