@@ -32,7 +32,7 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// The contention under which the times were computed: how much slower kernels run beside transfers.
+    /// The contention under which the times were computed: how much slower kernels run during transfers.
     [[nodiscard]] contention under() const noexcept { return under_; }
 
     /// A lower bound by the same clock: no order of this step is faster whose peak memory is within the limit.

@@ -63,7 +63,7 @@ public:
     /// Ranks with equal fingerprints issue the same collectives in the same order on every group.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
     [[nodiscard]] const graph_identity& graph() const noexcept { return graph_; }
-    /// Whether the order was checked for this graph, or for a graph with the same identity. O(V + E).
+    /// Returns whether the order was checked for this graph, or for a graph with the same identity. O(V + E).
     [[nodiscard]] bool belongs_to(const task_graph& g) const { return identity_of(g) == graph_; }
     /// The memory limit against which the peak of the order was checked.
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }

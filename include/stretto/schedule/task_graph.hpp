@@ -84,7 +84,7 @@ struct task_graph_error {
         aliases_later_result,  ///< a result of `task` aliases a later one among the results of `task`
         group_out_of_range,    ///< the group of the start `task` is not below group_limit: is it a handle or a hash?
         stale_numbers,         ///< the index of `task` is not below index_bound(), or another task has it: were
-                               ///< operations added and the numbers not made anew?
+                               ///< operations added without renewing the numbers?
     };
     reason why;
     task_id task;

@@ -43,8 +43,9 @@ inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98,
 /// in the same way for every larger one, before anything else that depends on memory. To that end
 /// - the free passes are the same for all limits; each of their orders counts from its own peak on;
 /// - the ladder is climbed from its lowest rung up to the limit, and where it ends before that is decided by what has
-///   been found so far within the rung, never by the limit. Limits below the unit of the ladder are searched on rungs
-///   of their own, and so are those below the peak of the given order: the same holds among them.
+///   been found so far within the rung, never by the limit.
+/// Limits below the unit of the ladder are searched on rungs of their own, and so are those below the peak of the given
+/// order; the same holds among them.
 template <class = void>
 class order_search {
 public:

@@ -84,9 +84,8 @@ private:
 
     /// Neighbouring positions: a single one, or fan_out smaller parts.
     struct part {
-        std::int64_t sum;  ///< sum of its steps
-        std::int64_t
-            most;  ///< no value here exceeds the sum of the steps behind by more than this; exact for a position
+        std::int64_t sum;   ///< sum of its steps
+        std::int64_t most;  ///< upper bound on its values, less the sum of the steps behind; exact for a position
     };
 
     std::span<part> add_level(std::size_t parts, workspace& w) { return levels_[height_++] = w.take<part>(parts); }
