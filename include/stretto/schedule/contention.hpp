@@ -43,8 +43,8 @@ public:
     }
     /// Returns the end of a kernel of duration `work` that begins at `t`. Precondition: t never decreases from call to
     /// call. Time is divided into stretches, each of which lasts until the latest end of the transfers in flight. In a
-    /// stretch of L ns, the kernel does floor(L/c) of its work; if no more than that is left, it ends after ceil(left
-    /// * c). Between stretches it runs at full speed. O(channels) for each stretch.
+    /// stretch of L ns, the kernel does floor(L/c) of its work. If no more than that is left, it ends after c times
+    /// what is left, rounded up. Between stretches it runs at full speed. O(channels) for each stretch.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
         for (channel& ch : transfers_) {
             while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;

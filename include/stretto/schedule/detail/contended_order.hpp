@@ -26,8 +26,8 @@ template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               const order_judge& judge, workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
-    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // by node, for starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // by machine: when it is next free
     contended_lane<> lane(c.machines, judge.under);
     for (const std::uint32_t n : order) {
         const std::uint32_t m = c.machine[n];

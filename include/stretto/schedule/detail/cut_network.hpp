@@ -9,8 +9,9 @@
 
 namespace stretto::detail {
 
-/// Vertices with capacities between them. Source: Y. Dinitz, Algorithm for solution of a problem of maximum flow in a
-/// network with power estimation, Soviet Mathematics Doklady 11, 1970.
+/// The network, with capacities between its vertices. It finds a minimum cut by Dinitz's algorithm. Source: Y. Dinitz,
+/// Algorithm for solution of a problem of maximum flow in a network with power estimation, Soviet Mathematics Doklady
+/// 11, 1970.
 template <class = void>
 class cut_network {
 public:

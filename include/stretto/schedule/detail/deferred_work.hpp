@@ -183,7 +183,7 @@ private:
     std::span<std::int64_t> needed_;             // by node, for free ones: the least time that remains after v
     std::span<std::int64_t> cost_;               // by node
     std::span<std::int64_t> carried_;            // by storage
-    std::int64_t all_work_ = 0, all_bytes_ = 0;  // of all kernels and storages
+    std::int64_t all_work_ = 0, all_bytes_ = 0;  // the totals of all kernels and storages
     std::uint32_t v_ = 0;
 };
 

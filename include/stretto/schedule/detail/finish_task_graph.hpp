@@ -105,8 +105,9 @@ public:
         history_.resize(written_.size());
     }
 
-    /// Computes the rows of predecessors. `meet_written` lists, ascending, the tasks that read or write in place what
-    /// any task writes in place, and perhaps others. Waits also do what their starts do, and are looked at in any case.
+    /// Returns the predecessors of every task. `meet_written` lists, ascending, the tasks that read or write in place
+    /// what any task writes in place, and perhaps others. Waits also do what their starts do, and are processed in any
+    /// case.
     index_lists run(std::span<const task_id> meet_written) {
         std::size_t next = 0;
         predecessors_.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);

@@ -174,8 +174,7 @@ public:
 private:
     static constexpr std::uint32_t several = no_node - 1;
 
-    /// Places the ready nodes that take no time, and then begins a node on every idle machine. If no machine can begin
-    /// one, time advances to the next end of a running node.
+    /// Begins a node on every idle machine, or advances the time to the next end of a running node.
     void step() {
         settle();
         std::int64_t next = INT64_MAX;
@@ -206,15 +205,13 @@ private:
         now_ = next;
     }
 
-    /// Returns whether memory allows a node. A start takes up no memory of its own here; its only wait does, because it
-    /// is placed together with the start.
+    /// Returns whether memory allows a node. For a start, its only wait decides, because both are placed together.
     [[nodiscard]] bool fits(std::uint32_t n) const {
         if (c_.kind[n] != compact_tasks::role::start) return memory_.allows(n);
         return wait_[n] >= several || placed_[wait_[n]] || memory_.allows(wait_[n]);
     }
-    /// Returns the node to place next on a machine, or no_node: the most preferred ready one, if it fits. If it does
-    /// not, the fallback on the lane is the ready kernel that comes last in the baseline. On a channel it is the front
-    /// of the baseline, or its start if the front is a wait.
+    /// Returns the node to place next on a machine, or no_node. If memory refuses the most preferred one, that is the
+    /// last ready kernel of the baseline, or, on a channel, the front of the baseline or the start for which it waits.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t m) const {
         if (ready_count_[m] == 0) return no_node;
         const std::uint32_t preferred = node_[ready_.next(first_[m])];

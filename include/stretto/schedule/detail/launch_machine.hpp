@@ -122,7 +122,7 @@ private:
     struct stream {
         std::uint32_t name;
         std::vector<std::uint32_t> launches = {};  // in program order
-        std::size_t head = 0;                      // the first that is not done
+        std::size_t head = 0;                      // the index of the first launch that is not done
         [[nodiscard]] std::uint32_t head_launch() const { return head < launches.size() ? launches[head] : no_action; }
     };
     struct rank_state {
@@ -207,7 +207,7 @@ private:
 };
 
 enum class run_result : std::uint8_t {
-    completes,        ///< every execution does
+    completes,        ///< every execution completes
     hangs,            ///< the machine is now in a state in which nothing can continue
     too_many_states,  ///< there are more states than were allowed, and none of those tried hangs
 };

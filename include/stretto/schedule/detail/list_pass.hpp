@@ -27,8 +27,8 @@ template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
-    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // by node, for starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // by machine: when it is next free
     for (std::uint32_t n : order) {
         if (c.kind[n] == compact_tasks::role::compute) free[0] += c.duration[n];
         else if (c.kind[n] == compact_tasks::role::wait) free[0] = std::max(free[0], end[c.launch[n]]);

@@ -147,7 +147,7 @@ private:
     std::span<kernel_side> side_;      // by node, relative to v
     std::span<std::uint8_t> passes_;   // by node: whether a single path from it has room
     std::span<std::int64_t> carried_;  // by storage: the flow at v
-    std::size_t steps_left_ = 0;       // of all searches
+    std::size_t steps_left_ = 0;       // the remaining steps of all searches
 };
 
 }  // namespace stretto::detail

@@ -381,8 +381,8 @@ private:
     }
 
     const compact_tasks& c_;
-    std::int64_t peak_;  // of the given order
-    std::int64_t unit_;  // of the rungs
+    std::int64_t peak_;  // the peak of the given order
+    std::int64_t unit_;  // the unit of the rungs
     workspace& w_;
     const order_judge* judge_;
     search_watch* watch_ = nullptr;  // also null once it has ended the search
@@ -390,13 +390,13 @@ private:
     std::size_t told_ = 0;  // the number of limits reported to the watch
     std::span<std::uint32_t> given_;
     order witness_;                     // an order within the lowest rung
-    std::int64_t lowest_ = 0;           // that rung
+    std::int64_t lowest_ = 0;           // the lowest rung, in bytes
     std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if the limit is below the unit
     std::vector<found_order> front_;    // by ascending peak and descending makespan
     std::vector<order> free_;           // the orders of the free passes
     std::int64_t fastest_free_;         // the makespan of the fastest of these and the given order
     std::int64_t widest_ = 0;           // the largest peak of a free pass
-    std::int64_t last_makespan_ = 0;    // of the last pass within memory
+    std::int64_t last_makespan_ = 0;    // the makespan of the last pass within memory
     bool draw_ = false;                 // passes within memory move launches forward
     bool refused_ = false;              // memory has refused a node on this rung
 };

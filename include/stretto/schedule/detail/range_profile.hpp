@@ -122,7 +122,7 @@ private:
         return most;
     }
 
-    std::span<part> levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
+    std::span<part> levels_[8];  // levels_[0] contains the positions; 16^8 exceeds any number of them
     std::size_t height_ = 0;
     std::int64_t most_sunk_ = 0;
 };

@@ -80,7 +80,7 @@ private:
     memory_profile memory_;
     compact_tasks tasks_;
     lower_bound bound_;
-    nanoseconds makespan_;  // of the input order, without contention
+    nanoseconds makespan_;  // the makespan of the input order, without contention
 };
 
 }  // namespace stretto::detail

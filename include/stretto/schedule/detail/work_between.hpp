@@ -134,7 +134,7 @@ private:
     std::span<std::int64_t> cost_;     // by node
     std::span<std::int64_t> carried_;  // by storage
     std::vector<kernel_at> found_;
-    std::int64_t all_work_ = 0, all_bytes_ = 0;  // of all kernels and storages
+    std::int64_t all_work_ = 0, all_bytes_ = 0;  // the totals of all kernels and storages
 };
 
 }  // namespace stretto::detail
