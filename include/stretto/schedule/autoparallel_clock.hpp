@@ -40,11 +40,11 @@ struct autoparallel_trace {
     nanoseconds exposed;                     ///< time in which compute is idle and waits for a collective
 };
 
-/// Runs `order` on the simulator's clock. `blocking(t)` says of a start whether it is synchronous; the compute stream
-/// then waits for it at once. Only kernels and starts take time, whatever durations other tasks have; a wait without a
-/// launch costs its overhead. The result is deterministic. O(V) time. Precondition: `order` has every task at most once
-/// and respects dependences. Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics` (the
-/// rest, without memory).
+/// Runs `order` on the simulator's clock. `blocking(t)` returns whether the start `t` is synchronous; the compute
+/// stream then waits for it at once. Only kernels and starts take time, whatever durations other tasks have; a wait
+/// without a launch costs its overhead. The result is deterministic. O(V) time. Precondition: `order` has every task at
+/// most once and respects dependences. Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics`
+/// (the rest, without memory).
 template <class Blocking>
     requires requires(Blocking blocking, task_id t) {
         { blocking(t) } -> std::convertible_to<bool>;

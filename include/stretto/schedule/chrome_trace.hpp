@@ -101,9 +101,9 @@ public:
     }
 
     /// Appends a process called `title` with the measurements of one rank: all its steps one after the other, with
-    /// times counted from `zero`. The slices name their rank and step; a reader thereby tells a run from a prediction
-    /// (capture/run_reader.hpp). The process has neither flows nor memory. Precondition: `spans` are of tasks of `g`,
-    /// and none begins before `zero`.
+    /// times counted from `zero`. The slices name their rank and step, by which a reader distinguishes a run from a
+    /// prediction (capture/run_reader.hpp). The process has neither flows nor memory. Precondition: `spans` are of
+    /// tasks of `g`, and none begins before `zero`.
     template <task_labels L>
     void add_run(std::string_view title, const task_graph& g, std::span<const measured_span> spans, nanoseconds zero,
                  const L& labels) {

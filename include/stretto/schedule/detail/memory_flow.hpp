@@ -133,9 +133,9 @@ private:
         return sent;
     }
     /// Sends as much as possible, at most `wanted`, from a node, and returns the amount sent. A node after the kernel
-    /// takes everything. A free node would have run before the kernel, and so would its predecessors. Then it has its
-    /// cost, its results or what was made of them are alive, and the same holds for its predecessors. These take the
-    /// flow in this order.
+    /// takes everything. If a free node runs before the kernel, its predecessors do, too. Then it has its cost, and its
+    /// results, or what was made of them, are alive, as are those of its predecessors. So the flow is sent to its cost,
+    /// to its results and to its predecessors, in this order.
     std::int64_t through_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
         if (side_[n] == kernel_side::after) return wanted;
         if (side_[n] != kernel_side::free || depth == deepest || steps_left_ == 0) return 0;
