@@ -27,12 +27,12 @@ namespace stretto {
 template <class = void>
 class limit_trial {
 public:
-    /// Precondition: the graph outlives the trial. O(V log V + E).
+    /// Computes the bound. Precondition: the graph outlives the trial. O(V log V + E).
     explicit limit_trial(const task_graph& g, contention under = {}) : step_(g, under) {}
 
     /// Returns a lower bound on the makespan of every order; see bound_below.
     [[nodiscard]] const lower_bound& bound() const noexcept { return step_.bound(); }
-    /// The peak of the input order, and the task at which it is reached.
+    /// Returns the peak of the input order; input_peak_at returns the first task at which it is reached.
     [[nodiscard]] bytes input_peak() const noexcept { return step_.memory().peak; }
     [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
 

@@ -61,10 +61,10 @@ template <class = void>
 }
 
 /// Returns an order in which waits and launches are delayed to save memory. A wait moves to the first reader of its
-/// result if that keeps no more in memory. A start that has a wait moves back as far as the clock allows: if its
-/// collective was done early, it is still done earlier than needed by as much as its own duration, or as early as it
-/// was. So the collective stays hidden even if it takes twice as long as the model says. The order on each channel is
-/// kept. The lane does nothing later than before, so the makespan is no longer.
+/// result if that can save memory. A start that has a wait moves back as far as the clock allows: if its collective was
+/// done early, it is still done earlier than needed by as much as its own duration, or as early as it was. So the
+/// collective stays hidden even if it takes twice as long as the model says. The order on each channel is kept. The
+/// lane does nothing later than before, so the makespan is no longer.
 ///
 /// A start that moves creates its result later, and what the start reads stays until its wait in either case. So moving
 /// starts never adds to the memory in use, but what a wait would have freed is kept until the wait. A wait moves at
@@ -85,8 +85,8 @@ template <class = void>
         for (const std::uint32_t s : c.successors[n]) limit = std::min(limit, place[t.position[s]]);
         return limit;
     };
-    // Returns whether a wait and its start together allocate more than the wait frees. Only then does delaying the wait
-    // save memory.
+    // Returns whether a wait and its start together allocate more than the wait frees. Only then can delaying them save
+    // memory.
     const auto keeps_less_before = [&](std::uint32_t wait) {
         std::int64_t freed = 0;
         for (const std::uint32_t s : c.touched[wait])
@@ -94,8 +94,8 @@ template <class = void>
         return c.allocation[c.launch[wait]] + c.allocation[wait] > freed;
     };
 
-    // This loop runs from the end. By machine, it knows the place to which the next launch on the channel goes, and
-    // when that launch must have begun.
+    // The loop below runs from the end. `next` contains, by machine, the place to which the next launch on the channel
+    // goes, and the time at which that launch must have begun.
     struct next_launch {
         std::uint32_t place;
         std::int64_t begin;

@@ -97,7 +97,8 @@ private:
 
     /// Moves nodes to the other side of `v` so that less is alive at `v`, and no other node reaches the amount that was
     /// alive at `v` unless it had exactly that amount before. A node that would reach it is kept on its side, and the
-    /// cut is made again, in windows of growing size. Returns whether this succeeded; if not, the order is unchanged.
+    /// cut is made again; if that fails, the window grows. Returns whether this succeeded; if not, the order is
+    /// unchanged.
     bool cut_at(std::uint32_t v) {
         const std::uint32_t p = position_[v];
         const std::int64_t was = live(p);
@@ -158,7 +159,7 @@ private:
             }
             if (kept > 0) network_.connect(vertex_[n], network_.sink, kept);
         }
-        // These are the uses of these storages by nodes that are fixed after `v`.
+        // Nodes that are fixed after `v` may use these storages, too.
         for (std::uint32_t q = from; q < to; ++q)
             if (side_[node_[q]] == side::after)
                 for (std::uint32_t s : c_.touched[node_[q]])

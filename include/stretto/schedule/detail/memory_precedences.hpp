@@ -94,7 +94,7 @@ private:
         std::size_t no_steps = 0;
         std::size_t& steps_left = most_is_free() ? no_steps : steps_left_;
         for (int round = 0; round < most_rounds; ++round) {
-            // Once more paths end after v than before, the flow may be larger.
+            // In later rounds, more paths end after v, so the flow may be larger.
             std::fill(carried_.begin(), carried_.end(), 0);
             const std::int64_t alive = flow_.at(v, side_, forced_.kept(), carried_);
             if (alive > limit || !put_after(limit - alive + 1, v, pairs, steps_left)) break;
@@ -109,8 +109,8 @@ private:
                     pairs.end());
     }
 
-    /// Puts after v every free node for which there is no room, because `more` would be alive as well, and its
-    /// successors. Returns whether there was any such node.
+    /// Puts after v every free node for which there is no room, because `more` additional bytes would be alive at v if
+    /// it ran before v. Puts its successors after v as well. Returns whether there was any such node.
     [[nodiscard]] bool put_after(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs,
                                  std::size_t& steps_left) {
         find_passages(more);
