@@ -77,7 +77,8 @@ struct ring_alpha_beta {
     }
 
 private:
-    /// The time of `rounds` rounds of `steps` steps each, of which `crossing` steps per round cross between nodes.
+    /// Returns the time of `rounds` rounds of `steps` steps each, of which `crossing` steps per round cross between
+    /// nodes.
     [[nodiscard]] constexpr nanoseconds ring(std::int64_t rounds, std::int64_t steps, std::int64_t crossing,
                                              double step_bytes, double beta) const noexcept {
         return rounds * (intra_node.alpha * (steps - crossing) + inter_node.alpha * crossing) +

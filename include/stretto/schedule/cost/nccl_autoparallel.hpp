@@ -171,7 +171,7 @@ inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) 
            (nodes - 1) * ap::network_hop(q, nccl_algorithm::ring, nccl_protocol::simple) + size / (1000 * bus);
 }
 
-/// Uses measurements where there are some, and otherwise the best of the algorithms that can run.
+/// Returns the time from measurements where there are some, and otherwise the time of the best algorithm that can run.
 inline double nccl_autoparallel::microseconds(collective_kind kind, std::int64_t counted,
                                               const process_group& group) const {
     using autoparallel::fitted_time;

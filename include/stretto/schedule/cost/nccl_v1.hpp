@@ -30,7 +30,7 @@ inline constexpr std::array<per_node_count, 4> pytorch_ll_limit = {{
     return pytorch_ll_limit[position(row)][node_count_index(nodes)];
 }
 
-/// Returns the number of steps of a ring over `ranks`. An all-to-all is charged like an all-reduce.
+/// Returns the number of steps of a ring over `ranks`. An all-to-all is charged as many steps as an all-reduce.
 [[nodiscard]] constexpr double pytorch_ring_steps(collective_kind kind, std::int64_t ranks) noexcept {
     const bool twice = kind == collective_kind::all_reduce || kind == collective_kind::all_to_all;
     return static_cast<double>(twice ? 2 * (ranks - 1) : ranks - 1);

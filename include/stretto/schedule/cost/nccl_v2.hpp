@@ -48,7 +48,7 @@ struct nccl_v2 {
     double intra_node_gigabytes_per_second = 370;
     double inter_node_gigabytes_per_second = 50;
     bool nvlink = true;      ///< hops within a node go over NVLink; otherwise over PCIe
-    bool infiniband = true;  ///< the network is InfiniBand, over which LL128 is off
+    bool infiniband = true;  ///< the network is InfiniBand, over which LL128 is off; beyond two nodes it is always off
 
     /// Returns the model with the bandwidths that PyTorch assumes for a generation.
     [[nodiscard]] static constexpr nccl_v2 of(gpu_architecture gpu, bool with_nvlink = true) noexcept {

@@ -1,5 +1,5 @@
 // An order with a low peak, made from a given one. At each place where the peak occurs, nodes move to the other side of
-// it so that what need not be alive there is not.
+// that place, so that as little as possible is alive there.
 //
 // A minimum cut decides which tasks come before a node v and which after it, so that as little as possible is alive at
 // v. A storage crosses the cut if its maker comes before v and one of its users does not, and it weighs its bytes;

@@ -1,5 +1,5 @@
-// A lower bound on time from a memory limit. Consider a node v at which memory is scarce. Whatever is not alive there
-// in every order must be smaller than what the limit leaves next to the bytes that are. Suppose that from v on a larger
+// A lower bound on time from a memory limit. Consider a node v at which memory is scarce. A storage that is not alive
+// there in every order must fit into what the limit leaves next to the bytes that are. Suppose that from v on a larger
 // storage is alive, then another, until a node w has run. Then no other scarce node can run in between: v and its
 // successors up to w occupy the memory as a job occupies a machine. Such jobs exclude each other, and a bound for one
 // machine holds for them.

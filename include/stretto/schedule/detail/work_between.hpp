@@ -24,8 +24,8 @@ namespace stretto::detail {
 ///     the work before w, at least - the work before v, at most - v
 ///
 /// The first term is found as in detail/deferred_work.hpp: charge a kernel that may run on either side of w `price`
-/// bytes per nanosecond if it runs before w. Then such kernels cover the amount by which a flow at w exceeds the limit.
-/// The second term is found in the same way from the least work that runs after v.
+/// bytes per nanosecond if it runs before w. Then the charges of such kernels cover the amount by which a flow at w
+/// exceeds the limit. The second term is found in the same way from the least work that runs after v.
 template <class = void>
 class work_between {
 public:
