@@ -1,8 +1,8 @@
-// The clock of the overlap simulator of meta-pytorch/autoparallel, for comparing schedules with its numbers. It differs
-// from ours (simulate.hpp) in one respect: every task, even an input, a view, a wait or the output, pays a launch
-// overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look slower by this clock, so
-// use `simulate` for decisions. Without overhead and without blocking collectives, the two clocks agree to the
-// nanosecond.
+// The clock of the overlap simulator of meta-pytorch/autoparallel. Use it to compare schedules with the numbers of that
+// simulator. It differs from ours (simulate.hpp) in one respect: every task, even an input, a view, a wait or the
+// output, pays a launch overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look
+// slower by this clock, so use `simulate` for decisions. Without overhead and without blocking collectives, the two
+// clocks agree to the nanosecond.
 #ifndef STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 #define STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP
 
@@ -37,14 +37,14 @@ struct autoparallel_trace {
     nanoseconds total;                       ///< the last time of any stream; waits and overheads count
     nanoseconds compute;                     ///< time spent in kernels
     nanoseconds communication;               ///< time spent in collectives
-    nanoseconds exposed;                     ///< time in which compute stood still for a collective
+    nanoseconds exposed;                     ///< time in which compute is idle and waits for a collective
 };
 
-/// Runs `order` on the simulator's clock. `blocking(t)` says of a start whether it is synchronous; the compute stream
-/// then waits for it at once. Only kernels and starts take time, whatever durations other tasks have; a wait without a
-/// launch costs its overhead. The result is deterministic. O(V) time. Precondition: `order` has every task at most once
-/// and respects dependences. Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics` (the
-/// rest, without memory).
+/// Runs `order` on the simulator's clock. `blocking(t)` returns whether the start `t` is synchronous; the compute
+/// stream then waits for it at once. Only kernels and starts take time, whatever durations other tasks have; a wait
+/// without a launch costs its overhead. The result is deterministic. O(V) time. Precondition: `order` has every task at
+/// most once and respects dependences. Source: `create_execution_trace` (events, makespan) and `estimate_graph_metrics`
+/// (the rest, without memory).
 template <class Blocking>
     requires requires(Blocking blocking, task_id t) {
         { blocking(t) } -> std::convertible_to<bool>;
@@ -53,7 +53,7 @@ template <class Blocking>
                                                     Blocking blocking, autoparallel_clock_options options = {}) {
     autoparallel_trace trace;
     std::vector<nanoseconds> channel(g.groups);   // by process group: the time of its stream
-    std::vector<nanoseconds> released(g.size());  // by start that has run: when a wait for it may go on
+    std::vector<nanoseconds> released(g.size());  // by start that has run: when a wait for it may continue
     nanoseconds lane;                             // the time of the compute stream
     const auto stall_until = [&](nanoseconds moment) {
         if (moment <= lane) return;
@@ -101,7 +101,7 @@ template <class Blocking>
     return trace;
 }
 
-/// The same where no collective is synchronous.
+/// Runs `order` on the simulator's clock when no collective is synchronous.
 template <class = void>
 [[nodiscard]] inline autoparallel_trace autoparallel_clock(const task_graph& g, std::span<const task_id> order,
                                                            autoparallel_clock_options options = {}) {

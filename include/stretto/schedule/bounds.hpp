@@ -49,7 +49,7 @@ struct peak_bound {
 
 namespace detail {
 
-/// The channels whose transfers count under contention: the two busiest.
+/// Returns the jobs of the channels whose transfers count under contention: the two busiest.
 template <class = void>
 [[nodiscard]] inline std::vector<contention_jobs> jobs_under(contention under, const compact_tasks& c,
                                                              const machine_jobs& jobs, workspace& w) {
@@ -60,14 +60,15 @@ template <class = void>
     return all;
 }
 template <class = void>
+/// Returns these jobs as the spine bound reads them, one list for each channel.
 [[nodiscard]] inline std::vector<std::vector<further_job>> for_spine(const std::vector<contention_jobs>& all) {
     std::vector<std::vector<further_job>> further;
     for (const contention_jobs& jobs : all) further.push_back(jobs.for_spine());
     return further;
 }
 
-/// The best bound of a compact graph. The spine bound comes before Jackson's, because it raises the heads that
-/// Jackson's uses.
+/// Returns the best bound of a compact graph, without regard to memory. The spine bound comes before Jackson's, because
+/// it raises the heads that Jackson's uses.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, contention under = {},
                                              std::uint32_t window = 64) {
@@ -109,11 +110,11 @@ public:
     /// The arrays are taken from the open scope of the workspace.
     memory_bounds(const compact_tasks& c, workspace& w) : c_(c), w_(w), forced_(c, w) {}
 
-    /// No order has a lower peak.
+    /// Returns a lower bound on the peak of every order.
     [[nodiscard]] peak_bound least_peak() const {
         peak_bound least;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
-            // What a node allocates is there while it runs, and so is what it uses.
+            // The storages that a node allocates are alive while it runs, and so are those that it uses.
             std::int64_t alive = 0, own = 0;
             for (std::uint32_t s : c_.touched[n]) {
                 alive += c_.storage_bytes[s];
@@ -127,8 +128,8 @@ public:
         return least;
     }
 
-    /// The better of `without` and the bound within the limit. The most expensive bounds are computed only while the
-    /// best one is below `enough`. Precondition: the limit is at least the least peak.
+    /// Returns the better of `without` and the bound within the limit. The most expensive bounds are computed only
+    /// while the best one is below `enough`. Precondition: the limit is at least the least peak.
     [[nodiscard]] lower_bound within(bytes limit, const lower_bound& without, contention under = {},
                                      std::int64_t enough = INT64_MAX) {
         const workspace::scope scratch(w_);
@@ -154,7 +155,7 @@ public:
     }
 
 private:
-    /// The better of the spine bound and Jackson's bound with these jobs. It raises the heads.
+    /// Returns the better of the spine bound and Jackson's bound with these jobs. It raises the heads.
     [[nodiscard]] std::int64_t with_jobs(const compact_tasks& c, const std::vector<memory_job>& jobs,
                                          path_lengths& lengths, contention under) {
         const workspace::scope scratch(w_);
@@ -169,7 +170,7 @@ private:
         return value;
     }
 
-    /// The same bound for the graph with these pairs as additional dependences.
+    /// Returns the same bound for the graph with these pairs as additional dependences.
     [[nodiscard]] std::int64_t with_pairs(const std::vector<node_pair>& pairs, std::vector<memory_job> jobs,
                                           contention under) {
         const workspace::scope scratch(w_);
@@ -184,14 +185,14 @@ private:
     forced_memory<> forced_;
 };
 
-/// A bound that is high enough for an order with this makespan: once the bound is within 2 %, the most expensive bounds
-/// are skipped.
+/// Returns a bound that is high enough for an order with this makespan: once the bound is within 2 %, the most
+/// expensive bounds are skipped.
 template <class = void>
 [[nodiscard]] inline std::int64_t enough_for(nanoseconds makespan) {
     return makespan.count - makespan.count / 50;
 }
 
-/// The bound within a limit. A bound of at least `enough` need not be improved.
+/// Returns the bound within a limit. A bound of at least `enough` is not improved further.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g, bytes limit, contention under, std::int64_t enough) {
     workspace w;
@@ -204,19 +205,19 @@ template <class = void>
 
 }  // namespace detail
 
-/// The best of the load, critical path, spine and Jackson bounds. Of equal bounds, the first in this sequence is
-/// returned. It holds for every order that respects the dependences of `g`, at any memory limit, and under any
-/// contention, which only makes kernels longer. The result is an exact integer and deterministic. O(V log V + E) time.
-/// Sources: J. Carlier, The one-machine sequencing problem, EJOR 11, 1982 (Jackson's schedule); detail/spine_bound.hpp.
+/// Returns the best of the load, critical path, spine and Jackson bounds, and the first in this sequence among equal
+/// ones. It holds for every order that respects the dependences of `g`, at any memory limit, and under any contention,
+/// which only makes kernels longer. The result is an exact integer and deterministic. O(V log V + E) time. Sources: J.
+/// Carlier, The one-machine sequencing problem, EJOR 11, 1982 (Jackson's schedule); detail/spine_bound.hpp.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g) {
     detail::workspace w;
     return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }
 
-/// The same for the orders whose peak memory is within `limit`, on a machine with contention. The result is the best of
-/// that bound, the memory bound (detail/memory_jobs.hpp), the deferral bound (detail/deferred_work.hpp), the precedence
-/// bound (detail/memory_precedences.hpp, detail/work_between.hpp) and the contention bound
+/// Returns a bound for the orders whose peak memory is within `limit`, on a machine with contention. The result is the
+/// best of the bound above, the memory bound (detail/memory_jobs.hpp), the deferral bound (detail/deferred_work.hpp),
+/// the precedence bound (detail/memory_precedences.hpp, detail/work_between.hpp) and the contention bound
 /// (detail/contention_jobs.hpp). If the limit is below least_peak, no such order exists and any number is a bound; the
 /// bound for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
 template <class = void>
@@ -224,9 +225,9 @@ template <class = void>
     return detail::bound_below(g, limit, under, INT64_MAX);
 }
 
-/// A peak that every order of `g` reaches or exceeds, so that no schedule exists within a smaller limit. It is derived
-/// from what each task needs to run, and from what must be alive around the kernels at which the given order needs
-/// most. Exact integers, deterministic. O(V + E) time for each of 16 kernels.
+/// Returns a peak that every order of `g` reaches or exceeds, so that no schedule exists within a smaller limit. It is
+/// derived from what each task needs to run, and from what must be alive around the kernels at which the given order
+/// needs most. The result is an exact integer and deterministic. O(V + E) time for each of 16 kernels.
 template <class = void>
 [[nodiscard]] peak_bound least_peak(const task_graph& g) {
     detail::workspace w;

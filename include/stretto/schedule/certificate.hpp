@@ -32,19 +32,20 @@ public:
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
-    /// The contention under which the times were computed: how much slower kernels run beside transfers.
+    /// Returns the contention under which the times were computed: how much slower kernels run during transfers.
     [[nodiscard]] contention under() const noexcept { return under_; }
 
-    /// A lower bound by the same clock: no order of this step is faster whose peak memory is within the limit.
+    /// Returns a lower bound by the same clock: no order of this step whose peak memory is within the limit is faster.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
-    /// makespan / bound - 1: how much faster, at most, an optimal order could be. 0 proves that this one is optimal.
+    /// Returns makespan / bound - 1. The makespan exceeds that of an optimal order by at most this share of the latter,
+    /// so 0 proves that this order is optimal.
     [[nodiscard]] double gap() const noexcept {
         if (bound_.value.count == 0) return 0;
         return static_cast<double>((times_.makespan - bound_.value).count) / static_cast<double>(bound_.value.count);
     }
-    /// A lower bound under the same contention: no order of this step whose peak memory is within the limit is faster.
+    /// Returns how long each collective is exposed, and why, in the order of the starts.
     [[nodiscard]] const std::vector<collective_exposure>& exposures() const noexcept { return exposures_; }
-    /// A fingerprint of which collectives are issued in which order; see fingerprint_of.
+    /// Returns a fingerprint of which collectives are issued in which order; see fingerprint_of.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
 
 private:
@@ -87,7 +88,7 @@ struct schedule_maker {
 
 /// Returns the certificate of an order, or the first violation (schedule/verify.hpp). The times and the bound take
 /// contention into account. Only a scheduler knows which kernels the memory limit held back, so no exposure has the
-/// reason `memory` here. Deterministic. O((V + E) log V), plus the time of verify_order.
+/// reason `memory` here. The result is deterministic. O((V + E) log V), plus the time of verify_order.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
                                                           bytes limit = unlimited_bytes, contention under = {}) {

@@ -60,12 +60,13 @@ template <class = void>
 class checked_order {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
-    /// Ranks with equal fingerprints issue the same collectives in the same order on every group.
+    /// Returns the fingerprint of the order. Ranks with equal fingerprints issue the same collectives in the same order
+    /// on every group.
     [[nodiscard]] const order_fingerprint& fingerprint() const noexcept { return fingerprint_; }
     [[nodiscard]] const graph_identity& graph() const noexcept { return graph_; }
-    /// Whether the order was checked for this graph, or for a graph with the same identity. O(V + E).
+    /// Returns whether the order was checked for this graph, or for a graph with the same identity. O(V + E).
     [[nodiscard]] bool belongs_to(const task_graph& g) const { return identity_of(g) == graph_; }
-    /// The memory limit against which the peak of the order was checked.
+    /// Returns the memory limit against which the peak of the order was checked.
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
     friend bool operator==(const checked_order&, const checked_order&) = default;
@@ -92,7 +93,7 @@ expected<checked_order, order_violation> check_order(const task_graph& g, std::v
     return checked;
 }
 
-/// The order in which the program is written: all tasks in ascending order of their numbers.
+/// Returns the order in which the program is written: all tasks in ascending order of their numbers.
 template <class = void>
 [[nodiscard]] std::vector<task_id> program_order(const task_graph& g) {
     std::vector<task_id> order(g.size());

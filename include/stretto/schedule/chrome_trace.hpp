@@ -24,7 +24,7 @@
 
 namespace stretto {
 
-/// The name of a collective in traces and reports.
+/// Returns the name of a collective in traces and reports.
 [[nodiscard]] constexpr std::string_view name_of(collective_kind kind) noexcept {
     switch (kind) {
         case collective_kind::all_gather:
@@ -48,8 +48,9 @@ struct live_amount {
     friend constexpr bool operator==(const live_amount&, const live_amount&) = default;
 };
 
-/// The memory of an order over time: for each moment at which the lane reaches a task, the largest number of bytes live
-/// at that moment, so that the maximum of the list is the peak. The list ascends in time, and neighbours differ. O(V).
+/// Returns the memory of an order over time: for each moment at which the lane reaches a task, the largest number of
+/// bytes live at that moment, so that the maximum of the list is the peak. The list ascends in time, and neighbours
+/// differ. O(V).
 [[nodiscard]] inline std::vector<live_amount> live_over_time(const task_graph& g, std::span<const task_id> order,
                                                              const simulation& times, const memory_profile& memory) {
     std::vector<live_amount> curve;
@@ -71,8 +72,8 @@ struct live_amount {
 
 /// Collects orders, each with its times and its memory, and writes the trace. There is a slice for every kernel, for
 /// every collective on its channel, and for every wait that stalls the lane. A flow leads from each collective to its
-/// waits, and a counter shows the largest number of live bytes at each moment. Tasks that take no time are left out.
-/// The result is deterministic. O(V) time and about 200 bytes of text per slice.
+/// waits, and a counter shows the largest number of live bytes at each moment. Tasks that take no time are omitted. The
+/// result is deterministic. O(V) time and about 200 bytes of text per slice.
 class chrome_trace {
 public:
     /// Appends a process called `title`. All arguments must describe the same order of the tasks of `g`.
@@ -100,9 +101,9 @@ public:
     }
 
     /// Appends a process called `title` with the measurements of one rank: all its steps one after the other, with
-    /// times counted from `zero`. The slices name their rank and step; a reader thereby tells a run from a prediction
-    /// (capture/run_reader.hpp). The process has neither flows nor memory. Precondition: `spans` are of tasks of `g`,
-    /// and none begins before `zero`.
+    /// times counted from `zero`. The slices name their rank and step, by which a reader distinguishes a run from a
+    /// prediction (capture/run_reader.hpp). The process has neither flows nor memory. Precondition: `spans` are of
+    /// tasks of `g`, and none begins before `zero`.
     template <task_labels L>
     void add_run(std::string_view title, const task_graph& g, std::span<const measured_span> spans, nanoseconds zero,
                  const L& labels) {
@@ -121,7 +122,7 @@ public:
         }
     }
 
-    /// The whole trace as JSON.
+    /// Returns the complete trace as JSON.
     [[nodiscard]] std::string json() && {
         std::string all = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
         all += out_;
@@ -164,7 +165,7 @@ private:
         out_ += key;
         detail::append_quoted(out_, text);
     }
-    /// Microseconds with three digits after the point, so nothing is rounded.
+    /// Writes microseconds with three digits after the point, so nothing is rounded.
     void add_time(const char* key, nanoseconds t) {
         const std::string fraction = std::to_string(t.count % 1000);
         out_ += key + std::to_string(t.count / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;

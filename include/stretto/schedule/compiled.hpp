@@ -1,6 +1,6 @@
 // Include this header and link stretto::compiled in projects where many files schedule. The scheduler and its kernels,
-// which depend on no user type, are then compiled once, in that library, and not again in every file. Without it
-// everything works too, from headers alone.
+// which depend on no user type, are then compiled once, in that library, and not again in every file. Without it,
+// everything works as well, from the headers alone.
 #ifndef STRETTO_SCHEDULE_COMPILED_HPP
 #define STRETTO_SCHEDULE_COMPILED_HPP
 

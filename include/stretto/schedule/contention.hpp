@@ -15,7 +15,7 @@
 
 namespace stretto {
 
-/// The factor by which kernels run slower while a channel transfers, as a fraction: 5/4 for 1.25. Both numbers lie
+/// The factor by which kernels run slower while a channel transfers, as a fraction: 5/4 for 1.25. Both numbers are
 /// between 1 and 2^20, and the fraction is 1 or more.
 struct contention {
     std::int64_t numerator = 1;
@@ -41,10 +41,10 @@ public:
     void add_transfer(std::size_t on, std::int64_t begin, std::int64_t end) {
         transfers_[on].intervals.push_back({begin, end});
     }
-    /// The end of a kernel of duration `work` that begins at `t`; t never decreases from call to call. Time is divided
-    /// into stretches, each of which lasts until the latest end of the transfers in flight. In a stretch of L ns, the
-    /// kernel does floor(L / c) of its work; if no more than that is left, it ends after ceil(left * c). Between
-    /// stretches it runs at full speed. O(channels) for each stretch.
+    /// Returns the end of a kernel of duration `work` that begins at `t`. Precondition: t never decreases from call to
+    /// call. Time is divided into stretches, each of which lasts until the latest end of the transfers in flight. In a
+    /// stretch of L ns, the kernel does floor(L/c) of its work. If no more than that is left, it ends after c times
+    /// what is left, rounded up. Between stretches it runs at full speed. O(channels) for each stretch.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
         for (channel& ch : transfers_) {
             while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
@@ -83,8 +83,8 @@ private:
     };
     struct channel {
         std::vector<interval> intervals;
-        std::size_t next = 0;   // the first that ends after the lane's current time
-        std::size_t ahead = 0;  // the first that ends after the current time of the kernel asked about
+        std::size_t next = 0;   // the first transfer that ends after the lane's current time
+        std::size_t ahead = 0;  // the first transfer that ends after the current time of the queried kernel
     };
     std::vector<channel> transfers_;
     contention c_;
@@ -92,7 +92,8 @@ private:
 
 }  // namespace detail
 
-/// Whether no makespan of `g` under contention exceeds 2^62. The sum of all durations, times c, is compared. O(V).
+/// Returns whether no makespan of `g` under contention exceeds 2^62. It compares the sum of all durations, times c.
+/// O(V).
 template <class = void>
 [[nodiscard]] bool times_fit(const task_graph& g, contention c) {
     constexpr std::int64_t most = std::int64_t{1} << 62;
@@ -104,7 +105,7 @@ template <class = void>
 
 /// Executes `order` by the exact clock under contention. It is simulate(g, order), except that kernels run slower while
 /// a channel transfers, which is from the beginning to the end of any start that precedes them in the order. Transfers
-/// keep their durations. `compute` includes the time that contention adds, and `slowed` holds that time for each
+/// keep their durations. `compute` includes the time that contention adds, and `slowed` contains that time for each
 /// kernel. With contention 1 the result is that of simulate(g, order). O(V + channels * stretches). Preconditions:
 /// those of simulate, a valid contention, and times_fit.
 template <class = void>

@@ -3,7 +3,7 @@
 // collectives in different orders can therefore hang, although each program is correct on its own.
 //
 // The verdict is exact for the machine described here. The machine does not model kernels that leave no room for
-// collectives, nor runtime calls that wait for the whole device.
+// collectives, nor runtime calls that wait for all work of a device.
 #ifndef STRETTO_SCHEDULE_DEADLOCK_HPP
 #define STRETTO_SCHEDULE_DEADLOCK_HPP
 
@@ -47,7 +47,7 @@ struct deadlock {
 
 /// The witness that the programs complete in every execution.
 struct deadlock_freedom {
-    std::size_t collectives = 0;  ///< how many the ranks run together, each counted once
+    std::size_t collectives = 0;  ///< how many collectives the ranks run together, each counted once
 };
 
 /// Judges the programs of all ranks: `programs[r]` is that of rank r. `groups[i]` is the group that actions call i; it

@@ -1,4 +1,4 @@
-// Explains in one line each why a collective stays exposed and what a lower bound rests on, with the caller's names.
+// Explains in one line each why a collective stays exposed and what a lower bound is based on, with the caller's names.
 // All reports of schedules use these sentences, so that they agree.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_HPP
@@ -20,7 +20,7 @@
 
 namespace stretto {
 
-/// The spelling in reports.
+/// Returns the spelling in reports.
 [[nodiscard]] constexpr std::string_view name_of(exposure_reason reason) noexcept {
     switch (reason) {
         case exposure_reason::hidden:
@@ -35,7 +35,7 @@ namespace stretto {
     return "dependence";
 }
 
-/// The spelling in reports.
+/// Returns the spelling in reports.
 [[nodiscard]] constexpr std::string_view name_of(bound_kind kind) noexcept {
     switch (kind) {
         case bound_kind::load:
@@ -68,8 +68,8 @@ struct explained_order {
 
 namespace detail {
 
-/// The predecessor of t that became available last. Views, which take no time, are replaced by what they depend on.
-/// no_task if everything is available at the start.
+/// Returns the predecessor of t that became available last, or no_task if everything is available at the start. Views,
+/// which take no time, are replaced by what they depend on.
 template <class = void>
 [[nodiscard]] task_id last_needed_by(const task_graph& g, const simulation& times, task_id t) {
     do {
@@ -86,7 +86,7 @@ template <class = void>
     return t;
 }
 
-/// The collective before e on its channel if e queued behind it, else no_task.
+/// Returns the collective before e on its channel if e queued behind it, otherwise no_task.
 template <class = void>
 [[nodiscard]] task_id queued_behind(const task_graph& g, const simulation& times, const collective_exposure& e) {
     const bool queued = e.blocker != no_task && g.kind[e.blocker] == op_kind::start && e.begin > e.ready &&
@@ -94,7 +94,7 @@ template <class = void>
     return queued ? e.blocker : no_task;
 }
 
-/// Counts the kernels after the wait in the order that were ready when the lane reached the wait.
+/// Returns the number of kernels after the wait in the order that were ready when the lane reached the wait.
 template <class = void>
 [[nodiscard]] std::size_t kernels_kept_back(const task_graph& g, std::span<const task_id> order, task_id wait) {
     std::vector<bool> done(g.size(), false);
@@ -106,7 +106,8 @@ template <class = void>
         const auto before = g.predecessors[t];
         if (!std::all_of(before.begin(), before.end(), [&](task_id p) { return done[p]; })) continue;
         if (g.kind[t] == op_kind::compute) ++kernels;
-        else if (g.kind[t] == op_kind::view) done[t] = true;  // costs nothing, so what it leads to is ready as well
+        else if (g.kind[t] == op_kind::view)
+            done[t] = true;  // a view takes no time, so its successors may be ready as well
     }
     return kernels;
 }
@@ -129,8 +130,8 @@ template <task_names L>
 
 }  // namespace detail
 
-/// The task that the reason of an exposure blames. For a dependence, it is the input of the collective that became
-/// available last; for a channel, the collective before it; otherwise no_task. O(path of views).
+/// Returns the task that the reason of an exposure blames. For a dependence, it is the input of the collective that
+/// became available last; for a channel, the collective before it; otherwise no_task. O(path of views).
 template <class = void>
 [[nodiscard]] task_id culprit_of(const task_graph& g, const simulation& times, const collective_exposure& e) {
     if (e.reason == exposure_reason::channel) return e.blocker;
@@ -165,7 +166,7 @@ template <task_names L>
     return detail::because_of_dependence(o, e, labels);
 }
 
-/// Explains what a lower bound rests on: "the channel of mesh_ep is busy that long".
+/// Explains what a lower bound is based on: "the channel of mesh_ep is busy that long".
 template <task_names L>
 [[nodiscard]] std::string explain(const lower_bound& bound, const L& labels) {
     std::string machine = "the compute lane";

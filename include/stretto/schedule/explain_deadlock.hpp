@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// The spelling of the enumerator.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(deadlock::reason reason) noexcept {
     using why = deadlock::reason;
     switch (reason) {
@@ -31,7 +31,7 @@ namespace stretto {
 
 namespace detail {
 
-/// The relation of a blocker to the action that it blocks, in words.
+/// Returns the relation of a blocker to the action that it blocks, in words.
 [[nodiscard]] constexpr std::string_view place_of_blocker(blocked_action::reason why) noexcept {
     using reason = blocked_action::reason;
     switch (why) {

@@ -16,7 +16,7 @@
 
 namespace stretto {
 
-/// The spelling of the enumerator.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(task_graph_error::reason reason) noexcept {
     using why = task_graph_error::reason;
     switch (reason) {
@@ -42,7 +42,7 @@ namespace stretto {
     return "operand_not_in_graph";
 }
 
-/// The spelling of the enumerator.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(order_violation::rule broken) noexcept {
     using rule = order_violation::rule;
     switch (broken) {
@@ -62,7 +62,7 @@ namespace stretto {
     return "exceeds_memory_limit";
 }
 
-/// The spelling of the enumerator.
+/// Returns the spelling of the enumerator.
 [[nodiscard]] constexpr std::string_view name_of(overlap_reason reason) noexcept {
     return reason == overlap_reason::graph ? "graph" : "memory_limit";
 }

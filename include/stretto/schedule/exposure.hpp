@@ -28,7 +28,7 @@ struct collective_exposure {
     nanoseconds begin;    ///< when its channel begins it
     nanoseconds needed;   ///< when the lane reaches its first wait
     exposure_reason reason;
-    task_id blocker;  ///< the collective it queued behind; otherwise the last input to be ready, or no_task
+    task_id blocker;  ///< the collective behind which it queued; otherwise the last input to be ready, or no_task
 };
 
 /// Explains every collective of `order`, in the order of their starts. `starved` lists, in ascending order, the waits

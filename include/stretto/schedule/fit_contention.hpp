@@ -1,4 +1,4 @@
-// Estimates how much slower kernels ran beside transfers than alone, from a run of which only the sum of the kernel
+// Estimates how much slower kernels ran during transfers than alone, from a run of which only the sum of the kernel
 // times is known. The transfers and the makespan are not fitted, so the clock's figures for them remain predictions.
 #ifndef STRETTO_SCHEDULE_FIT_CONTENTION_HPP
 #define STRETTO_SCHEDULE_FIT_CONTENTION_HPP

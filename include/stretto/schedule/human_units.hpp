@@ -13,7 +13,7 @@ namespace stretto {
 
 namespace detail {
 
-/// `x` with two decimals if it is below 100, one if it is below 1000, and none otherwise. Precondition: x >= 0.
+/// Returns `x` with two decimals if it is below 100, one if it is below 1000, and none otherwise. Precondition: x >= 0.
 [[nodiscard]] inline std::string few_digits(double x) {
     const int decimals = x < 100 ? 2 : x < 1000 ? 1 : 0;
     std::array<char, 64> text{};
@@ -23,7 +23,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// "613.7 ms", "1.17 ms", "41.50 us", "7 ns".
+/// Returns a time as text, such as "613.7 ms", "1.17 ms", "41.50 us" or "7 ns".
 [[nodiscard]] inline std::string human(nanoseconds t) {
     if (t.count < 0) return "-" + human(-t);
     const auto ns = static_cast<double>(t.count);
@@ -33,7 +33,7 @@ namespace detail {
     return detail::few_digits(ns / 1e9) + " s";
 }
 
-/// "4.40 GiB", "512 B"; "unlimited" for `unlimited_bytes`.
+/// Returns an amount as text, such as "4.40 GiB" or "512 B"; it is "unlimited" for `unlimited_bytes`.
 [[nodiscard]] inline std::string human(bytes amount) {
     if (amount == unlimited_bytes) return "unlimited";
     auto x = static_cast<double>(amount.count);
@@ -45,7 +45,7 @@ namespace detail {
     return detail::few_digits(x / 1024) + " GiB";
 }
 
-/// "27,576".
+/// Returns a number with separated thousands, such as "27,576".
 [[nodiscard]] inline std::string with_commas(std::size_t n) {
     std::string text = std::to_string(n);
     for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");

@@ -27,12 +27,12 @@ namespace stretto {
 template <class = void>
 class limit_trial {
 public:
-    /// Precondition: the graph outlives the trial. O(V log V + E).
+    /// Computes the bound. Precondition: the graph outlives the trial. O(V log V + E).
     explicit limit_trial(const task_graph& g, contention under = {}) : step_(g, under) {}
 
-    /// A lower bound on the makespan of every order; see bound_below.
+    /// Returns a lower bound on the makespan of every order; see bound_below.
     [[nodiscard]] const lower_bound& bound() const noexcept { return step_.bound(); }
-    /// The peak of the input order, and the task at which it is reached.
+    /// Returns the peak of the input order; input_peak_at returns the first task at which it is reached.
     [[nodiscard]] bytes input_peak() const noexcept { return step_.memory().peak; }
     [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
 
@@ -72,7 +72,7 @@ private:
 /// unknown or if there is no order.
 struct limit_figures {
     nanoseconds makespan{INT64_MAX};
-    nanoseconds ignoring_memory{INT64_MAX};  ///< of the fastest order found, if memory was scarce within the limit
+    nanoseconds ignoring_memory{INT64_MAX};  ///< that of the fastest order found, if memory was scarce within the limit
     friend constexpr bool operator==(const limit_figures&, const limit_figures&) = default;
 };
 

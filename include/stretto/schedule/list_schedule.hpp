@@ -27,19 +27,19 @@ namespace stretto {
 struct limit_too_low {
     bytes limit;
     bytes input_peak;
-    task_id at;              ///< where the input order reaches its peak
+    task_id at;              ///< the task at which the input order reaches its peak
     peak_bound needed = {};  ///< a lower bound on the peak of every order (least_peak)
 
-    /// Whether it is proved that no order fits within the limit.
+    /// Returns whether it is proved that no order fits within the limit.
     [[nodiscard]] bool infeasible() const noexcept { return limit < needed.value; }
 };
 
 /// Schedules a step. The scheduler first looks for orders without regard to memory, and then within a ladder of limits
 /// up to the requested one; the lowest of them is the peak of the input order (schedule/detail/order_search.hpp). If
 /// the requested limit is below that peak, it first looks for an order that needs less memory. It then computes the
-/// exact times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed.
-/// Deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended preferences,
-/// rungs and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
+/// exact times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed. The
+/// result is deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended
+/// preferences, rungs and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
 ///
 /// Under contention, every order is judged by that clock. Three searches run instead of one: with the plain durations
 /// of kernels, with their durations under contention, and with durations in between
@@ -68,7 +68,7 @@ template <class = void>
 
 namespace detail {
 
-/// An order of tasks; the waits, ascending, in which memory alone has kept a kernel from running; and what bounds every
+/// An order of tasks; the waits, ascending, during which memory alone kept a kernel from running; and a bound on every
 /// order within its limit.
 struct task_order_found {
     std::vector<task_id> order;
@@ -83,8 +83,8 @@ struct task_order_found {
     }
 };
 
-/// The best order within the limit, or with `all` the front of orders, each within its own peak. A watch follows, whose
-/// last limit is that of the options.
+/// Returns the best order within the limit, or, with `all`, the front of orders, each within its own peak. `watch` may
+/// be null; its last limit is that of the options.
 template <class = void>
 [[nodiscard]] inline expected<std::vector<task_order_found>, limit_too_low> search_orders(
     const task_graph& g, const schedule_options& options, bool all, search_watch* watch = nullptr) {
@@ -101,14 +101,15 @@ template <class = void>
         task_order_found& as_tasks = orders.emplace_back();
         as_tasks.order = step.in_tasks(found);
         as_tasks.limit = all ? bytes{found.peak} : limit;
-        // The search tries smaller limits, too; where there is none, what those kept back is no reason for anything.
+        // The search tries smaller limits, too. Without a limit, the waits that those limits starved explain nothing.
         if (as_tasks.limit != unlimited_bytes)
             for (std::uint32_t n : found.pass.starved) as_tasks.starved.push_back(c.task[n]);
         std::sort(as_tasks.starved.begin(), as_tasks.starved.end());
         as_tasks.under = options.under;
         as_tasks.bound = step.bound();
     }
-    // What is good enough without regard to memory needs no better bound, and within 2 % not the dearest.
+    // An order that is good enough for the bound without regard to memory needs no better bound. Within 2 % of a bound,
+    // the most expensive bounds are not needed.
     const std::int64_t enough = step.enough(options.good_enough);
     if (front.front().pass.makespan > enough && (all || limit != unlimited_bytes)) {
         memory_bounds within(c, step.room());

@@ -26,10 +26,11 @@ namespace stretto {
 /// The measurements of a task: medians over steps and ranks. For an even number of spans,
 /// the lower median is taken, so that it is a time that was measured.
 struct measured_task {
-    nanoseconds duration;   ///< of a kernel; of a collective its transfer, the median over steps
-    nanoseconds jitter;     ///< of a collective: how much longer than the transfer ranks spent in it
-    nanoseconds blocked;    ///< of a wait: how long the lane waited
-    nanoseconds exposed;    ///< of a wait: how much of that its collective was transferring; the rest waits for others
+    nanoseconds duration;  ///< that of a kernel; for a collective, that of its transfer, the median over steps
+    nanoseconds jitter;    ///< for a collective: how much longer than the transfer ranks spent in it
+    nanoseconds blocked;   ///< for a wait: how long the lane waited
+    nanoseconds exposed;   ///< for a wait: the part of it in which its collective was transferring; the rest is waiting
+                           ///< for others
     std::size_t spans = 0;  ///< how often it was measured; 0 if never
 };
 
@@ -49,7 +50,7 @@ struct measured_run {
 
 namespace detail {
 
-/// The lower median. Reorders the numbers. Precondition: there is at least one.
+/// Returns the lower median. Reorders the numbers. Precondition: there is at least one.
 template <class = void>
 [[nodiscard]] nanoseconds middle_of(std::vector<nanoseconds>& all) {
     const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
@@ -57,7 +58,7 @@ template <class = void>
     return *middle;
 }
 
-/// The transfer of a collective in each step in which it was measured, ascending by step.
+/// Returns the transfer of a collective in each step in which it was measured, ascending by step.
 struct step_transfer {
     std::uint32_t step;
     nanoseconds time;
@@ -164,9 +165,9 @@ template <class = void>
 }
 
 /// Presents one step of a run on one rank in the form of a simulation: begins and stalls are the measured ones, and
-/// `slowed` holds how much longer than predicted a kernel or a collective took, which is negative if it was faster.
-/// Times count from the first span. A task that was not measured takes no time and stands where the lane was. O(V + S).
-/// Precondition: `spans` are of one rank and step, and of tasks of `g`; `order` has every task once.
+/// `slowed` contains how much longer than predicted a kernel or a collective took, which is negative if it was faster.
+/// Times count from the first span. A task that was not measured takes no time and begins at the time that the lane had
+/// reached. O(V + S). Precondition: `spans` are of one rank and step, and of tasks of `g`; `order` has every task once.
 template <class = void>
 [[nodiscard]] simulation measured_times(const task_graph& g, std::span<const task_id> order,
                                         std::span<const measured_span> spans) {

@@ -60,7 +60,7 @@ template <class = void>
     return profile;
 }
 
-/// The peak of the input order, in which tasks are executed by ascending number. O(V + E).
+/// Returns the peak of the input order, in which tasks are executed by ascending number. O(V + E).
 template <class = void>
 [[nodiscard]] bytes peak_of_input(const task_graph& g) {
     detail::workspace w;
@@ -75,10 +75,10 @@ template <class = void>
 /// peak of the original step.
 class memory_budget {
 public:
-    /// An amount; `unlimited_bytes` means no limit.
+    /// Makes a budget of an amount; `unlimited_bytes` means no limit.
     constexpr memory_budget(bytes amount) noexcept : amount_(amount) {}
-    /// `factor` times the peak of the input order, rounded down. With 1.0, a schedule needs no more memory than the
-    /// input order. Precondition: the factor is not NaN and not negative.
+    /// Makes a budget of `factor` times the peak of the input order, rounded down. With 1.0, a schedule needs no more
+    /// memory than the input order. Precondition: the factor is not NaN and not negative.
     static constexpr memory_budget times_input_peak(double factor) {
         STRETTO_ASSERT(factor >= 0, "a limit is no negative multiple of a peak, and no NaN");
         memory_budget b{bytes{}};
@@ -86,14 +86,15 @@ public:
         return b;
     }
 
-    /// An amount for a variant of a step. `step_peak` is the peak of the input order of the original step.
+    /// Makes a budget of an amount for a variant of a step. `step_peak` is the peak of the input order of the original
+    /// step.
     static constexpr memory_budget of_variant(bytes amount, bytes step_peak) noexcept {
         memory_budget b{amount};
         b.step_peak_ = step_peak;
         return b;
     }
 
-    /// The limit in bytes for a step whose input order has the given peak.
+    /// Returns the limit in bytes for a step whose input order has the given peak.
     [[nodiscard]] constexpr bytes limit(bytes input_peak) const noexcept {
         if (factor_ < 0) return amount_;
         if (factor_ == 1) return input_peak;
@@ -101,8 +102,8 @@ public:
         return product < 9.2e18 ? bytes{static_cast<std::int64_t>(product)} : unlimited_bytes;
     }
 
-    /// The peak of which limits are understood as multiples: that of the original step if this is the budget of a
-    /// variant, otherwise the given one.
+    /// Returns the peak of which limits are multiples: that of the original step if this is the budget of a variant,
+    /// otherwise the given one.
     [[nodiscard]] constexpr bytes unit(bytes input_peak) const noexcept {
         return step_peak_.count < 0 ? input_peak : step_peak_;
     }

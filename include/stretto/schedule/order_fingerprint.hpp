@@ -13,7 +13,8 @@
 
 namespace stretto {
 
-/// 128 bits. It is a fixed function of integers: the same on every rank, with every compiler, and for every byte order.
+/// A fingerprint of 128 bits. It is a fixed function of integers: the same on every rank, with every compiler, and for
+/// every byte order.
 struct order_fingerprint {
     std::uint64_t high = 0;
     std::uint64_t low = 0;
@@ -65,12 +66,12 @@ inline void add_call(word_hash& hash, const task_graph& g, task_id t) {
 
 }  // namespace detail
 
-/// The fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of ids, the
-/// sequence of (kind, element type, logical id, chunk). Each entry also counts how often the host has waited for a
-/// number before it, because ranks whose hosts wait between different launches can hang, too. Two orders, of one graph
-/// or of two, have the same fingerprint if these sequences are the same for every group, and otherwise only if the
-/// 128-bit hashes collide. The interleaving of collectives of different groups does not matter; durations and payloads,
-/// on which ranks need not agree, do not matter either. Properties that an op model omits (`call`,
+/// Returns the fingerprint of the collectives that `order` issues: for each group that it uses, in ascending order of
+/// ids, the sequence of (kind, element type, logical id, chunk). Each entry also counts how often the host has waited
+/// for a number before it, because ranks whose hosts wait between different launches can hang, too. Two orders, of one
+/// graph or of two, have the same fingerprint if these sequences are the same for every group, and otherwise only if
+/// the 128-bit hashes collide. The interleaving of collectives of different groups does not matter; durations and
+/// payloads, on which ranks need not agree, do not matter either. Properties that an op model omits (`call`,
 /// core/collective_call.hpp) count as equal. O(V + groups).
 template <class = void>
 [[nodiscard]] order_fingerprint fingerprint_of(const task_graph& g, std::span<const task_id> order) {

@@ -24,7 +24,7 @@ struct overlap_plan {
 
 enum class overlap_reason : std::uint8_t {
     graph,         ///< the view and the model contradict each other; `graph` names the contradiction
-    memory_limit,  ///< the program order itself exceeds the limit; `memory` has the figures
+    memory_limit,  ///< no order was found within the limit; `memory` contains the figures
 };
 
 /// The error of plan_overlap. `vertex` is the vertex that the reason is about: the task of `graph`, or the one at which

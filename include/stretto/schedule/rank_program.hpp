@@ -19,12 +19,12 @@ struct rank_action {
     enum class form : std::uint8_t {
         collective,  ///< launches a collective on a stream
         kernel,      ///< launches work of this rank alone on a stream; it completes as soon as it begins
-        host_wait,   ///< the host goes on when the launches in `after` have completed
+        host_wait,   ///< the host continues when the launches in `after` have completed
     };
     form what = form::collective;
     std::uint32_t stream = 0;  ///< a launch begins when all earlier launches on its stream have completed
-    group_id group = 0;        ///< of a collective
-    std::uint64_t call = 0;    ///< of a collective: identifies the call; all members of its group must agree
+    group_id group = 0;        ///< for a collective
+    std::uint64_t call = 0;    ///< for a collective: identifies the call; all members of its group must agree
     std::vector<std::uint32_t> after = {};  ///< earlier launches, as positions in the program, for which it waits
 
     friend bool operator==(const rank_action&, const rank_action&) = default;
@@ -39,7 +39,7 @@ struct device_model {
     static constexpr std::uint32_t any_number = UINT32_MAX;
 
     std::uint32_t resident = any_number;  ///< how many collectives may be begun and incomplete at once; 1 or more
-    /// Whether the device begins collectives in the order in which its host launches them, as NCCL arranges under
+    /// True if the device begins collectives in the order in which its host launches them, as NCCL arranges under
     /// NCCL_LAUNCH_ORDER_IMPLICIT. Otherwise any collective that can begin may be next.
     bool in_launch_order = false;
 };
@@ -49,7 +49,7 @@ struct device_model {
 struct blocked_action {
     enum class reason : std::uint8_t {
         stream,    ///< the blocker is before it on its stream
-        event,     ///< it is to begin after the blocker
+        event,     ///< it must begin after the blocker
         host,      ///< its host waits for the blocker before it launches it
         order,     ///< collectives begin in launch order, and the blocker has not begun
         resident,  ///< the device holds no further collective until the blocker completes
@@ -73,11 +73,11 @@ namespace detail {
 
 }  // namespace detail
 
-/// The program of a rank that issues the tasks in this order. Every group has a stream of its own, and kernels share
-/// one stream. At a wait, the kernels' stream waits for a collective; a collective begins after the kernels launched
-/// before it. At a task where the host reads a number, the host waits for all kernels launched before; it waits nowhere
-/// else. All ranks run the program with their own groups. The k-th action belongs to the k-th task in `order` that is a
-/// start, a wait for a start, or a task that synchronises. O(V + groups).
+/// Returns the program of a rank that issues the tasks in this order. Every group has a stream of its own, and kernels
+/// share one stream. At a wait, the kernels' stream waits for a collective; a collective begins after the kernels
+/// launched before it. At a task where the host reads a number, the host waits for all kernels launched before; it
+/// waits nowhere else. All ranks run the program with their own groups. The k-th action belongs to the k-th task in
+/// `order` that is a start, a wait for a start, or a task that synchronises. O(V + groups).
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, std::span<const task_id> order) {
     const auto kernels = static_cast<std::uint32_t>(g.groups);
@@ -106,10 +106,10 @@ template <class = void>
     return program;
 }
 
-/// The largest number of communicators that have a collective in flight at the same time: launched, and not known to
-/// the kernels' stream to be complete. Ranks that all issue their tasks in this order cannot hang if their devices hold
-/// that many collectives or begin them in launch order: the first of the incomplete collectives can then begin on every
-/// rank. O(V + groups).
+/// Returns the largest number of communicators that have a collective in flight at the same time: launched, and not
+/// known to the kernels' stream to be complete. Ranks that all issue their tasks in this order cannot hang if their
+/// devices hold that many collectives or begin them in launch order: the first of the incomplete collectives can then
+/// begin on every rank. O(V + groups).
 template <class = void>
 [[nodiscard]] std::uint32_t communicators_in_flight(const task_graph& g, std::span<const task_id> order) {
     std::vector<std::uint32_t> launched(g.groups, 0), complete(g.groups, 0), place(g.size(), 0);
@@ -120,7 +120,7 @@ template <class = void>
             if (launched[group] == complete[group] && ++now > most) most = now;
             place[t] = ++launched[group];
         } else if (g.kind[t] == op_kind::wait && g.launch[t] != no_task) {
-            // With a collective, those launched before it on its stream are complete as well.
+            // Once a collective is complete, those launched before it on its stream are complete as well.
             const group_id group = g.group[g.launch[t]];
             if (place[g.launch[t]] <= complete[group]) continue;
             complete[group] = place[g.launch[t]];

@@ -12,11 +12,11 @@ struct schedule_options {
     memory_budget memory_limit = memory_budget::times_input_peak(1.0);
     /// The search stops when the gap to the lower bound is below this fraction. Precondition: it is not negative.
     double good_enough = 0.001;
-    /// How thoroughly to search within memory: the number of orders from which every limit is approached, at most six.
-    /// More effort also searches everything that less effort does, so it never gives a longer makespan. An effort of n
-    /// takes about n (n + 1) / 2 times as long as an effort of 1.
+    /// The thoroughness of the search within memory: the number of orders from which every limit is approached, at most
+    /// six. More effort also searches everything that less effort does, so it never gives a longer makespan. An effort
+    /// of n takes about n (n + 1) / 2 times as long as an effort of 1.
     unsigned effort = 1;
-    /// The clock by which orders are judged: kernels that run beside transfers may be slowed down.
+    /// The clock by which orders are judged: kernels that run during transfers may be slowed down.
     contention under = {};
 };
 

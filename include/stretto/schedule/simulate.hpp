@@ -18,12 +18,12 @@ struct simulation {
     nanoseconds compute;             ///< time that the lane spends in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
     std::vector<nanoseconds> stall;  ///< by task: how long the lane stalls in it; 0 unless it is a wait
-    /// By task: how much longer than its duration a kernel takes because channels are transferring. Empty without
-    /// contention (schedule/contention.hpp). In a measured run, collectives have an entry as well, and a value is
-    /// negative if the task was faster than predicted (schedule/measured_run.hpp).
+    /// By task, this is how much longer than its duration a kernel takes because channels are transferring. It is empty
+    /// without contention (schedule/contention.hpp). In a measured run, collectives have an entry as well, and a value
+    /// is negative if the task was faster than predicted (schedule/measured_run.hpp).
     std::vector<nanoseconds> slowed;
 
-    /// The end of a kernel, or of a collective on its channel; the beginning of any other task.
+    /// Returns the end of a kernel, or of a collective on its channel, or the beginning of any other task.
     [[nodiscard]] nanoseconds end(const task_graph& g, task_id t) const {
         if (!does_work(g.kind[t])) return begin[t];
         return begin[t] + g.duration[t] + (slowed.empty() ? nanoseconds{} : slowed[t]);
@@ -71,14 +71,14 @@ public:
         return stall;
     }
 
-    /// The time at which everything that has run so far is done.
+    /// Returns the time at which everything that has run so far is done.
     [[nodiscard]] nanoseconds makespan() const {
         nanoseconds latest = lane_;
         for (nanoseconds free : channel_free_)
             if (free > latest) latest = free;
         return latest;
     }
-    /// The current time of the lane.
+    /// Returns the current time of the lane.
     [[nodiscard]] nanoseconds lane() const { return lane_; }
 
 private:
@@ -88,7 +88,7 @@ private:
     nanoseconds lane_;
 };
 
-/// Computes only the makespan of an order.
+/// Returns the makespan of an order. O(V + groups).
 template <class = void>
 [[nodiscard]] inline nanoseconds makespan_of(const task_graph& g, std::span<const task_id> order, workspace& w) {
     const workspace::scope scratch(w);

@@ -1,11 +1,11 @@
 // The task graph is the one concrete, index-based structure of the library. Views of foreign IRs remain templates;
-// everything heavy (simulation, bounds, scheduling) runs on the task graph, in ordinary functions over flat arrays. It
-// is built in one pass over a view and an op model, and never by hand.
+// everything expensive (simulation, bounds, scheduling) runs on the task graph, in ordinary functions over flat arrays.
+// It is built in one pass over a view and an op model, and never by hand.
 //
 // A task is a vertex; tasks are numbered in program order. A value is a result; values are numbered in the order of
 // their tasks. A storage is the memory that a value allocates; values that alias share storages. Side effects become
-// dependences: besides the edges of the view, tasks are ordered by what they write in place and by what a collective
-// has in flight.
+// dependences: besides the edges of the view, tasks are ordered by what they write in place and by which data their
+// collectives have in flight.
 #ifndef STRETTO_SCHEDULE_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_TASK_GRAPH_HPP
 
@@ -30,7 +30,8 @@ using task_id = std::uint32_t;
 using value_id = std::uint32_t;
 inline constexpr task_id no_task = UINT32_MAX;
 
-/// Which collective of the program a start launches, as far as ranks must agree about it; see collective_call.
+/// The properties that identify which collective of the program a start launches, as far as ranks must agree about it;
+/// see collective_call.
 struct call_identity {
     element_type element = element_type::other;
     std::uint32_t chunk = 0;
@@ -40,50 +41,50 @@ struct call_identity {
 
 /// A structure of arrays, each indexed by task or by value. Users only read it; `make_task_graph` builds it.
 struct task_graph {
-    // What each task is and costs.
+    // These are the kinds and the costs of tasks.
     std::vector<op_kind> kind;
     std::vector<nanoseconds> duration;
     std::vector<collective_kind> collective;  ///< of starts
-    std::vector<group_id> group;              ///< of starts: the channel
+    std::vector<group_id> group;              ///< for starts: the channel
     std::vector<bytes> payload;               ///< of starts
-    std::vector<task_id> launch;              ///< of waits: the start, or no_task
-    std::vector<call_identity> identity;      ///< of starts; empty if the op model has no calls
-    std::vector<std::uint8_t> synchronises;   ///< not 0 if the host waits there for a number; empty if it never does
+    std::vector<task_id> launch;              ///< for waits: the start, or no_task
+    std::vector<call_identity> identity;      ///< for starts; empty if the op model has no calls
+    std::vector<std::uint8_t> synchronises;   ///< not 0 if the host waits there for a number; empty if it never waits
     std::size_t groups = 0;                   ///< one more than the largest group in use
 
-    // Values and memory.
+    // These are the values and their memory.
     std::vector<value_id> first_result;  ///< results of t: [first_result[t], first_result[t + 1])
     std::vector<bytes> allocation;       ///< by value; the storage has the id of the value
     index_lists operands;                ///< task -> values it reads
     index_lists writes;                  ///< task -> values it writes in place
-    index_lists storages;                ///< value -> storages it lives in
-    index_lists touched;                 ///< task -> storages that can be freed and must live until it has run
+    index_lists storages;                ///< value -> storages in which it is stored
+    index_lists touched;                 ///< task -> storages that can be freed and must stay live until it has run
     std::vector<task_id> storage_owner;  ///< value -> task that produces it
 
-    // Order.
+    // These are the dependences.
     index_lists declared;      ///< task -> its predecessors in the view, as listed there
     index_lists predecessors;  ///< task -> tasks that must come before it for any reason, each once
     index_lists successors;
 
     [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
-    /// Whether the host reads a number at `t`, and launches nothing behind it before.
+    /// Returns whether the host waits for a number at `t` and launches nothing after `t` until it has read that number.
     [[nodiscard]] bool holds_host(task_id t) const { return !synchronises.empty() && synchronises[t] != 0; }
 };
 
-/// Why a view and its model do not make a task graph. `task` and `other` are positions in program order. `other` is
-/// no_task if the reason does not name one, or if it names a vertex that is not listed.
+/// The reason why no task graph can be made of a view and its model. `task` and `other` are positions in program order.
+/// `other` is no_task if the reason does not name one, or if it names a vertex that is not listed.
 struct task_graph_error {
     enum class reason {
         reads_later_task,      ///< `task` depends on `other`, which comes later: program order is not topological
         launch_is_no_start,    ///< the wait `task` names `other`, which is not a start
-        negative_duration,     ///< `task` has it
-        negative_bytes,        ///< allocation or payload of `task`
+        negative_duration,     ///< the duration of `task` is negative
+        negative_bytes,        ///< an allocation or the payload of `task` is negative
         overflow,              ///< times or bytes summed up to `task` exceed 2^62, or there are 2^32 - 1 tasks
         operand_not_in_graph,  ///< `task` reads, aliases or writes a value whose producer is not listed
-        aliases_later_result,  ///< a result of `task` aliases one that stands behind it among the results of `task`
+        aliases_later_result,  ///< a result of `task` aliases a later one among the results of `task`
         group_out_of_range,    ///< the group of the start `task` is not below group_limit: is it a handle or a hash?
         stale_numbers,         ///< the index of `task` is not below index_bound(), or another task has it: were
-                               ///< operations added and the numbers not made anew?
+                               ///< operations added without renewing the numbers?
     };
     reason why;
     task_id task;
@@ -92,20 +93,21 @@ struct task_graph_error {
 
 namespace detail {
 
-/// What is known while the view is read. `finish_task_graph` derives lifetimes and dependences from it.
+/// The data that are collected while the view is read. `finish_task_graph` derives lifetimes and dependences from them.
 struct raw_task_graph {
     task_graph g;
     std::vector<std::uint8_t> facts;  // by value, see value_facts
-    std::vector<value_id> aliased;    // by the current value
+    std::vector<value_id> aliased;    // the values that the current value aliases
     unique_rows<> rows;
 };
 
 template <class = void>
 void make_room(raw_task_graph& raw, std::size_t tasks);
-/// Adds the storages and facts of the next value, a result of `t`, once its allocation and what it aliases are known.
+/// Adds the storages and facts of the next value, a result of `t`. Precondition: its allocation and its aliases are
+/// known.
 template <class = void>
 void add_storages(raw_task_graph& raw, task_id t);
-/// Records which storages `t` reads and writes, once all else about it is known.
+/// Records which storages `t` keeps and writes. Precondition: everything else about `t` is known.
 template <class = void>
 void mark_storages(raw_task_graph& raw, task_id t);
 template <class = void>
@@ -128,7 +130,7 @@ template <class G, class M>
         return i < tasks.size() ? tasks[i] : no_task;
     };
     make_room(raw, tasks.size());
-    // The position in program order of a vertex that has not been reached; no_task if it is not listed.
+    // Returns the position in program order of a vertex that has not been reached, or no_task if it is not listed.
     auto position_of = [&](vertex_t<G> wanted) -> task_id {
         task_id at = 0;
         for (vertex_t<G> v : view.vertices()) {
@@ -202,7 +204,8 @@ template <class G, class M>
             g.operands.push(id);
         }
         g.operands.close_row();
-        // Results are added before effects and aliases are read, since an operation may write what it has just made.
+        // Results are added before effects and aliases are read, since an operation may write what it has just
+        // produced.
         const value_id first = values.add(v);
         for (value_id id = first; id < values.size(); ++id) {
             const bytes size = allocation_of<G>(model, values.value(id));

@@ -1,5 +1,5 @@
-// Is an order legal? The facts are checked and not the scheduler: no code is shared with it, and no derived dependences
-// are used.
+// An independent check of whether an order is legal. It checks the facts, and not the scheduler: it shares no code with
+// the scheduler and uses no derived dependences.
 #ifndef STRETTO_SCHEDULE_VERIFY_HPP
 #define STRETTO_SCHEDULE_VERIFY_HPP
 
@@ -15,14 +15,15 @@
 
 namespace stretto {
 
-/// The first thing that is wrong with an order. `task` stands at `position`; `other` is the second party.
+/// The first violation found in an order. `task` is at `position`; `other` is the second task concerned.
 struct order_violation {
     enum class rule {
-        not_a_permutation,      ///< `task` is missing (position = size) or stands twice
-        reads_before_producer,  ///< `task` stands before `other`, which produces what it reads, or which it names
-        wait_before_start,      ///< the wait `task` stands before its start `other`
-        overtakes_a_write,  ///< `task` stands before `other`, after which it comes in the input; one writes what both
-                            ///< use
+        not_a_permutation,      ///< `task` is missing (position = size) or occurs twice
+        reads_before_producer,  ///< `task` comes before `other`, which it names or whose result it reads
+        wait_before_start,      ///< the wait `task` comes before its start `other`
+        /// `task` comes before `other`, although it comes after it in the input order and one of them writes what both
+        /// use.
+        overtakes_a_write,
         touches_data_in_flight,  ///< `task` reads what collective `other` still writes, or writes what it still reads
         exceeds_memory_limit,    ///< live bytes at `task` exceed the limit
     };
@@ -32,7 +33,7 @@ struct order_violation {
     task_id other;
 };
 
-/// The figures of a legal order.
+/// The times and the memory of a legal order.
 struct order_figures {
     simulation times;
     memory_profile memory;
@@ -40,13 +41,14 @@ struct order_figures {
 
 namespace detail {
 
-/// Calls f for the storages that a task reads or writes, by its operands and declared effects.
+/// Calls f for every storage that a task reads, by its operands.
 template <class F>
 void for_each_read_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.operands[t])
         for (value_id s : g.storages[x]) f(s);
 }
 template <class F>
+/// Calls f for every storage that a task writes, by its declared effects.
 void for_each_written_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.writes[t])
         for (value_id s : g.storages[x]) f(s);
@@ -59,6 +61,7 @@ struct storage_use {
 };
 
 template <class = void>
+/// Returns, by storage, the uses of the storages that some task writes; other storages have none. O(V + uses).
 [[nodiscard]] inline std::vector<std::vector<storage_use>> uses_of_written_storages(const task_graph& g) {
     std::vector<char> written(g.allocation.size(), false);
     for (task_id t = 0; t < g.size(); ++t) for_each_written_storage(g, t, [&](value_id s) { written[s] = true; });
@@ -78,9 +81,9 @@ template <class = void>
 }  // namespace detail
 
 /// Checks `order` against what the tasks read, write and alias, and against `limit`. Returns its exact times and
-/// memory, or, as the error, the first violation. The input order of a graph need not be legal itself: if it touches
-/// data in flight already, that is not held against `order`. It takes O((V + E) log E) time, plus the uses of every
-/// storage that is written in place.
+/// memory, or, as the error, the first violation. The input order of a graph need not be legal itself: if a task
+/// already touches data in flight there, this is not counted as a violation of `order`. It takes O((V + E) log E) time,
+/// plus the uses of every storage that is written in place.
 template <class = void>
 [[nodiscard]] expected<order_figures, order_violation> verify_order(const task_graph& g, std::span<const task_id> order,
                                                                     bytes limit = unlimited_bytes) {
@@ -105,10 +108,9 @@ template <class = void>
             return unexpected(order_violation{rule::wait_before_start, place[t], t, g.launch[t]});
     }
 
-    // The readers of a storage must stand between the same writers as in the input, and its writers must keep their
-    // order.
+    // The readers of a storage must be between the same writers as in the input, and its writers must keep their order.
     for (const std::vector<detail::storage_use>& uses : detail::uses_of_written_storages(g)) {
-        task_id latest = no_task, latest_writer = no_task;  // last in the order, of those seen
+        task_id latest = no_task, latest_writer = no_task;  // the last ones in the order among those seen
         for (const detail::storage_use& use : uses) {
             const task_id other = use.writes ? latest : latest_writer;
             if (other != no_task && place[other] > place[use.task])
@@ -118,7 +120,7 @@ template <class = void>
         }
     }
 
-    // The order is replayed to find out which storages collectives in flight write and read.
+    // Replays the order to find which storages collectives in flight write and read.
     auto first_conflict = [&](std::span<const task_id> sequence, auto report) {
         std::vector<std::vector<task_id>> writing(g.allocation.size()), reading(g.allocation.size());
         auto drop = [](std::vector<task_id>& v, task_id x) { std::erase(v, x); };

@@ -1,4 +1,4 @@
-// Cost models with two parameters, a latency and a bandwidth: the models that every paper on overlap reasons with.
+// Cost models with two parameters, a latency and a bandwidth. Papers on overlap generally reason with these models.
 #ifndef STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 #define STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 
@@ -11,8 +11,8 @@
 
 namespace stretto {
 
-/// The cost of one message: b bytes take `alpha + b / beta`. Beta is in GB/s, which is bytes per nanosecond, and must
-/// be positive.
+/// The cost of one message: b bytes take `alpha + b / beta`. Beta is in GB/s, which is bytes per nanosecond.
+/// Precondition: beta is positive.
 struct link_cost {
     nanoseconds alpha = {};
     double beta = 1;
@@ -23,7 +23,7 @@ struct link_cost {
 struct alpha_beta {
     std::array<link_cost, 5> costs = {};  ///< indexed by collective_kind
 
-    /// The time of a collective. O(1).
+    /// Returns the time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
                                                  const process_group& group) const noexcept {
         if (group.size <= 1) return {};
@@ -46,7 +46,7 @@ struct ring_alpha_beta {
     link_cost intra_node = {};
     link_cost inter_node = {};
 
-    /// The time of a collective. O(1).
+    /// Returns the time of a collective. O(1).
     [[nodiscard]] constexpr nanoseconds duration(collective_kind kind, bytes payload,
                                                  const process_group& group) const noexcept {
         if (group.size <= 1) return {};
@@ -77,7 +77,8 @@ struct ring_alpha_beta {
     }
 
 private:
-    /// The time of `rounds` rounds of `steps` steps each, of which `crossing` steps per round cross between nodes.
+    /// Returns the time of `rounds` rounds of `steps` steps each, of which `crossing` steps per round cross between
+    /// nodes.
     [[nodiscard]] constexpr nanoseconds ring(std::int64_t rounds, std::int64_t steps, std::int64_t crossing,
                                              double step_bytes, double beta) const noexcept {
         return rounds * (intra_node.alpha * (steps - crossing) + inter_node.alpha * crossing) +

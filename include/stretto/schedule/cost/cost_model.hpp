@@ -1,5 +1,5 @@
-// Cost models say how long a kernel or a collective would take, before anything runs. A model is a small value with
-// const `duration` members. Schedulers, bucketers and tuners take it as a template parameter and ask it millions of
+// Cost models predict how long a kernel or a collective takes, before anything runs. A model is a small value with
+// const `duration` members. Schedulers, bucketers and tuners take it as a template parameter and query it millions of
 // times. Models compute in double and round once, when they make the duration.
 //
 // A bucketer that trusts a model in which more bytes take less time will exploit the model's error. Monotonicity is
@@ -25,14 +25,14 @@
 
 namespace stretto {
 
-/// The arithmetic of a kernel, as far as peak rates tell it apart. `half` stands for bf16 and fp16.
+/// The arithmetic of a kernel, as far as peak rates differ. `half` is bf16 or fp16.
 enum class precision : std::uint8_t {
     fp64,
     fp32,
     half
 };
 
-/// The work of one kernel. `moved` counts every byte that it reads or writes once.
+/// The work of one kernel. `moved` counts once every byte that the kernel reads or writes.
 struct kernel_work {
     double flops = 0;
     bytes moved = {};
@@ -46,18 +46,18 @@ concept compute_cost_model = std::copy_constructible<M> && requires(const M& mod
 };
 
 /// A model of collectives: `duration(kind, payload, group) -> nanoseconds`. For every collective the payload is the
-/// bytes of *one rank's input*, as in `payload_of`; a model that counts differently converts inside. Of the group,
-/// analytic models read `size` and `ranks_per_node`, and models that were measured group by group its `id`.
+/// bytes of *one rank's input*, as in `payload_of`; a model that counts differently converts internally. Analytic
+/// models read `size` and `ranks_per_node` of the group, and models that were measured group by group read its `id`.
 template <class M>
 concept collective_cost_model = std::copy_constructible<M> && requires(const M& model, collective_kind kind,
                                                                        bytes payload, const process_group& group) {
     { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
 };
 
-/// The longest duration that a model gives (146 years); infinite times become this. Two of them can still be added.
+/// The longest duration that a model returns (146 years); infinite times become this. Two of them can still be added.
 inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
 
-/// Converts microseconds to the nearest nanosecond. Negative times and NaN give 0, and times that are too long give
+/// Converts microseconds to the nearest nanosecond. Negative times and NaN become 0, and times that are too long become
 /// `longest_duration`. The rounding is non-decreasing, so it never makes a monotone model non-monotone.
 [[nodiscard]] constexpr nanoseconds from_microseconds(double microseconds) noexcept {
     const double count = microseconds * 1000.0;
@@ -71,22 +71,22 @@ inline constexpr std::array<collective_kind, 4> all_collective_kinds = {
     collective_kind::all_gather, collective_kind::reduce_scatter, collective_kind::all_reduce,
     collective_kind::all_to_all};
 
-/// States that no tested size between `lo` and `hi` takes less time than a smaller one. This is evidence and not a
-/// proof: the model is a black box, which was asked at `sizes_checked` sizes.
+/// The statement that no tested size between `lo` and `hi` takes less time than a smaller one. This is evidence and not
+/// a proof: the model is a black box, which was queried at `sizes_checked` sizes.
 struct monotone {
     bytes lo;
     bytes hi;
     std::size_t sizes_checked = 0;
 };
 
-/// The witness that more bytes take less time: smaller < larger, but smaller_time > larger_time.
+/// A witness that more bytes take less time: smaller < larger, but smaller_time > larger_time.
 struct non_monotone {
     bytes smaller;
     bytes larger;
     nanoseconds smaller_time;
     nanoseconds larger_time;
 
-    /// The share of the smaller size's time that the larger one saves; in (0, 1].
+    /// Returns the share of the smaller size's time that the larger one saves, in (0, 1].
     [[nodiscard]] constexpr double drop() const noexcept {
         return static_cast<double>((smaller_time - larger_time).count) / static_cast<double>(smaller_time.count);
     }
@@ -94,8 +94,8 @@ struct non_monotone {
 
 namespace detail {
 
-/// Ascending sizes at which a model of this group is likely to bend or jump: 64 per octave, and both sides of every 2^k
-/// and ranks * 2^k, where table indices of the form log2(size / ranks) change.
+/// Returns ascending sizes at which a model of this group is likely to bend or jump: 64 per octave, and both sides of
+/// every 2^k and ranks * 2^k, where table indices of the form log2(size / ranks) change.
 [[nodiscard]] inline std::vector<std::int64_t> probing_sizes(std::int64_t ranks, std::int64_t lo, std::int64_t hi) {
     constexpr std::int64_t steps = 64;
     std::vector<std::int64_t> sizes = {lo, hi};
@@ -122,7 +122,7 @@ namespace detail {
 
 /// Looks for payload sizes in [lo, hi] where more bytes take less time. Returns what was checked, or, as the error, the
 /// deepest drop relative to the longest time of any smaller size. It evaluates the model about 70 times per octave, at
-/// sizes that depend on the arguments alone, so the answer is deterministic. Precondition: 0 <= lo <= hi.
+/// sizes that depend only on the arguments, so the answer is deterministic. Precondition: 0 <= lo <= hi.
 template <collective_cost_model M>
 [[nodiscard]] expected<monotone, non_monotone> check_monotone(const M& model, collective_kind kind,
                                                               const process_group& group, bytes lo, bytes hi) {

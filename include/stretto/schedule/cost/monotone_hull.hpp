@@ -1,4 +1,4 @@
-// A repair for cost models in which more bytes take less time, as they do somewhere in most fitted models. The hull is
+// A repair for cost models in which more bytes take less time, as happens somewhere in most fitted models. The hull is
 // the running maximum of the model over a fixed grid of sizes, with linear interpolation between them.
 #ifndef STRETTO_SCHEDULE_COST_MONOTONE_HULL_HPP
 #define STRETTO_SCHEDULE_COST_MONOTONE_HULL_HPP
@@ -16,14 +16,14 @@ namespace stretto {
 
 /// Wraps a collective_cost_model. The result is non-decreasing in the payload by construction. On the grid (payloads 0
 /// to 8, then 10, 12, 14, 16, 20, ...: four per octave) it is never below the model, and equal to it if the model is
-/// monotone there. A query evaluates the model up to four times per octave of the payload, so put `tabulate` around the
-/// hull where it is asked often.
+/// monotone there. A query evaluates the model up to four times per octave of the payload, so apply `tabulate` to the
+/// hull where it is queried often.
 template <collective_cost_model M>
 class monotone_hull {
 public:
     explicit constexpr monotone_hull(M model) : model_(std::move(model)) {}
 
-    /// The time of a collective: never less than for a smaller payload.
+    /// Returns the time of a collective, which is never less than for a smaller payload.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         nanoseconds below = model_.duration(kind, bytes{}, group);
         if (payload.count <= 0) return below;
@@ -39,7 +39,7 @@ public:
     [[nodiscard]] constexpr const M& model() const noexcept { return model_; }
 
 private:
-    /// The grid size after this one. The step is a quarter of the octave, so sizes are exact.
+    /// Returns the grid size after this one. The step is a quarter of the octave, so sizes are exact.
     static constexpr std::int64_t next(std::int64_t size) noexcept {
         return size + std::max<std::int64_t>(
                           1, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(size)) / 4));

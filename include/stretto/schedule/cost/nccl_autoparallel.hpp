@@ -1,6 +1,6 @@
 // The model of NCCL in the overlap simulator of meta-pytorch/autoparallel: NCCL's tuner, re-fitted to measurements on
-// H100 clusters. Below 32 nodes it is closer to real clusters than nccl_v2. It is reproduced to the last digit, defects
-// included, so that results compare; put `monotone_hull` around it before a bucketer relies on it.
+// H100 clusters. Below 32 nodes it is closer to real clusters than nccl_v2. It is reproduced to the last digit,
+// including its defects, so that results are comparable. Apply `monotone_hull` to it before a bucketer relies on it.
 //
 // Known defects, all of which are kept: with two nodes, rings use the NVLink bandwidth even if every rank has a node to
 // itself; beyond 32 nodes there is no table, and the formulas contradict the table; in places larger messages are up to
@@ -34,7 +34,7 @@ struct nccl_autoparallel {
     std::int64_t gpus_per_node = 8;
     bool collnet = false;
     double network_latency_microseconds = 0;  ///< per hop, on top of what the tables contain
-    std::int64_t channels = 0;                ///< 0 stands for the default of the architecture
+    std::int64_t channels = 0;                ///< 0 means the default of the architecture
 
     /// The presets for three kinds of cluster. GB200 has nodes of 72 GPUs, and A100 is modelled without NVSwitch.
     [[nodiscard]] static constexpr nccl_autoparallel a100() noexcept {
@@ -45,7 +45,7 @@ struct nccl_autoparallel {
         return {gpu_architecture::blackwell, 640, 50, true, 72};
     }
 
-    /// The layout of the groups along dimension `k` of a device mesh whose last dimension varies fastest.
+    /// Returns the layout of the groups along dimension `k` of a device mesh whose last dimension varies fastest.
     /// Preconditions: `k < shape.size()`, and all extents are positive.
     [[nodiscard]] constexpr process_group mesh_dimension(std::span<const std::int64_t> shape, std::size_t k) const {
         STRETTO_ASSERT(k < shape.size(), "the mesh has no such dimension");
@@ -54,18 +54,18 @@ struct nccl_autoparallel {
         return {shape[k], std::max<std::int64_t>(1, std::min(gpus_per_node / inner, shape[k])), 0};
     }
 
-    /// The time before rounding, in microseconds. `counted` is the size as this model counts it: bytes of the output
-    /// for an all-gather, bytes of the input for everything else.
+    /// Returns the time before rounding, in microseconds. `counted` is the size as this model counts it: bytes of the
+    /// output for an all-gather, bytes of the input for everything else.
     [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const process_group& group) const;
 
-    /// The time of a collective; it converts the payload to the size that the model counts.
+    /// Returns the time of a collective. Converts the payload to the size that the model counts.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         const bool gather = kind == collective_kind::all_gather;
         return from_microseconds(microseconds(kind, gather ? payload.count * group.size : payload.count, group));
     }
 
 private:
-    /// Whether there is an NVSwitch of a generation that the tables cover: Hopper or later.
+    /// Returns whether there is an NVSwitch of a generation that the tables cover: Hopper or later.
     [[nodiscard]] constexpr bool modern_switch() const noexcept {
         return nvswitch && detail::position(architecture) >= detail::position(gpu_architecture::hopper);
     }
@@ -77,7 +77,7 @@ private:
     [[nodiscard]] double all_to_all(const autoparallel::tuner_query& q) const;
 };
 
-/// Turns a collective and a layout into a question to the tuner.
+/// Converts a collective and a layout into a query to the tuner.
 inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, std::int64_t counted,
                                                         const process_group& group) const {
     const double count =
@@ -100,13 +100,13 @@ inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, st
             .extra_hop_latency = network_latency_microseconds};
 }
 
-/// The error of nccl_autoparallel_for: no preset knows the device.
+/// The error of nccl_autoparallel_for: there is no preset for the device.
 struct unknown_device {
     std::string_view name;
 };
 
-/// The preset for a device that the driver names `name` ("NVIDIA H100 80GB HBM3"), found by substring. The error refers
-/// to `name`.
+/// Returns the preset for a device that the driver calls `name` ("NVIDIA H100 80GB HBM3"), found by substring. The
+/// error refers to `name`.
 [[nodiscard]] inline expected<nccl_autoparallel, unknown_device> nccl_autoparallel_for(std::string_view name) {
     const auto contains = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
     if (contains("B200")) return nccl_autoparallel::gb200();  // also GB200
@@ -115,7 +115,7 @@ struct unknown_device {
     return unexpected(unknown_device{name});
 }
 
-/// The time if all ranks are behind one NVSwitch.
+/// Returns the time if all ranks are behind one NVSwitch.
 inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double ranks = static_cast<double>(q.ranks);
@@ -126,7 +126,7 @@ inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) 
            static_cast<double>(q.size) / (1000 * rate);
 }
 
-/// The time that a row of the tuning table gives, with the corrections for size.
+/// Returns the time that a row of the tuning table gives, with the corrections for size.
 inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, nccl_algorithm algorithm,
                                            nccl_protocol protocol, autoparallel::latency_bandwidth row) const {
     namespace ap = autoparallel;
@@ -142,7 +142,8 @@ inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, n
     return row.latency + static_cast<double>(q.size) / (1000 * row.bandwidth);
 }
 
-/// The time of an all-to-all: by copy engines within a node, by network cards between nodes, and otherwise by kernels.
+/// Returns the time of an all-to-all: by copy engines within a node, by network cards between nodes, and otherwise by
+/// kernels.
 inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double size = static_cast<double>(q.size);
@@ -170,7 +171,7 @@ inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) 
            (nodes - 1) * ap::network_hop(q, nccl_algorithm::ring, nccl_protocol::simple) + size / (1000 * bus);
 }
 
-/// Uses measurements where there are some, and otherwise the best of the algorithms that can run.
+/// Returns the time from measurements where there are some, and otherwise the time of the best algorithm that can run.
 inline double nccl_autoparallel::microseconds(collective_kind kind, std::int64_t counted,
                                               const process_group& group) const {
     using autoparallel::fitted_time;

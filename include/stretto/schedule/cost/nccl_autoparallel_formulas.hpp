@@ -15,7 +15,7 @@
 
 namespace stretto::autoparallel {
 
-/// One question to the tuner. Bandwidths are in GB/s per channel; the size is in bytes as the model counts them.
+/// One query to the tuner. Bandwidths are in GB/s per channel; the size is in bytes as the model counts them.
 struct tuner_query {
     gpu_architecture architecture;
     bool reduce;  ///< an all-reduce; otherwise an all-gather or a reduce-scatter
@@ -34,13 +34,14 @@ struct tuner_query {
     [[nodiscard]] constexpr bool hopper_or_later() const noexcept {
         return detail::position(architecture) >= detail::position(gpu_architecture::hopper);
     }
-    /// The number of steps of a ring.
+    /// Returns the number of steps of a ring.
     [[nodiscard]] constexpr double steps() const noexcept {
         return static_cast<double>((reduce ? 2 : 1) * (ranks - 1));
     }
 };
 
-/// The bandwidth of an algorithm in GB/s, before corrections for size; not positive where the algorithm cannot run.
+/// Returns the bandwidth of an algorithm in GB/s, before corrections for size. It is not positive where the algorithm
+/// cannot run.
 [[nodiscard]] inline double fitted_bandwidth(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const architecture_limits& limit = limits_of(q.architecture);
     const std::size_t n = detail::node_count_index(q.nodes);
@@ -87,14 +88,14 @@ struct tuner_query {
     return bus * (pipelined ? static_cast<double>(q.ranks) / q.steps() : 0.5);
 }
 
-/// The time of one hop over the network in microseconds.
+/// Returns the time of one hop over the network in microseconds.
 [[nodiscard]] inline double network_hop(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const nccl_algorithm row = q.per_node == 1 ? nccl_algorithm::tree : algorithm;
     return detail::algorithm_latencies[detail::position(row)].network_hop[detail::position(protocol)] +
            q.extra_hop_latency * (protocol == nccl_protocol::simple ? 2 : 1);
 }
 
-/// The part of the time that does not depend on the size, in microseconds.
+/// Returns the part of the time that does not depend on the size, in microseconds.
 [[nodiscard]] inline double fitted_latency(const tuner_query& q, nccl_algorithm algorithm, nccl_protocol protocol) {
     const detail::nccl_latencies& table = detail::algorithm_latencies[detail::position(algorithm)];
     const double base = table.base[detail::position(protocol)];
@@ -127,15 +128,15 @@ struct tuner_query {
     return base + inside + 2 * depth * across;
 }
 
-/// The share of its bandwidth that a tree reaches at this size. Only the entries of the table up to index `last` are
-/// used; beyond, the tree reaches all of it.
+/// Returns the share of its bandwidth that a tree reaches at this size. Only the entries of the table up to index
+/// `last` are used; above them, the tree reaches its full bandwidth.
 [[nodiscard]] constexpr double tree_share(std::int64_t size, nccl_protocol protocol, std::size_t last) noexcept {
     const auto i = static_cast<std::size_t>(detail::floor_log2(size / 64));
     return i <= last ? detail::tree_correction[detail::position(protocol)][i] : 1.0;
 }
 
-/// The time of the fastest protocol of an algorithm in microseconds; infinite where the algorithm cannot run. Ring and
-/// tree have three protocols, the others only the simple one.
+/// Returns the time of the fastest protocol of an algorithm in microseconds, or infinity where the algorithm cannot
+/// run. Ring and tree have three protocols, the others only the simple one.
 [[nodiscard]] inline double fitted_time(const tuner_query& q, nccl_algorithm algorithm) {
     const bool ring = algorithm == nccl_algorithm::ring;
     const bool tree = algorithm == nccl_algorithm::tree;

@@ -1,6 +1,6 @@
-// The measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3), in microseconds and GB/s;
-// nccl_autoparallel.hpp and nccl_autoparallel_formulas.hpp hold the formulas. The numbers were measured on H100
-// clusters and are scaled for others.
+// The measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3), in microseconds and GB/s; the
+// formulas are in nccl_autoparallel.hpp and nccl_autoparallel_formulas.hpp. The numbers were measured on H100 clusters
+// and are scaled for others.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 
@@ -53,9 +53,9 @@ inline constexpr size_correction full_mesh_ramp = {0.01, 0.02, 0.03, 0.06, 0.1, 
 inline constexpr size_correction all_to_all_ramp = {1,    1,    1,    1,    1,    1,    1, 1, 0.28, 0.28, 0.35, 0.43,
                                                     0.62, 0.71, 0.82, 0.89, 0.92, 0.95, 1, 1, 1,    1,    1,    1};
 
-/// `ring_correction` for the given number of nodes. Beyond four nodes the dips become deeper with the depth of the
-/// network, and then no entry may exceed twice the one before. (That clamp makes the time independent of the size while
-/// a dip lasts, which is a known defect of the model.)
+/// Returns `ring_correction` for the given number of nodes. Beyond four nodes the dips become deeper with the depth of
+/// the network, and then no entry may exceed twice the one before. (That clamp makes the time independent of the size
+/// while a dip lasts, which is a known defect of the model.)
 [[nodiscard]] inline size_correction ring_correction_for(std::int64_t nodes) {
     size_correction scaled = ring_correction;
     if (nodes <= 4) return scaled;
@@ -89,7 +89,7 @@ inline constexpr double network_card_overhead = 0.44;   ///< twice the share of 
 inline constexpr double ring_synchronisation = 4.7;     ///< per node
 inline constexpr double blackwell_scale = 2;  ///< Blackwell has no table: it gets H100's bandwidths times this
 
-/// The value at `at`: piecewise linear between the points, constant outside.
+/// Returns the value at `at`, which is piecewise linear between the points and constant outside.
 [[nodiscard]] constexpr double interpolate(std::span<const measured_point> points, double at) noexcept {
     if (at <= points.front().at) return points.front().value;
     for (std::size_t i = 1; i < points.size(); ++i) {
@@ -100,7 +100,7 @@ inline constexpr double blackwell_scale = 2;  ///< Blackwell has no table: it ge
     return points.back().value;
 }
 
-/// A size correction between its entries: linear in log2(size / 64), constant outside.
+/// Returns a size correction between its entries, which is linear in log2(size / 64) and constant outside.
 [[nodiscard]] inline double interpolate(const size_correction& table, std::int64_t size) {
     const std::int64_t units = size >> 6;
     if (units <= 0) return table.front();
@@ -116,8 +116,8 @@ struct latency_bandwidth {
 };
 
 /// What NCCL's tuner prints for an H100 cluster: ring for all-gather and reduce-scatter; tree and NVLS tree for
-/// all-reduce. The arrays are indexed by protocol. NVLS tree has only the simple protocol, and bandwidth 0 where it
-/// does not exist.
+/// all-reduce. The arrays are indexed by protocol. NVLS tree has only the simple protocol, and its bandwidth is 0 where
+/// it does not exist.
 struct tuning_row {
     std::int64_t nodes;
     std::int64_t ranks_per_node;
@@ -153,7 +153,7 @@ inline constexpr std::array<tuning_row, 20> h100_tuning = {{
      {165, 160}},
 }};
 
-/// The row of the table for a layout, or null if there is none.
+/// Returns the row of the table for a layout, or null if there is none.
 [[nodiscard]] constexpr const tuning_row* find_tuning(std::int64_t nodes, std::int64_t ranks_per_node) noexcept {
     for (const tuning_row& row : h100_tuning)
         if (row.nodes == nodes && row.ranks_per_node == ranks_per_node) return &row;

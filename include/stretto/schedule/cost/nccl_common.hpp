@@ -1,5 +1,5 @@
-// What the models of NCCL have in common: names for its algorithms and protocols, and the latency constants of its
-// tuner (src/graph/tuning.cc), from which all of them start.
+// The common parts of the models of NCCL: names for its algorithms and protocols, and the latency constants of its
+// tuner (src/graph/tuning.cc), on which all of them are based.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 
@@ -13,7 +13,7 @@
 
 namespace stretto {
 
-/// The GPU generations that the tuner's tables tell apart.
+/// The GPU generations that the tuner's tables distinguish.
 enum class gpu_architecture : std::uint8_t {
     volta,
     ampere,
@@ -56,18 +56,18 @@ using per_node_count = std::array<double, 3>;
 /// One number for each power of two of a size in units of 64 bytes.
 using size_correction = std::array<double, 24>;
 
-/// The place of a scoped enumerator in the tables of this model.
+/// Returns the index of a scoped enumerator in the tables of this model.
 template <class E>
 [[nodiscard]] constexpr std::size_t position(E e) noexcept {
     return static_cast<std::size_t>(e);
 }
 
-/// The place of a number of nodes in a per_node_count.
+/// Returns the index of a number of nodes in a per_node_count.
 [[nodiscard]] constexpr std::size_t node_count_index(std::int64_t nodes) noexcept {
     return nodes <= 1 ? 0 : nodes == 2 ? 1 : 2;
 }
 
-/// floor(log2(x)) for x >= 1, and 0 for smaller x.
+/// Returns floor(log2(x)) for x >= 1, and 0 for smaller x.
 [[nodiscard]] constexpr std::int64_t floor_log2(std::int64_t x) noexcept {
     return x <= 1 ? 0 : static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(x))) - 1;
 }

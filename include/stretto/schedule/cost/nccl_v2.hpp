@@ -18,7 +18,8 @@ namespace stretto {
 
 namespace detail {
 
-/// What the tuner knows about a GPU generation. Bandwidths are in GB/s; limits are per channel, by the number of nodes.
+/// The constants of the tuner for a GPU generation. Bandwidths are in GB/s; limits are per channel, by the number of
+/// nodes.
 struct pytorch_gpu {
     double channels;
     double nvlink;
@@ -47,29 +48,30 @@ struct nccl_v2 {
     double intra_node_gigabytes_per_second = 370;
     double inter_node_gigabytes_per_second = 50;
     bool nvlink = true;      ///< hops within a node go over NVLink; otherwise over PCIe
-    bool infiniband = true;  ///< the network is InfiniBand, over which LL128 is off
+    bool infiniband = true;  ///< the network is InfiniBand, over which LL128 is off; beyond two nodes it is always off
 
-    /// The model with the bandwidths that PyTorch assumes for a generation.
+    /// Returns the model with the bandwidths that PyTorch assumes for a generation.
     [[nodiscard]] static constexpr nccl_v2 of(gpu_architecture gpu, bool with_nvlink = true) noexcept {
         const detail::pytorch_gpu& spec = detail::pytorch_gpus[detail::position(gpu)];
         return {gpu, with_nvlink ? spec.nvlink : detail::pcie_gigabytes_per_second, spec.network, with_nvlink, true};
     }
 
-    /// The fastest algorithm and protocol, and their time before rounding. `counted` is what PyTorch counts, input plus
-    /// output bytes. Among equals, ring comes before tree, and LL before LL128 before simple.
+    /// Returns the fastest algorithm and protocol, and their time before rounding. `counted` is what PyTorch counts,
+    /// input plus output bytes. Among equals, ring comes before tree, and LL before LL128 before simple.
     [[nodiscard]] nccl_estimate estimate(collective_kind kind, double counted, const process_group& group) const;
 
-    /// The time before rounding, in microseconds; `counted` as above.
+    /// Returns the time before rounding, in microseconds; `counted` is as above.
     [[nodiscard]] double microseconds(collective_kind kind, double counted, const process_group& group) const {
         return estimate(kind, counted, group).microseconds;
     }
-    /// The time of a collective; it converts the payload to what PyTorch counts.
+    /// Returns the time of a collective. Converts the payload to what PyTorch counts.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         return from_microseconds(microseconds(kind, detail::pytorch_counted_bytes(kind, payload, group.size), group));
     }
 
 private:
-    /// The bandwidth of the link after the model's corrections for few nodes and for message size over many.
+    /// Returns the bandwidth of the link after the model's corrections: one for few nodes, and one for the message size
+    /// on more than two nodes.
     [[nodiscard]] double link(double counted, std::int64_t nodes) const {
         if (nodes == 1) return intra_node_gigabytes_per_second;
         double bandwidth = inter_node_gigabytes_per_second;
@@ -78,7 +80,7 @@ private:
         return bandwidth;
     }
 
-    /// The bandwidth on the wire: what the protocol leaves of the link, but no more than the generation allows.
+    /// Returns the bandwidth on the wire: what the protocol leaves of the link, but no more than the generation allows.
     [[nodiscard]] double bus(nccl_algorithm algorithm, nccl_protocol protocol, double bandwidth,
                              std::int64_t nodes) const {
         const detail::pytorch_gpu& gpu = detail::pytorch_gpus[detail::position(architecture)];
@@ -98,7 +100,7 @@ private:
         return tree ? std::min(0.92 * bandwidth, gpu.channels * gpu.tree_simple[n]) : bandwidth;
     }
 
-    /// The part of the time that does not depend on the size, in microseconds.
+    /// Returns the part of the time that does not depend on the size, in microseconds.
     [[nodiscard]] double latency(nccl_algorithm algorithm, nccl_protocol protocol, collective_kind kind,
                                  std::int64_t ranks, std::int64_t nodes) const {
         const detail::nccl_latencies& table = detail::algorithm_latencies[detail::position(algorithm)];

@@ -12,7 +12,7 @@
 
 namespace stretto {
 
-/// The peak rates of a device as published, for dense data. `fp32` is what matrix products reach (TF32 where it
+/// The peak rates of a device as published, for dense data. `fp32` is the rate of matrix products (TF32 where it
 /// exists).
 struct device_peaks {
     const char* name = "";
@@ -35,21 +35,21 @@ inline constexpr std::array<device_peaks, 7> all = {a100, h100, b200, mi300x, mi
 }  // namespace devices
 
 /// A compute_cost_model: `launch + max(floor, bytes / (memory rate * memory_share), flops / (peak * compute_share))`.
-/// The shares say how much of a peak real kernels reach. Precondition: the device has a positive peak for the precision
-/// of the work, unless the work has no flops.
+/// The shares are the parts of the peaks that real kernels reach. Precondition: the device has a positive peak for the
+/// precision of the work, unless the work has no flops.
 struct roofline {
     device_peaks device = devices::h100;
     double compute_share = 1;
     double memory_share = 1;
-    nanoseconds floor = {};   ///< no kernel is faster than this, whatever it does
-    nanoseconds launch = {};  ///< every kernel pays this on top
+    nanoseconds floor = {};   ///< no kernel is faster than this
+    nanoseconds launch = {};  ///< added to the time of every kernel
 
-    /// The time of a kernel. O(1).
+    /// Returns the time of a kernel. O(1).
     [[nodiscard]] constexpr nanoseconds duration(const kernel_work& work) const noexcept {
         return launch + from_microseconds(microseconds(work));
     }
 
-    /// The time before rounding and without the launch, in microseconds.
+    /// Returns the time before rounding and without the launch, in microseconds.
     [[nodiscard]] constexpr double microseconds(const kernel_work& work) const noexcept {
         const double peak = device.teraflops[static_cast<std::size_t>(work.arithmetic)];
         STRETTO_ASSERT(work.flops <= 0 || peak > 0, "the device has no peak rate for this precision");
@@ -60,8 +60,9 @@ struct roofline {
     }
 };
 
-/// The kernel model of meta-pytorch/autoparallel: 70 % of both peaks, at least 7 us, and no launch time. It reads the
-/// published bandwidth as TiB/s, which makes memory 10 % faster than it is; that is reproduced so that results compare.
+/// Returns the kernel model of meta-pytorch/autoparallel: 70 % of both peaks, at least 7 us, and no launch time. It
+/// reads the published bandwidth as TiB/s, which makes memory 10 % faster than it is; that is reproduced so that
+/// results are comparable.
 [[nodiscard]] constexpr roofline autoparallel_roofline(device_peaks device) noexcept {
     device.memory_terabytes_per_second *= 1.099511627776;  // 1024^4 / 10^12
     return {device, 0.7, 0.7, nanoseconds{7000}, {}};

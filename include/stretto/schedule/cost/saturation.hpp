@@ -1,5 +1,5 @@
-// How large a bucket must be for its collective to run at full speed: the size at which latency is a tenth of the time.
-// A larger bucket gains no bandwidth and loses overlap. Source: the bucket cap of PyTorch's overlap scheduler.
+// The size that a bucket needs for its collective to run at full speed: the size at which latency is a tenth of the
+// time. A larger bucket gains no bandwidth and loses overlap. Source: the bucket cap of PyTorch's overlap scheduler.
 #ifndef STRETTO_SCHEDULE_COST_SATURATION_HPP
 #define STRETTO_SCHEDULE_COST_SATURATION_HPP
 
@@ -11,7 +11,7 @@
 
 namespace stretto {
 
-/// One kind of link, and what a ring step over it costs.
+/// One kind of link, and the cost of a ring step over it.
 struct link_profile {
     const char* name = "";
     double gigabytes_per_second = 1;
@@ -33,9 +33,9 @@ inline constexpr link_profile pcie{"PCIe", 10, 60, 15};
 
 }  // namespace link_profiles
 
-/// The bytes at which a ring of `ranks` spends the share `efficiency` of its time on moving data rather than waiting:
-/// `efficiency / (1 - efficiency) * (base + (ranks - 1) * hop) * bandwidth`, rounded to the nearest byte, but at least
-/// the smallest bucket of the profile; 0 for one rank. Precondition: 0 <= efficiency < 1.
+/// Returns the bytes at which a ring of `ranks` spends the share `efficiency` of its time on moving data rather than
+/// waiting: `efficiency / (1 - efficiency) * (base + (ranks - 1) * hop) * bandwidth`, rounded to the nearest byte, but
+/// at least the smallest bucket of the profile. Returns 0 for one rank. Precondition: 0 <= efficiency < 1.
 [[nodiscard]] constexpr bytes saturating_size(const link_profile& link, std::int64_t ranks, double efficiency = 0.9) {
     STRETTO_ASSERT(efficiency >= 0 && efficiency < 1, "no finite message reaches the whole bandwidth");
     if (ranks <= 1) return {};

@@ -1,7 +1,7 @@
 // Measured collectives: for every process group and collective a list of points [payload, time]. The time is constant
-// before the first point, linear between points, and goes on with the last slope after the last one; the `costs` field
-// of captured steps follows the same convention. All times are integers, so every rank that holds the table computes
-// the same schedule.
+// before the first point, linear between points, and continues with the last slope after the last one; the `costs`
+// field of captured steps follows the same convention. All times are integers, so every rank that holds the table
+// computes the same schedule.
 #ifndef STRETTO_SCHEDULE_COST_TABLE_HPP
 #define STRETTO_SCHEDULE_COST_TABLE_HPP
 
@@ -26,7 +26,7 @@ struct cost_curve {
     std::vector<cost_point> points;
 };
 
-/// Why a table was refused: the place of the curve and, if a point is at fault, the place of the point.
+/// The reason why a table was refused, with the index of the curve and, if a point is at fault, the index of the point.
 struct table_error {
     enum class defect : std::uint8_t {
         no_points,         ///< a curve without points
@@ -41,8 +41,8 @@ struct table_error {
     friend constexpr bool operator==(const table_error&, const table_error&) = default;
 };
 
-/// The time that a curve gives to a payload, by exact linear interpolation. It is rounded *up* to the nanosecond, so it
-/// is never below the exact value, and it is at least 0, where a falling last slope ends. A curve of one point is
+/// Returns the time of a payload on a curve, by exact linear interpolation. It is rounded *up* to the nanosecond, so it
+/// is never below the exact value, and it is at least 0, even where the last slope falls. A curve of one point is
 /// constant. O(log points). Precondition: the curve is valid, as collective_table::make checks.
 [[nodiscard]] inline nanoseconds interpolate(std::span<const cost_point> points, bytes payload) {
     STRETTO_ASSERT(!points.empty(), "a cost curve has at least one point");
@@ -54,21 +54,21 @@ struct table_error {
     __extension__ typedef __int128 wide;  // bytes times nanoseconds exceed 64 bits at 8 GiB and one second
     const wide rise = wide{(b.time - a.time).count} * (payload - a.payload).count;
     const wide run = (b.payload - a.payload).count;
-    const wide quotient = rise / run;  // rounds towards zero, which is up where the curve falls
+    const wide quotient = rise / run;  // rounds towards zero, which is up if the curve falls
     const wide exact_up = a.time.count + quotient + (rise % run > 0 ? 1 : 0);
     if (exact_up <= 0) return {};
     if (exact_up >= longest_duration.count) return longest_duration;
     return {static_cast<std::int64_t>(exact_up)};
 }
 
-/// A collective_cost_model made of measured curves. Of a group it reads only `group.id`.
+/// A collective_cost_model made of measured curves. It reads only `group.id` of a group.
 class collective_table {
 public:
-    /// A table of the curves, ordered by group and collective, or, as the error, the first defect found. O(points +
-    /// curves log curves).
+    /// Returns a table of the curves, ordered by group and collective, or, as the error, the first defect found.
+    /// O(points + curves log curves).
     [[nodiscard]] static expected<collective_table, table_error> make(std::vector<cost_curve> curves);
 
-    /// The points of one collective on one group; empty if it was not measured. O(log curves).
+    /// Returns the points of one collective on one group, or none if it was not measured. O(log curves).
     [[nodiscard]] std::span<const cost_point> points(collective_kind kind, group_id group) const {
         const auto at = std::partition_point(curves_.begin(), curves_.end(),
                                              [&](const cost_curve& c) { return key(c) < std::pair(group, kind); });
@@ -77,15 +77,15 @@ public:
     }
     [[nodiscard]] bool contains(collective_kind kind, group_id group) const { return !points(kind, group).empty(); }
 
-    /// The time of a collective. Precondition: `contains(kind, group.id)`; where preconditions are not checked, what
-    /// was not measured takes no time. O(log curves + log points).
+    /// Returns the time of a collective. Precondition: `contains(kind, group.id)`; in builds that do not check
+    /// preconditions, a collective that was not measured takes no time. O(log curves + log points).
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         const std::span<const cost_point> curve = points(kind, group.id);
         STRETTO_ASSERT(!curve.empty(), "the cost table has no curve for this collective on this group");
         return curve.empty() ? nanoseconds{} : interpolate(curve, payload);
     }
 
-    /// All curves, ascending by group and then by collective.
+    /// Returns all curves, ascending by group and then by collective.
     [[nodiscard]] std::span<const cost_curve> curves() const noexcept { return curves_; }
 
 private:
@@ -120,9 +120,9 @@ inline expected<collective_table, table_error> collective_table::make(std::vecto
     return table;
 }
 
-/// Asks a model for every group and collective at payloads 0 and 1, 2, 4, ... up to the first power of two that is at
-/// least `largest`, and returns the answers as a table: integers that ranks can share, and a lookup that costs the same
-/// for every model. The only possible error is that two groups have the same id.
+/// Evaluates a model for every group and collective at payloads 0 and 1, 2, 4, ... up to the first power of two that is
+/// at least `largest`, and returns the times as a table. Ranks can share its integers, and a lookup costs the same for
+/// every model. The only possible error is that two groups have the same id.
 template <collective_cost_model M>
 [[nodiscard]] expected<collective_table, table_error> tabulate(const M& model, std::span<const process_group> groups,
                                                                bytes largest) {

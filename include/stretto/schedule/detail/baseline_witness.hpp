@@ -1,6 +1,6 @@
-// The reason why a schedule never runs out of memory: the part of a feasible order that has not been executed is kept
-// as a witness. After any sequence of decisions, running the rest in baseline order still fits the limit. So there is
-// always a way to go on, and never an overrun, even if the limit is exactly the peak of the baseline.
+// The memory witness: it ensures that a pass never exceeds its memory limit. The witness is the part of a feasible
+// order, the baseline, that has not run yet. After any sequence of decisions, running the rest in baseline order still
+// fits the limit. A pass can therefore always continue, even if the limit is exactly the peak of the baseline.
 #ifndef STRETTO_SCHEDULE_DETAIL_BASELINE_WITNESS_HPP
 #define STRETTO_SCHEDULE_DETAIL_BASELINE_WITNESS_HPP
 
@@ -15,7 +15,7 @@
 
 namespace stretto::detail {
 
-/// The largest number of live bytes while the nodes run in `order`. O(V + uses).
+/// Returns the largest number of live bytes while the nodes run in `order`. O(V + uses).
 template <class = void>
 [[nodiscard]] inline std::int64_t peak_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
     const workspace::scope scratch(w);
@@ -31,8 +31,8 @@ template <class = void>
     return peak;
 }
 
-/// A baseline: an order of the nodes that fits the limit, and what a witness needs to know about it. All passes with
-/// the same witness share it. The arrays belong to the workspace. Positions are places in the order.
+/// A baseline: an order of the nodes that fits the limit, and the tables that a witness needs. All passes with the same
+/// baseline share it. The arrays belong to the workspace. A position is an index into the order.
 struct baseline {
     std::span<std::uint32_t> node;       ///< by position
     std::span<std::uint32_t> position;   ///< by node
@@ -41,7 +41,7 @@ struct baseline {
     std::span<std::uint32_t> uses;       ///< positions, ascending for each storage
 };
 
-/// The baseline of an order. O(V + uses).
+/// Makes the baseline of an order. O(V + uses).
 template <class = void>
 [[nodiscard]] inline baseline make_baseline(const compact_tasks& c, std::span<const std::uint32_t> order,
                                             workspace& w) {
@@ -67,19 +67,21 @@ template <class = void>
     return b;
 }
 
-/// What was in the way of nodes that memory has refused: for each a position that it would have overtaken.
+/// For each node that memory has refused, remembers an obstacle: a position that the node would have overtaken and at
+/// which too much would have been live.
 class known_obstacles {
 public:
-    /// Nothing is known. The arrays are taken from the open scope of the workspace.
+    /// Makes an object that knows no obstacles. The arrays are taken from the open scope of the workspace.
     known_obstacles(std::uint32_t nodes, workspace& w)
         : position_(w.take(nodes, 0u)), height_(w.take(nodes, INT64_MIN / 4)) {}
 
-    /// What is in the way of `n`.
+    /// Records the obstacle of `n`.
     void note(std::uint32_t n, const range_profile::point& obstacle, const range_profile& profile) {
         position_[n] = obstacle.position;
         height_[n] = obstacle.value + profile.most_sunk();
     }
-    /// Whether what was in the way of `n` is not `done`, and has more than `most` bytes whatever was added since.
+    /// Returns whether the obstacle of `n` has not run yet and certainly has more than `most` bytes, no matter what has
+    /// been added to the profile since it was recorded.
     [[nodiscard]] bool surely_exceed(std::uint32_t n, std::int64_t most, std::span<const bool> done,
                                      const range_profile& profile) const {
         return height_[n] - profile.most_sunk() > most && !done[position_[n]];
@@ -88,11 +90,11 @@ public:
 
 private:
     std::span<std::uint32_t> position_;  // by node
-    std::span<std::int64_t> height_;     // by node: its value then, and what had been most_sunk() then
+    std::span<std::int64_t> height_;     // by node: the obstacle's bytes plus most_sunk() at that time
 };
 
-/// Keeps the invariant during one pass: after every `run`, executing the remaining nodes in baseline order fits the
-/// limit.
+/// Keeps the invariant of the witness during one pass: after every `run`, executing the remaining nodes in baseline
+/// order fits the limit.
 class baseline_witness {
 public:
     /// `limit` must not be below the largest of `b.live`. The arrays are taken from the open scope of the workspace.
@@ -111,15 +113,16 @@ public:
         }
     }
 
-    /// The first node of the baseline that has not run. All its predecessors have run, and it always fits.
+    /// Returns the first node of the baseline that has not run. All its predecessors have run, and it always fits.
     [[nodiscard]] std::uint32_t front() const { return b_.node[front_]; }
-    /// The place of a node in the baseline.
+    /// Returns the position of a node in the baseline.
     [[nodiscard]] std::uint32_t position(std::uint32_t n) const { return b_.position[n]; }
     [[nodiscard]] std::uint32_t node(std::uint32_t position) const { return b_.node[position]; }
 
-    /// Whether `n` fits now, and the remaining baseline after it. What `n` is the last to use counts as free from then
-    /// on; what only comes before it in the baseline besides does not, though part of the way it would be. What has
-    /// been refused is refused again in O(1) while what was in its way surely still is.
+    /// Returns whether `n` may run now: `n` itself fits the limit, and so does the remaining baseline after it. A
+    /// storage of which `n` is the only remaining user counts as freed at once. A storage whose other remaining users
+    /// all come before `n` in the baseline counts as live as far as `n`, although it would be freed earlier; so the
+    /// answer errs on the safe side. A repeated refusal takes O(1) while the recorded obstacle certainly remains.
     [[nodiscard]] bool allows(std::uint32_t n) const {
         const std::uint32_t p = b_.position[n];
         if (c_.allocation[n] == 0 || p == front_) return true;
@@ -135,10 +138,10 @@ public:
         refused_ = true;
         return false;
     }
-    /// Whether a node has ever been refused.
+    /// Returns whether a node has ever been refused.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
 
-    /// The largest number of live bytes so far: once everything has run, the peak of that order.
+    /// Returns the largest number of live bytes so far. Once every node has run, this is the peak of the order.
     [[nodiscard]] std::int64_t peak() const noexcept { return highest_; }
 
     /// Runs `n` now. Precondition: `allows(n)`.
@@ -169,7 +172,8 @@ public:
     }
 
 private:
-    /// What the positions that `n` overtakes have to bear from now on: its results, less what it is the last to use.
+    /// Returns by how many bytes running `n` now raises the positions that it overtakes: its allocations, less the
+    /// storages of which it is the only remaining user.
     [[nodiscard]] std::int64_t added_by(std::uint32_t n) const {
         std::int64_t stays = c_.allocation[n];
         for (std::uint32_t s : c_.touched[n])
@@ -177,7 +181,7 @@ private:
         return stays;
     }
 
-    /// The last position that uses `s` and has not run. Precondition: there is one. Amortised O(1).
+    /// Returns the last position that uses `s` and has not run. Precondition: there is one. Amortised O(1).
     std::uint32_t last_remaining_use(std::uint32_t s) {
         while (done_[b_.uses[last_[s]]]) --last_[s];
         return b_.uses[last_[s]];
@@ -186,13 +190,13 @@ private:
     const compact_tasks& c_;
     const baseline b_;
     std::int64_t limit_;
-    mutable range_profile profile_;  // questions make it more exact
-    std::span<bool> done_;           // by position, and a false one behind the last
+    mutable range_profile profile_;  // mutable because queries make it more exact
+    std::span<bool> done_;           // by position, with one additional false entry at the end
     std::uint32_t front_ = 0;
-    std::int64_t live_ = 0;     // bytes now
-    std::int64_t highest_ = 0;  // bytes at most so far
+    std::int64_t live_ = 0;     // live bytes now
+    std::int64_t highest_ = 0;  // largest value of live_ so far
     mutable bool refused_ = false;
-    std::span<std::uint32_t> last_;  // by storage: its last use that has not run, as a place in `uses`
+    std::span<std::uint32_t> last_;  // by storage: its last use that has not run, as an index into `uses`
     std::span<std::uint32_t> left_;  // by storage: uses that have not run
     mutable known_obstacles obstacles_;
 };

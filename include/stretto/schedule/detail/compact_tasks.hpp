@@ -1,5 +1,5 @@
-// The tasks that take time or memory, with the weightless ones (views, inputs, waits on nothing) folded into them. Half
-// of a captured step is views, so passes that run many times over the graph use this smaller one instead.
+// A smaller task graph for passes that run many times. It contains the tasks that take time or memory; the weightless
+// ones (views, inputs, waits on nothing) are folded into them. Half of the tasks of a captured step are views.
 #ifndef STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 #define STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 
@@ -12,12 +12,13 @@
 
 namespace stretto::detail {
 
-/// Stands for "no node".
+/// The value that means "no node".
 inline constexpr std::uint32_t no_node = UINT32_MAX;
 
-/// The compact graph. A node is one task with weight, together with the weightless tasks all of whose predecessors lie
-/// in that node. Those run right after the task with weight, where they can neither delay anything nor lengthen a
-/// lifetime. Nodes are numbered in program order.
+/// The compact graph. A node is one task with weight, together with the weightless tasks all of whose predecessors are
+/// in that node. Those run right after the task with weight, where they can neither delay anything nor extend a
+/// lifetime. A weightless task whose predecessors are in several nodes is a node of its own. Nodes are numbered in
+/// program order.
 struct compact_tasks {
     enum class role : std::uint8_t {
         compute,
@@ -29,23 +30,23 @@ struct compact_tasks {
     std::vector<role> kind;
     std::vector<std::int64_t> duration;    ///< nanoseconds on the lane or the channel
     std::vector<std::int64_t> allocation;  ///< bytes
-    std::vector<std::uint32_t> machine;    ///< 0 is the lane, 1 + group a channel, `machines` none
+    std::vector<std::uint32_t> machine;    ///< 0 is the lane, 1 + group is a channel, `machines` means none
     std::vector<std::uint32_t> launch;     ///< for a wait: the node of its start
-    std::vector<task_id> task;             ///< the task with weight
+    std::vector<task_id> task;             ///< the task that the node runs first
     index_lists predecessors, successors;  ///< by node: other nodes, each once
-    index_lists touched;                   ///< by node: storages, in numbers of their own
+    index_lists touched;                   ///< by node: storages, in a dense numbering of the compact graph
     std::vector<std::int64_t> storage_bytes;
     std::vector<std::uint32_t> storage_uses;  ///< by storage: how many nodes touch it
     std::uint32_t machines = 1;
 
     std::vector<task_id> preamble;  ///< weightless tasks that depend only on inputs
-    std::vector<task_id> epilogue;  ///< outputs; they end the program, though what they read may be there earlier
+    std::vector<task_id> epilogue;  ///< outputs; they end the program, although what they read may be available earlier
     index_lists followers;          ///< by node: the weightless tasks folded into it, in program order
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }
 };
 
-/// Makes the compact graph. O(V + E) time and space; scratch memory from the workspace.
+/// Makes the compact graph of `g`. O(V + E) time and space; scratch memory is taken from the workspace.
 template <class = void>
 [[nodiscard]] inline compact_tasks make_compact_tasks(const task_graph& g, workspace& w) {
     const workspace::scope scratch(w);
@@ -55,7 +56,7 @@ template <class = void>
     const std::span<std::uint32_t> node_of = w.take<std::uint32_t>(g.size());
     const std::span<task_id> folded = w.take<task_id>(g.size());  // sorted by node at the end
     std::size_t folds = 0;
-    // To reserve room for the worst case costs nothing, because pages that nobody writes are never made.
+    // Reserving for the worst case costs nothing, because memory pages that are never written are never allocated.
     c.kind.reserve(g.size());
     c.duration.reserve(g.size());
     c.allocation.reserve(g.size());
@@ -147,7 +148,7 @@ template <class = void>
     return c;
 }
 
-/// The order of all tasks that an order of the nodes stands for.
+/// Returns the order of all tasks that corresponds to an order of the nodes. O(V).
 template <class = void>
 [[nodiscard]] inline std::vector<task_id> expand(const compact_tasks& c, std::span<const std::uint32_t> nodes) {
     std::vector<task_id> order = c.preamble;

@@ -1,4 +1,4 @@
-// The exact makespan of an order of compact tasks under contention: what tells a search which of its orders is best.
+// The exact makespan of an order of compact tasks under contention. A search compares its orders by it.
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
 
@@ -14,20 +14,20 @@
 
 namespace stretto::detail {
 
-/// By which clock the orders of a search are judged. Its passes may run with other durations, which say what to expect
-/// of kernels that will be slowed down.
+/// The clock by which a search compares its orders. The passes of the search may use other durations, which estimate
+/// how long kernels take once they are slowed down.
 struct order_judge {
-    std::span<const std::int64_t> duration;  ///< by node: as it is without contention
+    std::span<const std::int64_t> duration;  ///< by node: the duration without contention
     contention under;
 };
 
-/// The makespan by the clock of the judge. O(V + channels * stretches).
+/// Returns the makespan of an order by the clock of the judge. O(V + channels * stretches).
 template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               const order_judge& judge, workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
-    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // by node, for starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // by machine: when it is next free
     contended_lane<> lane(c.machines, judge.under);
     for (const std::uint32_t n : order) {
         const std::uint32_t m = c.machine[n];

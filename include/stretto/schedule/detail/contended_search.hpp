@@ -1,6 +1,6 @@
-// The search for orders under contention. Which kernels will run beside transfers is known only when their order is, so
-// passes do not slow down single kernels: they see all of them longer by one factor. A few factors are tried, and every
-// order that a pass finds is judged by the exact clock.
+// The search for orders under contention. Which kernels will run during transfers is known only once their order is
+// known. So a pass does not slow down single kernels but lengthens all of them by one factor. A few factors are tried,
+// and every order that a pass finds is judged by the exact clock.
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 
@@ -20,9 +20,10 @@
 
 namespace stretto::detail {
 
-/// Merges two fronts into one: the orders that no other one of both beats in both makespan and peak, and those of the
-/// first front among equal ones. Fronts are sorted by ascending peak, and so by descending makespan. What one search
-/// has found above `limit`, because it found nothing within, goes if the other one has found more.
+/// Merges two fronts into one. It contains the orders that no other order of either front beats in both makespan and
+/// peak; among equal ones, that of the first front is kept. Fronts are sorted by ascending peak, and so by descending
+/// makespan. A search that finds nothing within `limit` returns an order above it; such an order is dropped if any
+/// other remains.
 template <class = void>
 [[nodiscard]] inline std::vector<found_order> merged_fronts(std::vector<found_order> a, std::vector<found_order> b,
                                                             bytes limit) {
@@ -37,13 +38,14 @@ template <class = void>
     return front;
 }
 
-/// So many searches are made under contention.
+/// The number of searches under contention.
 inline constexpr unsigned contended_searches = 3;
 
-/// What order_search::run returns, with makespans under contention: the best of three searches, in which kernels are as
-/// long as they are, as long as under a transfer, and the mean of both. Each of them never gives a longer makespan for
-/// a larger limit, so together they do not either. `rung_unit` is the unit of the search. `c` is changed meanwhile.
-/// O(three searches).
+/// Returns what order_search::run returns, with makespans under contention: the best of three searches. In these,
+/// kernels take their plain duration, their duration during a transfer, and the mean of both. None of the searches
+/// gives a longer makespan for a larger limit, so neither does their combination. `rung_unit` is the unit of the
+/// search. The durations of `c` are changed during the search and restored at the end. Takes the time of three
+/// searches.
 template <class = void>
 [[nodiscard]] inline std::vector<found_order> search_under_contention(compact_tasks& c, bytes peak, bytes rung_unit,
                                                                       bytes limit, std::int64_t enough,

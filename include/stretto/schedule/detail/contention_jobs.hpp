@@ -1,12 +1,12 @@
-// What contention proves about time. Let B be the time for which one channel transfers in some stretch, and K the
-// kernels that run wholly in it. While the channel transfers, kernels do no more than 1/c of their work, so in L ns
-// they do no more than (L - B) + B / c of it. So
+// A lower bound on time under contention. Consider a stretch of time of L ns. Let B be the time for which one channel
+// transfers in it, and K the kernels that run entirely in it. While the channel transfers, kernels do no more than 1/c
+// of their work, so in L ns they do no more than (L - B) + B / c of it. So
 //
 //     L >= work(K) + (1 - 1/c) B
 //
-// for every stretch, whatever the order: the kernels and, for each transfer of the channel, the share (1 - 1/c) of its
-// duration fit into a stretch one after the other, as the work of one machine does. Bounds for one machine hold for
-// this one too, if a transfer counts only where all of it lies in the stretch.
+// for every stretch, whatever the order. The kernels and, for each transfer of the channel, the share (1 - 1/c) of its
+// duration fit into a stretch one after the other, like jobs of one machine. Bounds for one machine therefore hold for
+// this combined machine too, if a transfer counts only where all of it is in the stretch.
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENTION_JOBS_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENTION_JOBS_HPP
 
@@ -22,14 +22,14 @@
 
 namespace stretto::detail {
 
-/// The jobs of that machine.
+/// The jobs of the machine that combines the lane with one channel.
 struct contention_jobs {
     std::uint32_t channel;
     std::span<std::uint32_t> nodes;  ///< in program order; the arrays belong to a workspace
     std::span<std::int64_t> work;
     std::int64_t load = 0;
 
-    /// The same for the spine bound. Kernels and transfers are wholly done when their nodes end.
+    /// Returns the jobs as the spine bound reads them. Kernels and transfers are completely done when their nodes end.
     [[nodiscard]] std::vector<further_job> for_spine() const {
         std::vector<further_job> jobs;
         jobs.reserve(nodes.size());
@@ -38,7 +38,7 @@ struct contention_jobs {
     }
 };
 
-/// The jobs of the lane with those of a channel. Shares of transfers are rounded down. O(V).
+/// Returns the jobs of the lane combined with those of `channel`. Shares of transfers are rounded down. O(V).
 template <class = void>
 [[nodiscard]] inline contention_jobs jobs_under(contention under, const compact_tasks& c, const machine_jobs& jobs,
                                                 std::uint32_t channel, workspace& w) {

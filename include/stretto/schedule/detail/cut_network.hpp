@@ -1,4 +1,4 @@
-// A network of which a minimum cut is found, small enough to be built anew for every question.
+// A flow network for finding a minimum cut. It is small enough to be built anew for every query.
 #ifndef STRETTO_SCHEDULE_DETAIL_CUT_NETWORK_HPP
 #define STRETTO_SCHEDULE_DETAIL_CUT_NETWORK_HPP
 
@@ -9,39 +9,40 @@
 
 namespace stretto::detail {
 
-/// Vertices with capacities between them. Source: Y. Dinitz, Algorithm for solution of a problem of maximum flow in a
-/// network with power estimation, Soviet Mathematics Doklady 11, 1970.
+/// The network, with capacities between its vertices. It finds a minimum cut by Dinitz's algorithm. Source: Y. Dinitz,
+/// Algorithm for solution of a problem of maximum flow in a network with power estimation, Soviet Mathematics Doklady
+/// 11, 1970.
 template <class = void>
 class cut_network {
 public:
     static constexpr std::uint32_t source = 0, sink = 1;
-    /// The capacity of what no cut may divide.
+    /// The capacity of an edge that no minimum cut may cut.
     static constexpr std::int64_t unbounded = INT64_MAX / 4;
 
-    /// Leaves the source and the sink.
+    /// Removes everything except the source and the sink.
     void clear() {
         first_.assign(2, none);
         edges_.clear();
     }
-    /// Adds a vertex.
+    /// Adds a vertex and returns its number.
     std::uint32_t add() {
         first_.push_back(none);
         return static_cast<std::uint32_t>(first_.size() - 1);
     }
-    /// Whoever is on the source side while `to` is not costs `capacity`.
+    /// Adds an edge: a cut costs `capacity` if `from` is on the side of the source and `to` is not.
     void connect(std::uint32_t from, std::uint32_t to, std::int64_t capacity) {
         push(from, to, capacity);
         push(to, from, 0);
     }
 
-    /// Sends as much as possible from the source to the sink. O(V² E); in practice a few times O(E).
+    /// Sends as much as possible from the source to the sink. O(V² E); in practice a small multiple of E.
     void saturate() {
         while (measure_distances()) {
             next_ = first_;
             send_blocking_flow();
         }
         side_.assign(first_.size(), unknown);
-        // What still reaches the sink is on its side in every minimum cut.
+        // A vertex from which the sink can still be reached is on the side of the sink in every minimum cut.
         queue_.assign(1, sink);
         side_[sink] = at_sink;
         for (std::size_t k = 0; k < queue_.size(); ++k)
@@ -59,12 +60,13 @@ public:
         side_[v] = at_source;
         queue_.push_back(v);
     }
-    /// Decides the sides. Call it after `saturate`.
+    /// Assigns the remaining vertices to their sides. Call it after `saturate`.
     void divide() {
         for (std::size_t k = 0; k < queue_.size(); ++k)
             for (std::uint32_t e = first_[queue_[k]]; e != none; e = edges_[e].next)
                 if (edges_[e].left > 0) prefer_source(edges_[e].to);
     }
+    /// Returns whether `v` is on the side of the source. Precondition: `divide` has run.
     [[nodiscard]] bool on_source_side(std::uint32_t v) const { return side_[v] == at_source; }
 
 private:
@@ -73,7 +75,7 @@ private:
 
     struct edge {
         std::uint32_t to, next;
-        std::int64_t left;  // capacity that is not used
+        std::int64_t left;  // unused capacity
     };
 
     void push(std::uint32_t from, std::uint32_t to, std::int64_t capacity) {
@@ -81,7 +83,8 @@ private:
         first_[from] = static_cast<std::uint32_t>(edges_.size() - 1);
     }
 
-    /// By how many edges each vertex is away from the source. Returns whether the sink is reached.
+    /// Computes the distance of each vertex from the source, in edges with unused capacity. Returns whether the sink is
+    /// reached.
     bool measure_distances() {
         distance_.assign(first_.size(), none);
         distance_[source] = 0;
@@ -122,14 +125,14 @@ private:
                 return;
             } else {
                 at = edges_[path_.back() ^ 1].to;
-                next_[at] = edges_[next_[at]].next;  // it leads nowhere
+                next_[at] = edges_[next_[at]].next;  // this edge is a dead end
                 path_.pop_back();
             }
         }
     }
 
-    std::vector<std::uint32_t> first_, next_, distance_, queue_, path_;  // by vertex, but for the last two
-    std::vector<edge> edges_;                                            // an edge and its reverse lie side by side
+    std::vector<std::uint32_t> first_, next_, distance_, queue_, path_;  // by vertex, except the last two
+    std::vector<edge> edges_;                                            // an edge and its reverse are adjacent
     std::vector<char> side_;
 };
 

@@ -1,11 +1,12 @@
-// How late a kernel at which memory is scarce runs, because little may be put off until after it. What is put off keeps
-// alive what it reads: in a backward pass, to compute the gradient of a weight after v keeps the gradient of an
-// activation alive at v, which is larger than the part of the weight's gradient that a rank keeps. So where the limit
-// leaves little room at v, nearly all kernels that may run before it must, and the makespan is at least
+// A lower bound on the makespan from a kernel v at which memory is scarce: little work can be deferred until after v.
+// Deferred work keeps alive what it reads. In a backward pass, for example, computing the gradient of a weight after v
+// keeps the gradient of an activation alive at v, and that is larger than the part of the weight's gradient that a rank
+// keeps. So where the limit leaves little room at v, nearly all kernels that may run before v must do so, and the
+// makespan is at least
 //
-//     the work of the kernels before v, and of v + the longest path behind v
+//     the work of the kernels before v, and of v + the longest path after v
 //
-// The last gradient of a backward pass, that of the embedding, is such a kernel: its reduction is behind it.
+// One such kernel is the last one in a backward pass, the gradient of the embedding: its reduction comes after it.
 #ifndef STRETTO_SCHEDULE_DETAIL_DEFERRED_WORK_HPP
 #define STRETTO_SCHEDULE_DETAIL_DEFERRED_WORK_HPP
 
@@ -23,18 +24,20 @@
 
 namespace stretto::detail {
 
-/// The bound. Let a kernel that runs before v cost `price` bytes per nanosecond of its work. A flow at v
-/// (detail/memory_flow.hpp) is no more than what is alive there, which is within the limit, and these costs. So
+/// Computes the bound. Charge every kernel that runs before v `price` bytes per nanosecond of its work. A flow at v
+/// (detail/memory_flow.hpp) is at most the sum of these charges and of what is alive at v, which is within the limit.
+/// So
 ///
 ///     work before v >= (flow - limit) / price
 ///
-/// for any price. Besides, an order that is to be faster than some makespan cannot put off everything: a collective
-/// that follows what runs after v needs its channel after v, as do those that follow v. What would take too long after
-/// v runs before it, with all that it comes after. Either an order is no faster than that makespan, or this holds.
+/// for any price. Besides, an order that is to be faster than some makespan cannot defer everything: a collective that
+/// depends on deferred work needs its channel after v, and so do the collectives that must come after v. Whatever would
+/// take too long after v must run before it, with all its predecessors. Either an order is no faster than that
+/// makespan, or the bound holds for it.
 template <class = void>
 class deferred_work {
 public:
-    /// Of `lengths`, heads and tails are read; heads may have been raised. The arrays are taken from the open scope of
+    /// Reads the heads and tails of `lengths`; heads may have been raised. The arrays are taken from the open scope of
     /// the workspace.
     deferred_work(const compact_tasks& c, const forced_memory<>& forced, const path_lengths& lengths, workspace& w)
         : c_(c),
@@ -51,17 +54,17 @@ public:
         for (const std::int64_t size : c.storage_bytes) all_bytes_ += size;
     }
 
-    /// No order within `limit` is faster than what is returned, which is at least `known`, another such bound.
-    /// O(V + E + uses) for each of up to 24 flows, of which there are about six in captured steps.
+    /// Returns a makespan that no order within `limit` can beat. It is at least `known`, another such bound. O(V + E +
+    /// uses) for each of up to 24 flows; captured steps need about six.
     [[nodiscard]] std::int64_t bound_within(std::int64_t limit, std::int64_t known) {
         for (const std::size_t place : forced_.scarcest_first()) {
-            // Where most of the memory may be free, too much may be put off.
+            // Where most of the memory may be free, too much work may be deferred.
             if (forced_.forced(place) < limit / 2) break;
             v_ = forced_.kernels()[place];
             const std::int64_t tail = lengths_.tail[v_], worthwhile = known + known / 1000;
             if (all_work_ + tail <= worthwhile) continue;
             forced_.decide_sides(place, side_);
-            std::int64_t makespan = all_work_ + tail;  // if nothing is put off
+            std::int64_t makespan = all_work_ + tail;  // if nothing is deferred
             for (std::uint32_t n = v_ + 1; n < c_.size(); ++n)
                 if (is_kernel(n) && side_[n] == kernel_side::after) makespan -= c_.duration[n];
             if (makespan <= worthwhile) continue;
@@ -76,9 +79,9 @@ private:
 
     [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == compact_tasks::role::compute; }
 
-    /// What bounds orders if v is the kernel with this place; `makespan` is as good as anything above it. Whatever is
-    /// concluded holds for orders that are faster than `makespan`, which is lowered where too little follows from it,
-    /// but not to what is `known`.
+    /// Returns the bound for the kernel v with this place. A bound above `makespan` would be of no more use than
+    /// `makespan`. Everything concluded holds for orders that are faster than `makespan`. If too little follows from
+    /// that, `makespan` is lowered, but not below `known`.
     [[nodiscard]] std::int64_t bound_of(std::size_t place, std::int64_t limit, std::int64_t known,
                                         std::int64_t makespan) {
         find_needed();
@@ -96,7 +99,8 @@ private:
         return std::min(makespan, end + tail);
     }
 
-    /// Finds for every free node how long the step goes on from the end of v, at least, if it comes after v. O(V + E).
+    /// Computes for every free node a lower bound on how long the step continues after the end of v if the node comes
+    /// after v. O(V + E).
     void find_needed() {
         const workspace::scope scratch(w_);
         const std::span<std::int64_t> channel = w_.take(c_.machines + std::size_t{1}, std::int64_t{0});
@@ -112,7 +116,7 @@ private:
     }
     [[nodiscard]] bool is_start(std::uint32_t n) const { return c_.kind[n] == compact_tasks::role::start; }
 
-    /// Puts before v what would need at least `time` after it, and what that comes after. O(V + E).
+    /// Puts before v every free node that would need at least `time` after v, and all its free predecessors. O(V + E).
     void hold_before(std::int64_t time) {
         for (std::uint32_t n = c_.size(); n-- > 0;) {
             if (side_[n] != kernel_side::free) continue;
@@ -121,7 +125,7 @@ private:
             if (held) side_[n] = kernel_side::before;
         }
     }
-    /// The longest time that a free node would need after v; 0 if there is none.
+    /// Returns the longest time that a free node would need after v, or 0 if there is no free node.
     [[nodiscard]] std::int64_t longest_needed() const {
         std::int64_t longest = 0;
         for (std::uint32_t n = 0; n < c_.size(); ++n)
@@ -129,8 +133,9 @@ private:
         return longest;
     }
 
-    /// When v ends, at the earliest: `enough` is as good as anything above it. Prices are tried by factors of 4, from
-    /// one at which the work that may run before v or after it costs about as much as what is alive.
+    /// Returns a lower bound on the time at which v ends; a value above `enough` is of no more use than `enough`.
+    /// Prices are tried in factors of 4. The first is one at which the charges for the free work are about as large as
+    /// the memory that is forced to be alive at v.
     [[nodiscard]] std::int64_t earliest_end(std::size_t place, std::int64_t limit, std::int64_t enough) {
         std::int64_t before = c_.duration[v_], free = 0;
         for (std::uint32_t n = 0; n < c_.size(); ++n)
@@ -155,12 +160,13 @@ private:
         return before + most;
     }
 
-    /// A lower bound on the work of the free kernels that run before v, in nanoseconds, by the flow with one price.
+    /// Returns a lower bound, in nanoseconds, on the work of the free kernels that run before v. It comes from the flow
+    /// with one price.
     [[nodiscard]] std::int64_t work_before(std::int64_t limit, std::int64_t price) {
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             cost_[n] = forced_.kept()[n];
             if (!is_kernel(n) || side_[n] != kernel_side::free) continue;
-            // No path carries more than all storages together.
+            // A path can carry no more than the bytes of all storages, so a higher charge would change nothing.
             cost_[n] += c_.duration[n] > all_bytes_ / price ? all_bytes_ : c_.duration[n] * price;
         }
         std::fill(carried_.begin(), carried_.end(), 0);
@@ -173,11 +179,11 @@ private:
     const path_lengths& lengths_;
     workspace& w_;
     memory_flow<> flow_;
-    std::span<kernel_side> side_;                // by node, seen from v
-    std::span<std::int64_t> needed_;             // by node: of free ones, the time after v
+    std::span<kernel_side> side_;                // by node, relative to v
+    std::span<std::int64_t> needed_;             // by node, for free ones: the least time that remains after v
     std::span<std::int64_t> cost_;               // by node
     std::span<std::int64_t> carried_;            // by storage
-    std::int64_t all_work_ = 0, all_bytes_ = 0;  // of all kernels and storages
+    std::int64_t all_work_ = 0, all_bytes_ = 0;  // the totals of all kernels and storages
     std::uint32_t v_ = 0;
 };
 

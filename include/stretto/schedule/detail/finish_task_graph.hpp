@@ -1,4 +1,4 @@
-// The second half of make_task_graph: storages, lifetimes, and the dependences that memory implies.
+// The second half of make_task_graph. It derives the storages, the lifetimes, and the dependences that memory implies.
 #ifndef STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 
@@ -17,7 +17,7 @@
 
 namespace stretto::detail {
 
-/// Makes room for at most `tasks` tasks. The lists get the room that a usual step needs: one result and one or two
+/// Makes room for at most `tasks` tasks. The lists reserve what a typical step needs: one result and one or two
 /// operands for each task.
 template <class>
 void make_room(raw_task_graph& raw, std::size_t tasks) {
@@ -37,8 +37,7 @@ void make_room(raw_task_graph& raw, std::size_t tasks) {
     raw.facts.reserve(tasks);
 }
 
-/// What has to be known about a value and about the storage that it allocates, as bits. A storage has the id of its
-/// value.
+/// Facts about a value and about the storage that it allocates, as bits. A storage has the id of its value.
 struct value_facts {
     static constexpr std::uint8_t in_flight = 1;  ///< of a value: a collective may still be writing its memory
     static constexpr std::uint8_t kept = 2;       ///< of a storage: it is never freed
@@ -46,8 +45,9 @@ struct value_facts {
     static constexpr std::uint8_t sized = 8;      ///< of a storage: it has more than 0 bytes
 };
 
-/// Calls f(storage) for everything that t writes: the declared effects, and what a start, and therefore its wait, fills
-/// in place. The latter are the storages of its results that it has not allocated itself.
+/// Calls f(storage) for every storage that t writes: those of its declared effects, and those that a start fills in
+/// place, which its waits write too. The latter are the storages of the start's results that the start has not
+/// allocated itself.
 template <class F>
 void for_each_storage_written(const task_graph& g, task_id t, F f) {
     for (value_id x : g.writes[t])
@@ -63,8 +63,8 @@ void for_each_storage_written(const task_graph& g, task_id t, F f) {
 }
 
 /// Appends the storages and the facts of the next value, a result of t. The results of starts are in flight, and so are
-/// views of them that did not go through the wait; a wait on nothing passes them on. (A view that only reads the shape
-/// of a start has no storage and is harmless.)
+/// views of them that did not go through the wait. A wait that waits for nothing passes this property on. (A view that
+/// only reads the shape of a start has no storage and is harmless.)
 template <class>
 void add_storages(raw_task_graph& raw, task_id t) {
     task_graph& g = raw.g;
@@ -80,8 +80,8 @@ void add_storages(raw_task_graph& raw, task_id t) {
     raw.aliased.clear();
 }
 
-/// Marks the storages that are kept, those of inputs and of whatever the output reads, and those that t writes in
-/// place.
+/// Marks the storages that are kept (those of inputs and of the values that the output reads) and the storages that t
+/// writes in place.
 template <class>
 void mark_storages(raw_task_graph& raw, task_id t) {
     const task_graph& g = raw.g;
@@ -91,9 +91,9 @@ void mark_storages(raw_task_graph& raw, task_id t) {
     for_each_storage_written(g, t, [&](value_id s) { raw.facts[s] |= value_facts::written; });
 }
 
-/// Finds all predecessors of every task. They are the edges of the view, and these:
-///   - for every storage that anyone writes in place: read after write, write after read, write after write;
-///   - a wait counts as reading what its start reads and as writing what its start writes: nothing overwrites the
+/// Finds all predecessors of every task. Besides the edges of the view, there are these dependences:
+///   - for every storage that any task writes in place: read after write, write after read, write after write;
+///   - a wait counts as reading what its start reads and as writing what its start writes. So nothing overwrites the
 ///     input of a collective before its wait, or reads a buffer that the collective fills in place;
 ///   - a task that reads a start's own result without naming the wait still comes after the first wait.
 template <class = void>
@@ -105,8 +105,9 @@ public:
         history_.resize(written_.size());
     }
 
-    /// Computes the rows of predecessors. `meet_written` lists, ascending, the tasks that read or write in place what
-    /// any task writes in place, and perhaps others. Waits also do what their starts do, and are looked at in any case.
+    /// Returns the predecessors of every task. `meet_written` lists, ascending, the tasks that read or write in place
+    /// what any task writes in place, and perhaps others. Waits also do what their starts do, and are processed in any
+    /// case.
     index_lists run(std::span<const task_id> meet_written) {
         std::size_t next = 0;
         predecessors_.reserve(g_.size(), g_.declared.items() + g_.declared.items() / 8);
@@ -123,7 +124,7 @@ public:
     }
 
 private:
-    /// Who has used a storage so far, in program order.
+    /// The tasks that have used a storage so far, in program order.
     struct storage_history {
         task_id last_writer = no_task;
         std::vector<task_id> readers;  // since the last write
@@ -138,7 +139,7 @@ private:
         return history_[static_cast<std::size_t>(at - written_.begin())];
     }
 
-    /// Orders `t` after those uses of storages with which it must not be exchanged.
+    /// Orders `t` after the earlier uses of storages that conflict with its own uses.
     void order_storage_uses(task_id t) {
         auto read = [&](value_id x) {
             for (value_id s : g_.storages[x]) {
@@ -174,8 +175,8 @@ private:
         }
     }
 
-    /// The first wait of a start; `no_task`, which is larger than any task, if nobody waits for it. It is computed for
-    /// all starts when it is first asked for, because few programs need it.
+    /// Returns the first wait of a start, or `no_task`, which is larger than any task, if the start has no wait. The
+    /// first query computes it for all starts, because few programs need it.
     [[nodiscard]] task_id first_wait_of(task_id start) {
         if (first_wait_.empty()) {
             first_wait_.resize(g_.size(), no_task);
@@ -189,8 +190,8 @@ private:
     std::span<const std::uint8_t> facts_;
     unique_rows<> rows_;
     index_lists predecessors_;
-    std::vector<task_id> first_wait_;  // by start; empty until someone asks
-    std::vector<value_id> written_;    // the storages that `history_` is about, ascending
+    std::vector<task_id> first_wait_;  // by start; empty until the first query
+    std::vector<value_id> written_;    // the storages with a history in `history_`, ascending
     std::vector<storage_history> history_;
 };
 
@@ -211,7 +212,7 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
     for (task_id t = 0; t < tasks; ++t)
         for (value_id x = g.first_result[t]; x < g.first_result[t + 1]; ++x) g.storage_owner[x] = t;
 
-    std::vector<task_id> meet_written;  // tasks that touch storages which someone writes in place
+    std::vector<task_id> meet_written;  // tasks that touch storages that some task writes in place
     g.touched = derive_touched(g, g.storages, [&](task_id t, value_id s) {
         const std::uint8_t facts = raw.facts[s];
         if ((facts & value_facts::written) != 0 && (meet_written.empty() || meet_written.back() != t))

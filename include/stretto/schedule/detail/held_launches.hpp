@@ -1,5 +1,6 @@
-// Launches as late as keeps them hidden. A pass issues a collective as soon as its channel is idle, and its wait as
-// soon as it has ended. From then on the result is in memory, though nobody may read it for a long time.
+// Launches that are held back as far as they stay hidden. A pass issues a collective as soon as its channel is idle,
+// and its wait as soon as the collective has ended. From then on the result occupies memory, although it may not be
+// read for a long time.
 #ifndef STRETTO_SCHEDULE_DETAIL_HELD_LAUNCHES_HPP
 #define STRETTO_SCHEDULE_DETAIL_HELD_LAUNCHES_HPP
 
@@ -16,15 +17,15 @@
 
 namespace stretto::detail {
 
-/// When everything of an order happens, by the exact clock.
+/// The times at which the nodes of an order run, by the exact clock.
 struct order_times {
     std::span<std::uint32_t> position;  ///< by node
-    std::span<std::int64_t> begin;      ///< by node, of starts: when the channel begins them
-    std::span<std::int64_t> lane;       ///< by position: when the lane reaches it; one more for the end
+    std::span<std::int64_t> begin;      ///< by node, for starts: when the channel begins them
+    std::span<std::int64_t> lane;       ///< by position: when the lane reaches it; the last entry is the end
     std::int64_t makespan = 0;
 };
 
-/// Runs an order. O(V); the arrays belong to the workspace.
+/// Returns the times of an order. O(V); the arrays belong to the workspace.
 template <class = void>
 [[nodiscard]] inline order_times times_of(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w) {
     using role = compact_tasks::role;
@@ -49,7 +50,7 @@ template <class = void>
     return t;
 }
 
-/// By storage: the position at which an order uses it last. O(V + uses); the array belongs to the workspace.
+/// Returns, by storage, the position at which an order uses it last. O(V + uses); the array belongs to the workspace.
 template <class = void>
 [[nodiscard]] inline std::span<const std::uint32_t> last_uses(const compact_tasks& c,
                                                               std::span<const std::uint32_t> order, workspace& w) {
@@ -59,14 +60,16 @@ template <class = void>
     return last;
 }
 
-/// Moves waits to the first reader of what they wait for, where that keeps no more in memory, and starts that somebody
-/// waits for as far back as the clock allows. A collective that was done early is still done as long before it must be
-/// as it takes, or as early as it was, so that it stays hidden even if it takes twice as long as the model says. Each
-/// channel keeps its order. Nothing that the lane does is done later than it was, so the makespan is no longer. A start
-/// that moves makes its result later, and what it reads stays until its wait in either case; so starts never add to the
-/// memory in use, but what a wait would have freed is kept until the wait. A wait goes no further than before
-/// the position `furthest`, by node. `t` are the times of `order`, and `last_use` is where it uses storages last. O(V +
-/// E).
+/// Returns an order in which waits and launches are delayed to save memory. A wait moves to the first reader of its
+/// result if that can save memory. A start that has a wait moves back as far as the clock allows: if its collective was
+/// done early, it is still done earlier than needed by as much as its own duration, or as early as it was. So the
+/// collective stays hidden even if it takes twice as long as the model says. The order on each channel is kept. The
+/// lane does nothing later than before, so the makespan is no longer.
+///
+/// A start that moves creates its result later, and what the start reads stays until its wait in either case. So moving
+/// starts never adds to the memory in use, but what a wait would have freed is kept until the wait. A wait moves at
+/// most to just before the position `furthest`, which is by node. `t` contains the times of `order`, and `last_use` the
+/// position of the last use of each storage. O(V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> held_launches(const compact_tasks& c,
                                                               std::span<const std::uint32_t> order,
@@ -76,12 +79,14 @@ template <class = void>
     using role = compact_tasks::role;
     const workspace::scope scratch(w);
     const auto count = static_cast<std::uint32_t>(order.size());
-    const std::span<std::uint32_t> place = w.take<std::uint32_t>(order.size());  // by position: it goes before that one
+    const std::span<std::uint32_t> place =
+        w.take<std::uint32_t>(order.size());  // by position: the node moves to just before that position
     const auto first_successor = [&](std::uint32_t n, std::uint32_t limit) {
         for (const std::uint32_t s : c.successors[n]) limit = std::min(limit, place[t.position[s]]);
         return limit;
     };
-    // From there on a wait keeps what its start has made, and up to there what nobody uses afterwards.
+    // Returns whether a wait and its start together allocate more than the wait frees. Only then can delaying them save
+    // memory.
     const auto keeps_less_before = [&](std::uint32_t wait) {
         std::int64_t freed = 0;
         for (const std::uint32_t s : c.touched[wait])
@@ -89,13 +94,15 @@ template <class = void>
         return c.allocation[c.launch[wait]] + c.allocation[wait] > freed;
     };
 
-    // From the end: which place the next launch on the channel goes to, and when it must have begun.
+    // The loop below runs from the end. `next` contains, by machine, the place to which the next launch on the channel
+    // goes, and the time at which that launch must have begun.
     struct next_launch {
         std::uint32_t place;
         std::int64_t begin;
     };
     std::vector<next_launch> next(c.machines, {count, t.makespan});
-    // What goes to the same place stays in order: those that are moved before a position, first to last.
+    // Nodes that move to the same place stay in order: each place has a list of the nodes that move before it, first to
+    // last.
     constexpr std::uint32_t none = UINT32_MAX;
     const std::span<std::uint32_t> first_moved = w.take(order.size() + 1, none);
     const std::span<std::uint32_t> next_moved = w.take<std::uint32_t>(order.size());
@@ -113,7 +120,8 @@ template <class = void>
                 if (c.launch[s] != n) continue;
                 waited_for = true;
                 const std::uint32_t at = t.position[s];
-                // A wait that stays may stall the lane; where one moves to, its collective has always been done.
+                // A wait that stays may stall the lane. At the place to which a wait moves, its collective has always
+                // ended.
                 done = std::min(done, t.lane[place[at] > at ? place[at] : at + 1]);
             }
             const std::int64_t latest = done - c.duration[n];
@@ -140,8 +148,9 @@ template <class = void>
     return held;
 }
 
-/// Returns the peak of `held`. Where more than `peak` is in use, lets the waits that have moved across such a moment go
-/// no further than to the first one. `position` is by node, in the order before. O(V log V + uses).
+/// Returns the peak of `held`. If more than `peak` is in use at some moments, lowers `furthest` so that waits that were
+/// moved across such a moment go no further than the first one. `position` is by node, in the order before the moves.
+/// O(V log V + uses).
 template <class = void>
 [[nodiscard]] inline std::int64_t stop_before_peaks(const compact_tasks& c, std::span<const std::uint32_t> held,
                                                     std::span<const std::uint32_t> position, std::int64_t peak,
@@ -150,8 +159,8 @@ template <class = void>
     const std::span<std::uint32_t> left = w.take<std::uint32_t>(c.storage_uses.size());
     std::copy(c.storage_uses.begin(), c.storage_uses.end(), left.begin());
     std::int64_t now = 0, highest = 0;
-    // Whatever does not move is in both orders in the same sequence, and the latest of it tells how far the order
-    // before had come: now, and whenever there was too much in use.
+    // Nodes that do not move are in both orders in the same sequence. So the largest original position so far tells how
+    // far the order before the moves had come: now, and whenever too much was in use.
     std::uint32_t reached = 0;
     std::vector<std::uint32_t> reached_when_high;
     for (const std::uint32_t n : held) {
@@ -175,8 +184,9 @@ struct held_order {
     std::int64_t peak;
 };
 
-/// held_launches, with no higher a peak than `order` has, which is `peak`: it is tried again with waits that go less
-/// far, and after a few times the order stays as it was. `t` are its times.
+/// Returns the result of held_launches with a peak of at most `peak`, the peak of `order`. While the peak is higher, it
+/// tries again with waits that move less far; after eight attempts it returns `order` unchanged. `t` contains the times
+/// of `order`.
 template <class = void>
 [[nodiscard]] inline held_order held_within(const compact_tasks& c, std::span<const std::uint32_t> order,
                                             const order_times& t, std::int64_t peak, workspace& w) {
@@ -191,9 +201,10 @@ template <class = void>
     return {{order.begin(), order.end()}, peak};
 }
 
-/// The waits of the order `held`, whose times are `after`, that stall its lane while it stalled in one of `starved` in
-/// an order with the times `before`, whose lane is not ahead of that of `held`: since waits have moved, others may be
-/// the ones that stall. O(V).
+/// Returns the waits of the order `held`, with the times `after`, that stall its lane at a time at which one of the
+/// waits `starved` stalled the lane in an order with the times `before`. Since waits have moved, others may be the ones
+/// that stall. The lane of the order with the times `before` is never ahead of that of `held`. O(V), besides sorting
+/// `starved`.
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> starved_when_held(const compact_tasks& c, const order_times& before,
                                                                   std::span<const std::uint32_t> starved,

@@ -1,8 +1,8 @@
-// One pass of list scheduling from the end of the step to its beginning, within a memory limit: everything happens as
-// late as what follows it, its machine and the memory allow. The result is an order like any other.
+// One pass of list scheduling from the end of the step to its beginning, within a memory limit. Everything happens as
+// late as its successors, its machine and the memory allow. The result is an ordinary order.
 //
-// Seen from the end, memory runs backwards: a storage comes to life at its last use and dies at its allocation. So the
-// pass keeps a witness of its own, the part of a feasible order that has not been placed, read from its end.
+// Seen from the end, memory runs backwards: a storage becomes live at its last use and is freed at its allocation. So
+// the pass has a witness of its own: the part of a feasible order that has not been placed, read from its end.
 #ifndef STRETTO_SCHEDULE_DETAIL_LATE_PASS_HPP
 #define STRETTO_SCHEDULE_DETAIL_LATE_PASS_HPP
 
@@ -18,8 +18,8 @@
 
 namespace stretto::detail {
 
-/// Keeps the invariant during one pass from the end: after every `run`, what the baseline has not placed fits the limit
-/// in its order. Places count from the end of the baseline.
+/// Keeps the invariant of the witness during one pass from the end: after every `run`, the nodes that have not been
+/// placed fit the limit in baseline order. Places count from the end of the baseline.
 class late_witness {
 public:
     /// `limit` must not be below the largest of `b.live`. The arrays are taken from the open scope of the workspace.
@@ -40,18 +40,20 @@ public:
         for (std::size_t s = 0; s < last_.size(); ++s) {
             last_[s] = b.first_use[s + 1];
             left_[s] = b.first_use[s + 1] - b.first_use[s];
-            // The first to use a storage is the node that allocates it.
+            // The first user of a storage is the node that allocates it.
             kept_[b.node[b.uses[b.first_use[s]]]] -= c.storage_bytes[s];
             live_ -= c.storage_bytes[s];
         }
     }
 
-    /// The last node of the baseline that has not been placed. All its successors have been, and it always fits.
+    /// Returns the last node of the baseline that has not been placed. All its successors have been placed, and it
+    /// always fits.
     [[nodiscard]] std::uint32_t front() const { return node(front_); }
     [[nodiscard]] std::uint32_t place(std::uint32_t n) const { return c_.size() - 1 - b_.position[n]; }
     [[nodiscard]] std::uint32_t node(std::uint32_t place) const { return b_.node[c_.size() - 1 - place]; }
 
-    /// Whether `n` may be placed now.
+    /// Returns whether `n` may be placed now: the nodes that have not been placed then still fit the limit in baseline
+    /// order.
     [[nodiscard]] bool allows(std::uint32_t n) const {
         const std::uint32_t p = place(n);
         if (p == front_) return true;
@@ -79,7 +81,7 @@ public:
         refused_ = true;
         return false;
     }
-    /// Whether a node has ever been refused.
+    /// Returns whether a node has ever been refused.
     [[nodiscard]] bool refused() const noexcept { return refused_; }
 
     /// Places `n`. Precondition: `allows(n)`.
@@ -116,25 +118,25 @@ private:
         std::reverse_copy(live.begin(), live.end(), r.begin());
         return r;
     }
-    /// Whether a later use of `s` has been placed. Until then all its uses are left, and the last one brings it to
-    /// life.
+    /// Returns whether a use of `s` has been placed. The first use to be placed makes `s` live; until then all uses are
+    /// left.
     [[nodiscard]] bool is_alive(std::uint32_t s) const { return last_[s] == 0; }
 
     const compact_tasks& c_;
     const baseline b_;
     std::int64_t limit_;
-    mutable range_profile profile_;  // questions make it more exact
-    std::span<bool> done_;           // by place, and a false one behind the last
+    mutable range_profile profile_;  // mutable because queries make it more exact
+    std::span<bool> done_;           // by place, with one additional false entry at the end
     std::uint32_t front_ = 0;
-    std::int64_t live_ = 0;  // bytes now
+    std::int64_t live_ = 0;  // live bytes now
     mutable bool refused_ = false;
-    std::span<std::uint32_t> last_;  // by storage: one behind the place of its last use in `uses`; 0 once it is alive
+    std::span<std::uint32_t> last_;  // by storage: the end index of its uses in `uses`; 0 once it is live
     std::span<std::uint32_t> left_;  // by storage: uses that have not been placed
-    std::span<std::int64_t> kept_;   // by node: what it allocates and nobody frees
+    std::span<std::int64_t> kept_;   // by node: the bytes that it allocates and that are never freed
     mutable known_obstacles obstacles_;
 };
 
-/// The pass. Of what may be placed on a machine, the node that comes last in a given order goes first.
+/// The pass. Among the nodes that may be placed on a machine, the one that comes last in a given order goes first.
 template <class = void>
 class late_pass {
 public:
@@ -150,7 +152,7 @@ public:
           wait_(w.take(c.size(), no_node)),
           placed_(w.take(c.size(), false)) {}
 
-    /// The nodes in their order, first to last.
+    /// Runs the pass and returns the nodes in their order, first to last. A pass object may run only once.
     [[nodiscard]] std::vector<std::uint32_t> run() {
         nodes_.resize(c_.size());
         left_ = c_.size();
@@ -172,11 +174,12 @@ public:
 private:
     static constexpr std::uint32_t several = no_node - 1;
 
+    /// Begins a node on every idle machine, or advances the time to the next end of a running node.
     void step() {
         settle();
         std::int64_t next = INT64_MAX;
         bool any = false;
-        // The channels come first, so that a wait stands behind the kernel that hides its collective.
+        // The channels come before the lane, so that a wait ends up after the kernel that hides its collective.
         for (std::uint32_t m = c_.machines; m-- > 0;) {
             if (running_[m] == no_node) {
                 const std::uint32_t n = candidate(m);
@@ -202,10 +205,13 @@ private:
         now_ = next;
     }
 
+    /// Returns whether memory allows a node. For a start, its only wait decides, because both are placed together.
     [[nodiscard]] bool fits(std::uint32_t n) const {
         if (c_.kind[n] != compact_tasks::role::start) return memory_.allows(n);
         return wait_[n] >= several || placed_[wait_[n]] || memory_.allows(wait_[n]);
     }
+    /// Returns the node to place next on a machine, or no_node. If memory refuses the most preferred one, that is the
+    /// last ready kernel of the baseline, or, on a channel, the front of the baseline or the start for which it waits.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t m) const {
         if (ready_count_[m] == 0) return no_node;
         const std::uint32_t preferred = node_[ready_.next(first_[m])];
@@ -216,7 +222,7 @@ private:
         }
         std::uint32_t fallback = memory_.front();
         if (c_.kind[fallback] == compact_tasks::role::wait) fallback = c_.launch[fallback];
-        // It may not be ready, or have had its time on the channel and only wait for room.
+        // The fallback may not be ready, or its time on the channel may be over and it is only waiting for memory.
         if (c_.machine[fallback] != m || ready_.next(rank_[fallback]) != rank_[fallback]) return no_node;
         return fits(fallback) ? fallback : no_node;
     }
@@ -235,7 +241,8 @@ private:
                 if (p != n && --unmet_[p] == 0) becomes_ready(p);
         }
     }
-    /// Nothing may run and nothing runs: the front of the baseline is a wait that others of its start keep back.
+    /// Places the front of the baseline when nothing runs and nothing else may. The front is then a wait that other
+    /// waits of the same start keep back.
     void force(std::uint32_t n) {
         STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::wait, "only a wait is held back by more than memory");
         place(n);
@@ -257,12 +264,13 @@ private:
             ready_.insert(rank_[n]);
             ++ready_count_[c_.machine[n]];
         } else if (c_.kind[n] == compact_tasks::role::wait && wait_[c_.launch[n]] == n) {
-            // It is placed when its collective is.
+            // The only wait of a start is placed together with the collective.
             if (--unmet_[c_.launch[n]] == 0) becomes_ready(c_.launch[n]);
         } else {
             at_once_.push_back(n);
         }
     }
+    /// Places the ready nodes that take no time as long as memory allows one of them.
     void settle() {
         for (;;) {
             std::size_t k = at_once_.size();

@@ -1,5 +1,5 @@
 // The state of all ranks while they run their programs (schedule/rank_program.hpp), and the search for a state in which
-// nothing can go on.
+// nothing can continue.
 #ifndef STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
 #define STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
 
@@ -16,11 +16,12 @@
 
 namespace stretto::detail {
 
-/// What has begun and what is done on every rank. A copy is a state of its own; programs and matches are shared.
+/// The record of what has begun and what is done on every rank. A copy is an independent state; programs and matches
+/// are shared.
 template <class = void>
 class launch_machine {
 public:
-    /// Nothing has begun. The arguments must outlive the machine and its copies.
+    /// Starts in the state in which nothing has begun. The arguments must outlive the machine and its copies.
     launch_machine(std::span<const rank_program> programs, const matched_launches<>& matched, device_model device)
         : programs_(programs),
           matched_(&matched),
@@ -35,8 +36,8 @@ public:
         }
     }
 
-    /// Does everything that happens in every execution: hosts go on, kernels begin, and so do collectives on ranks that
-    /// need not choose between them. Doing these things at once takes no later choice away.
+    /// Performs everything that happens in every execution: hosts advance, kernels begin, and so do collectives on
+    /// ranks that need not choose between them. Performing these at once takes no later choice away.
     void settle() {
         while (!woken_.empty()) {
             const rank_id r = woken_.back();
@@ -48,7 +49,8 @@ public:
             }
         }
     }
-    /// The collectives of which any may begin next, on ranks that choose. Precondition: the machine has settled.
+    /// Returns the collectives of which any one may begin next, on ranks that choose. Precondition: the machine has
+    /// settled.
     [[nodiscard]] std::vector<ranked_action> choices() const {
         std::vector<ranked_action> all;
         for (rank_id r = 0; r < ranks_.size(); ++r)
@@ -56,7 +58,7 @@ public:
                 if (const std::uint32_t i = ready(r, s); i != no_action) all.push_back({r, i});
         return all;
     }
-    /// Begins a launch that is ready. Where that completes a collective, its ranks have something to settle.
+    /// Begins a launch that is ready. If that completes a collective, its ranks have something to settle.
     void begin(rank_id r, std::uint32_t i) {
         begun_[matched_->place(r, i)] = true;
         if (!launches_collective(r, i)) {
@@ -73,7 +75,7 @@ public:
             woken_.push_back(m.rank);
         }
     }
-    /// Whether every rank has come to the end of its program and everything has completed.
+    /// Returns whether every rank has reached the end of its program and everything has completed.
     [[nodiscard]] bool complete() const {
         for (rank_id r = 0; r < ranks_.size(); ++r) {
             if (ranks_[r].host != programs_[r].size()) return false;
@@ -82,7 +84,7 @@ public:
         }
         return true;
     }
-    /// What has begun: it determines a settled state.
+    /// Returns, by place, what has begun. This determines a settled state.
     [[nodiscard]] const std::vector<bool>& begun() const noexcept { return begun_; }
 
     [[nodiscard]] std::span<const rank_program> programs() const noexcept { return programs_; }
@@ -91,7 +93,7 @@ public:
     [[nodiscard]] bool done(rank_id r, std::uint32_t i) const { return done_[matched_->place(r, i)]; }
 
     /// Calls `blocked(action, reason, blocker)` for every action of `r` that has not begun and everything on its rank
-    /// for which it waits. Of what is before it on its stream, the first that is not done stands for all.
+    /// for which it waits. The first unfinished launch before it on its stream stands for all of them.
     template <class Blocked>
     void each_blocked(rank_id r, const Blocked& blocked) const {
         using why = blocked_action::reason;
@@ -119,8 +121,8 @@ public:
 private:
     struct stream {
         std::uint32_t name;
-        std::vector<std::uint32_t> launches = {};  // in the order of the program
-        std::size_t head = 0;                      // the first that is not done
+        std::vector<std::uint32_t> launches = {};  // in program order
+        std::size_t head = 0;                      // the index of the first launch that is not done
         [[nodiscard]] std::uint32_t head_launch() const { return head < launches.size() ? launches[head] : no_action; }
     };
     struct rank_state {
@@ -129,7 +131,7 @@ private:
         std::size_t collectives_begun = 0;
         std::uint32_t resident = 0;
         std::uint32_t host = 0;  // the first action that its host has not performed
-        bool chooses = false;    // whether its device may have to leave a collective waiting that could begin
+        bool chooses = false;    // whether its device may have to keep a collective waiting that could begin
     };
 
     void set_up(rank_id r) {
@@ -172,7 +174,8 @@ private:
             ++host;
         return host != before;
     }
-    /// Begins what is next on a stream as long as there is no choice, and passes what is done.
+    /// Begins the next launches on a stream as long as there is no choice, and moves past those that are done. Returns
+    /// whether any launch has begun.
     bool advance_stream(rank_id r, std::size_t s) {
         bool moved = false;
         while (true) {
@@ -184,7 +187,7 @@ private:
             moved = true;
         }
     }
-    /// The launch on a stream that may begin now, or no_action.
+    /// Returns the launch on a stream that may begin now, or no_action.
     [[nodiscard]] std::uint32_t ready(rank_id r, std::size_t s) const {
         const rank_state& state = ranks_[r];
         const std::uint32_t i = state.streams[s].head_launch();
@@ -204,13 +207,13 @@ private:
 };
 
 enum class run_result : std::uint8_t {
-    completes,        ///< every execution does
-    hangs,            ///< the machine is now in a state in which nothing can go on
-    too_many_states,  ///< there are more than were allowed, and none of those hangs
+    completes,        ///< every execution completes
+    hangs,            ///< the machine is now in a state in which nothing can continue
+    too_many_states,  ///< there are more states than were allowed, and none of those tried hangs
 };
 
-/// Tries all executions from a settled machine, depth first; states that have been tried are not tried again. They are
-/// told apart by 128-bit hashes.
+/// Tries all executions from a settled machine, depth first. States that have been tried are not tried again; they are
+/// distinguished by 128-bit hashes.
 template <class = void>
 [[nodiscard]] run_result run_to_a_hang(launch_machine<>& machine, std::size_t max_states) {
     std::vector<launch_machine<>> open = {machine};

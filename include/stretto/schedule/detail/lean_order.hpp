@@ -1,12 +1,12 @@
-// An order with a low peak, made from a given one: wherever the peak stands, what need not be alive there moves to the
-// other side of it.
+// An order with a low peak, made from a given one. At each place where the peak occurs, nodes move to the other side of
+// that place, so that as little as possible is alive there.
 //
-// Which tasks come before a node v and which after it, so that as little as possible is alive at v, is a minimum cut:
-// a storage crosses the cut if its maker comes before and one of its users does not, and it weighs its bytes; what a
-// node before v depends on comes before v as well. The other nodes keep their relative order. No node that stays on its
-// side of v then has more alive beside it than before: were it otherwise, the part of its side that lies on the side of
-// v would have been a smaller cut, because such cuts are submodular. Only where nodes change sides can something rise,
-// and there the next cut is made.
+// A minimum cut decides which tasks come before a node v and which after it, so that as little as possible is alive at
+// v. A storage crosses the cut if its maker comes before v and one of its users does not, and it weighs its bytes;
+// predecessors of a node before v come before v as well. The other nodes keep their relative order. At a node that
+// stays on its side of v, no more is alive than before. Otherwise, because such cuts are submodular, combining the cut
+// at that node with the one at v would give a smaller cut at v. Only at nodes that change sides can more be alive, and
+// there the next cut is made.
 #ifndef STRETTO_SCHEDULE_DETAIL_LEAN_ORDER_HPP
 #define STRETTO_SCHEDULE_DETAIL_LEAN_ORDER_HPP
 
@@ -26,7 +26,8 @@ namespace stretto::detail {
 template <class = void>
 class lean_order {
 public:
-    /// `order` has every node once and respects dependences. The arrays are taken from the open scope of the workspace.
+    /// `order` contains every node once and respects dependences. The arrays are taken from the open scope of the
+    /// workspace.
     lean_order(const compact_tasks& c, std::span<const std::uint32_t> order, workspace& w)
         : c_(c),
           w_(w),
@@ -47,8 +48,8 @@ public:
         settle(0, c.size());
     }
 
-    /// An order whose peak is at most `enough` bytes, or as low as it was found: never higher than the peak of the
-    /// given order. O(cuts * (V + flow in a window)).
+    /// Returns an order whose peak is at most `enough` bytes, or as low as the search could make it; it is never higher
+    /// than the peak of the given order. O(cuts * (V + flow in a window)).
     [[nodiscard]] std::vector<std::uint32_t> run(std::int64_t enough) {
         if (c_.size() == 0) return {};
         std::uint32_t at = highest();
@@ -56,7 +57,7 @@ public:
         lowest_ = live(at);
         return {node_.begin(), node_.end()};
     }
-    /// The peak of the order that `run` has returned.
+    /// Returns the peak of the order that `run` has returned.
     [[nodiscard]] std::int64_t peak() const noexcept { return lowest_; }
 
 private:
@@ -69,8 +70,9 @@ private:
     static constexpr std::size_t most_cuts = 200, most_tries = 10;
     static constexpr std::uint32_t narrowest = 32, widest = 8192;
 
-    /// The bytes alive while the node at a position runs.
+    /// Returns the bytes alive while the node at a position runs.
     [[nodiscard]] std::int64_t live(std::uint32_t p) const { return before_[p] + c_.allocation[node_[p]]; }
+    /// Returns the first position with the most bytes alive.
     [[nodiscard]] std::uint32_t highest() const {
         std::uint32_t at = 0;
         for (std::uint32_t p = 1; p < c_.size(); ++p)
@@ -78,7 +80,7 @@ private:
         return at;
     }
 
-    /// Computes what depends on the order within [from, to), where nodes have changed places.
+    /// Updates the tables that depend on the order after nodes have changed places within [from, to).
     void settle(std::uint32_t from, std::uint32_t to) {
         for (std::uint32_t p = from; p < to; ++p) {
             position_[node_[p]] = p;
@@ -93,8 +95,10 @@ private:
         }
     }
 
-    /// Moves nodes to the other side of `v`, so that less is alive there, and as much as was there at no node where
-    /// less was before. A node at which it would be stays where it is. Returns whether that was possible.
+    /// Moves nodes to the other side of `v` so that less is alive at `v`, and no other node reaches the amount that was
+    /// alive at `v` unless it had exactly that amount before. A node that would reach it is kept on its side, and the
+    /// cut is made again; if that fails, the window grows. Returns whether this succeeded; if not, the order is
+    /// unchanged.
     bool cut_at(std::uint32_t v) {
         const std::uint32_t p = position_[v];
         const std::int64_t was = live(p);
@@ -123,7 +127,7 @@ private:
         return std::find(nodes.begin(), nodes.end(), n) != nodes.end();
     }
 
-    /// A minimum cut at `v` among the nodes in a window.
+    /// Reorders the nodes in a window by a minimum cut at `v`.
     void cut(std::uint32_t v, std::uint32_t from, std::uint32_t to) {
         const workspace::scope scratch(w_);
         const std::uint32_t p = position_[v];
@@ -155,7 +159,7 @@ private:
             }
             if (kept > 0) network_.connect(vertex_[n], network_.sink, kept);
         }
-        // What nodes that are not free do with these storages.
+        // Nodes that are fixed after `v` may use these storages, too.
         for (std::uint32_t q = from; q < to; ++q)
             if (side_[node_[q]] == side::after)
                 for (std::uint32_t s : c_.touched[node_[q]])
@@ -182,12 +186,12 @@ private:
         settle(from, to);
     }
 
-    /// Adds a storage that the free node `n` touches.
+    /// Adds a storage that the free node `n` touches to the network, unless it crosses the cut in any case.
     void connect(std::uint32_t s, std::uint32_t n, std::uint32_t to) {
         const std::uint32_t maker = maker_[s];
         if (storage_vertex_[s] == no_node) {
             if (c_.storage_bytes[s] == 0 || (side_[maker] != side::free && last_[s] >= to))
-                return;  // it crosses anyway
+                return;  // it crosses the cut in any case
             storage_vertex_[s] = network_.add();
             storages_.push_back(s);
             network_.connect(side_[maker] == side::free ? vertex_[maker] : network_.source, storage_vertex_[s],

@@ -1,4 +1,5 @@
-// One pass of list scheduling: forward under the exact clock and a memory limit, or backward without regard to memory.
+// One pass of list scheduling. It runs forward under the exact clock and a memory limit, or backward without regard to
+// memory.
 #ifndef STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 #define STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 
@@ -17,17 +18,17 @@ namespace stretto::detail {
 /// The order that a pass has found.
 struct pass_result {
     std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
-    std::int64_t makespan = 0;           ///< in nanoseconds; of a pass within memory, no less than the exact one
-    std::vector<std::uint32_t> starved;  ///< waits in which memory alone kept a kernel from running
+    std::int64_t makespan = 0;           ///< in nanoseconds; for a pass within memory, at least the exact one
+    std::vector<std::uint32_t> starved;  ///< waits during which memory alone kept a kernel from running
 };
 
-/// The makespan of an order by the exact clock. O(V).
+/// Returns the makespan of an order by the exact clock. O(V).
 template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               workspace& w) {
     const workspace::scope scratch(w);
-    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // of starts
-    std::vector<std::int64_t> free(c.machines, 0);                       // the lane and the channels
+    const std::span<std::int64_t> end = w.take<std::int64_t>(c.size());  // by node, for starts
+    std::vector<std::int64_t> free(c.machines, 0);                       // by machine: when it is next free
     for (std::uint32_t n : order) {
         if (c.kind[n] == compact_tasks::role::compute) free[0] += c.duration[n];
         else if (c.kind[n] == compact_tasks::role::wait) free[0] = std::max(free[0], end[c.launch[n]]);
@@ -37,9 +38,10 @@ template <class = void>
     return *std::max_element(free.begin(), free.end());
 }
 
-/// Event-driven list scheduling with the clock of the lane. Before a kernel begins, every allowed collective is issued
-/// whose channel becomes idle before the kernel ends; after the kernel it would begin later. A wait is issued as soon
-/// as its collective has ended. Only if nothing else may run does the lane stall, for the collective that ends first.
+/// Event-driven list scheduling by the clock of the lane. Before a kernel begins, every allowed collective is issued
+/// whose channel becomes idle before the kernel ends; issued after the kernel, it would begin later. A wait is issued
+/// as soon as its collective has ended. The lane stalls only if nothing else may run, and then for the collective that
+/// ends first.
 template <class = void>
 class forward_pass {
 public:
@@ -55,7 +57,7 @@ public:
           unmet_(w.take<std::uint32_t>(c.size())),
           end_(w.take<std::int64_t>(preference.first[c.machines] - preference.first[1])) {}
 
-    /// Runs the pass. A pass object is good for one run.
+    /// Runs the pass. A pass object may run only once.
     [[nodiscard]] pass_result run() {
         channel_free_.assign(c_.machines, 0);
         ready_count_.assign(c_.machines, 0);
@@ -71,7 +73,7 @@ public:
     }
 
 private:
-    /// Takes one decision: a kernel, the collectives before it, a stall, or what the baseline does next.
+    /// Makes one decision: to issue a kernel, the collectives before it, a stall, or the next node of the baseline.
     void step() {
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {
@@ -83,7 +85,7 @@ private:
                 emit(kernel);
             }
         } else if (!pending_waits_.empty()) {
-            // What is issued here may release a kernel, one that only needs a collective to have begun.
+            // A collective that is issued here may release a kernel that only needs the collective to have begun.
             if (!issue_collectives(pending_waits_.front().end)) {
                 lane_ = pending_waits_.front().end;
                 if (memory_ && ready_.next(first_[0]) < first_[1])
@@ -98,11 +100,11 @@ private:
         settle();
     }
 
-    /// The node to run next on a machine: the most preferred one that is ready, if memory allows it. If not, then on
-    /// the lane it is the ready kernel that comes first in the baseline, because it is the likeliest to be allowed and
-    /// frees memory the way the witness expects; on a channel it is the front of the baseline, which is always allowed.
-    /// Trying more candidates would find more to run, but what it finds is less urgent and takes the memory that the
-    /// urgent needs.
+    /// Returns the node to run next on a machine: the most preferred one that is ready, if memory allows it. If memory
+    /// does not, the fallback on the lane is the ready kernel that comes first in the baseline, because it is the
+    /// likeliest to be allowed and frees memory in the order that the witness expects. On a channel, the fallback is
+    /// the front of the baseline, which is always allowed. Trying more candidates would find more to run, but these
+    /// would be less urgent and would take the memory that urgent nodes need.
     [[nodiscard]] std::uint32_t candidate(std::uint32_t machine) const {
         const std::uint32_t r = ready_.next(first_[machine]);
         if (r >= first_[machine + 1]) return no_node;
@@ -114,7 +116,7 @@ private:
         return memory_->allows(fallback) ? fallback : no_node;
     }
 
-    /// Issues collectives on every channel that becomes idle before `horizon`. Returns whether there were any.
+    /// Issues collectives on every channel that becomes idle before `horizon`. Returns whether it issued any.
     bool issue_collectives(std::int64_t horizon) {
         bool any = false;
         for (std::uint32_t m = 1; m < c_.machines; ++m)
@@ -127,7 +129,7 @@ private:
         return any;
     }
 
-    /// Issues a start. Its collective begins when the lane has come to it and its channel is idle.
+    /// Issues a start. Its collective begins once the lane has reached the start and the channel is idle.
     void issue(std::uint32_t start) {
         std::int64_t& free = channel_free_[c_.machine[start]];
         free = std::max(lane_, free) + c_.duration[start];
@@ -136,14 +138,14 @@ private:
         emit(start);
     }
 
-    /// Takes a kernel or a start out of the ready sets.
+    /// Removes a kernel or a start from the ready sets.
     void take(std::uint32_t n) {
         ready_.erase(rank_[n]);
         --ready_count_[c_.machine[n]];
         if (memory_ && c_.machine[n] == 0) ready_kernels_.erase(memory_->position(n));
     }
 
-    /// Appends a node to the order and makes ready what has been waiting for it alone.
+    /// Appends a node to the order and makes ready the successors whose last unmet predecessor it was.
     void emit(std::uint32_t n) {
         result_.nodes[issued_++] = n;
         if (memory_) memory_->run(n);
@@ -167,15 +169,15 @@ private:
         }
     }
 
-    /// Puts a kernel or a start among those to choose from.
+    /// Adds a kernel or a start to the ready sets.
     void may_run(std::uint32_t n) {
         if (memory_ && c_.machine[n] == 0) ready_kernels_.insert(memory_->position(n));
         ready_.insert(rank_[n]);
         ++ready_count_[c_.machine[n]];
     }
 
-    /// Issues what costs no time now: weightless tasks, and waits whose collectives have ended. One that allocates more
-    /// than memory allows stays until it may run.
+    /// Issues the nodes that take no time now: weightless tasks, and waits whose collectives have ended. A node that
+    /// allocates more than memory allows remains until it may run.
     void settle() {
         for (;;) {
             while (!pending_waits_.empty() && pending_waits_.front().end <= lane_) {
@@ -192,7 +194,7 @@ private:
         }
     }
 
-    /// The time at which the channel is done with a start that has run.
+    /// Returns the time at which the channel finishes a start that has run.
     [[nodiscard]] std::int64_t& end_of(std::uint32_t start) { return end_[rank_[start] - first_[1]]; }
 
     /// A wait that is ready, and the time at which its collective ends.
@@ -214,15 +216,15 @@ private:
     std::vector<std::int64_t> channel_free_;
     std::vector<std::uint32_t> ready_count_;  // by machine
     std::vector<pending> pending_waits_;
-    std::vector<std::uint32_t> at_once_;  // what takes no time and is ready
+    std::vector<std::uint32_t> at_once_;  // ready nodes that take no time
     std::int64_t lane_ = 0;
     std::uint32_t issued_ = 0;
     pass_result result_;
 };
 
 /// List scheduling of the reversed graph, without regard to memory: every node runs as late as its successors and its
-/// machine allow. Returns the order in which the nodes begin, last to first. Of the nodes that may run, the one that
-/// comes last in `order` goes first.
+/// machine allow. Returns the order in which the nodes begin in reversed time, so the last node of the step comes
+/// first. Among the nodes that may run on a machine, the one that comes last in `order` goes first.
 template <class = void>
 [[nodiscard]] inline pass_result backward_pass(const compact_tasks& c, std::span<const std::uint32_t> order,
                                                workspace& w) {

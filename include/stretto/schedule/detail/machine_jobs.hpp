@@ -1,4 +1,4 @@
-// What each machine has to do, and how long it must take for one machine with heads and tails around its work.
+// The jobs of each machine, and a lower bound on the makespan from one machine whose jobs have heads and tails.
 #ifndef STRETTO_SCHEDULE_DETAIL_MACHINE_JOBS_HPP
 #define STRETTO_SCHEDULE_DETAIL_MACHINE_JOBS_HPP
 
@@ -15,9 +15,9 @@
 
 namespace stretto::detail {
 
-/// The makespan bound of one machine. In Jackson's preemptive schedule the released job with the longest tail runs at
-/// each moment; the maximum of completion + tail is a lower bound for the problem without preemption. `work` is that of
-/// each job, no more than its duration; without it, their durations. O(n log n).
+/// Returns the makespan bound of one machine. In Jackson's preemptive schedule the released job with the longest tail
+/// runs at each moment; the maximum of completion + tail is a lower bound for the problem without preemption. `work` is
+/// the work of each job, at most its duration; if it is empty, the durations are used. O(n log n).
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
                                                 std::span<const std::uint32_t> jobs, workspace& w,
@@ -35,7 +35,7 @@ template <class = void>
     const std::span<std::uint32_t> rank = w.take<std::uint32_t>(jobs.size());
     for (std::uint32_t r = 0; r < by_tail.size(); ++r) rank[by_tail[r]] = r;
 
-    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // by rank: the longest tail comes first
+    ready_set released(static_cast<std::uint32_t>(jobs.size()), w);  // by rank, so the longest tail comes first
     std::int64_t now = 0, best = 0;
     for (std::size_t next = 0;;) {
         std::uint32_t longest = released.next(0);
@@ -61,8 +61,8 @@ template <class = void>
     return best;
 }
 
-/// The jobs of every machine: [first[m], first[m + 1]) of `jobs`, in program order. Nodes that take no time are left
-/// out.
+/// The jobs of every machine: those of machine m are [first[m], first[m + 1]) of `jobs`, in program order. Nodes that
+/// take no time are omitted.
 struct machine_jobs {
     std::vector<std::uint32_t> first;
     std::vector<std::int64_t> load;
@@ -91,7 +91,7 @@ template <class = void>
     return m;
 }
 
-/// The machines whose work the spine bound counts: the four busiest.
+/// Returns the machines whose work the spine bound counts: the four busiest.
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> busiest_machines(const machine_jobs& jobs) {
     std::vector<std::uint32_t> busiest(jobs.load.size());

@@ -1,5 +1,5 @@
-// What a pass of list scheduling prefers: an order of the nodes of each machine, and ways to make such orders from
-// others.
+// The preferences of a pass of list scheduling: an order of the nodes of each machine, and ways to derive such orders
+// from others.
 #ifndef STRETTO_SCHEDULE_DETAIL_MACHINE_ORDERS_HPP
 #define STRETTO_SCHEDULE_DETAIL_MACHINE_ORDERS_HPP
 
@@ -14,16 +14,16 @@
 
 namespace stretto::detail {
 
-/// The order in which each machine should prefer its nodes: those of machine m are [first[m], first[m + 1]) of `node`.
-/// The arrays belong to the workspace, as do those of the functions below.
+/// The order in which each machine prefers its nodes: those of machine m are [first[m], first[m + 1]) of `node`. The
+/// arrays belong to the workspace, as do those of the functions below.
 struct machine_orders {
     std::vector<std::uint32_t> first;
     std::span<std::uint32_t> node;
-    std::span<std::uint32_t> rank;  // by node: its place in `node`
+    std::span<std::uint32_t> rank;  // by node: its index in `node`
 };
 
-/// The order in which a sequence of nodes visits each machine; with `reversed`, the sequence is read last to first.
-/// O(V).
+/// Returns the order in which a sequence of nodes visits each machine; with `reversed`, the sequence is read last to
+/// first. O(V).
 template <class = void>
 [[nodiscard]] inline machine_orders machine_orders_of(const compact_tasks& c, std::span<const std::uint32_t> nodes,
                                                       workspace& w, bool reversed = false) {
@@ -43,7 +43,7 @@ template <class = void>
     return m;
 }
 
-/// A copy with arrays of its own.
+/// Returns a copy with arrays of its own.
 template <class = void>
 [[nodiscard]] inline machine_orders copy_of(const machine_orders& m, workspace& w) {
     const machine_orders copy{m.first, w.take<std::uint32_t>(m.node.size()), w.take<std::uint32_t>(m.rank.size())};
@@ -52,10 +52,10 @@ template <class = void>
     return copy;
 }
 
-/// A preference between two others. On the lane, nodes are sorted by the average of their ranks in `a` and `b`, where
-/// `b` has the weight `toward_b` in [0, 1], and by their rank in `a` among equals. The channels follow `b`. The
-/// averages are doubles; for weights that are small multiples of 1/4, as the scheduler uses, they are exact, so every
-/// machine finds the same order. O(n log n).
+/// Returns a preference between two others. On the lane, nodes are sorted by the average of their ranks in `a` and `b`,
+/// where `b` has the weight `toward_b` in [0, 1]; nodes with equal averages are sorted by their rank in `a`. The
+/// channels follow `b`. The averages are doubles. For weights that are small multiples of 1/4, as the scheduler uses,
+/// they are exact, so every machine finds the same order. O(n log n).
 template <class = void>
 [[nodiscard]] inline machine_orders blend(const machine_orders& a, const machine_orders& b, double toward_b,
                                           workspace& w) {
@@ -70,17 +70,18 @@ template <class = void>
     return m;
 }
 
-/// `order` with some kernels drawn forward: those that lead to a collective and cost next to nothing beside it
-/// (together, up to the last one before the start, a tenth of its time at most). They are drawn forward by as much lane
-/// time as the collective takes. An order by urgency alone would leave them until their collective is
-/// late, while its channel idles. O(n log n + E).
+/// Returns `order` with some kernels moved forward: those that lead to a collective and cost next to nothing compared
+/// with it (all kernels on the way to the start together take at most a tenth of its time). They move forward by as
+/// much lane time as the collective takes. An order by urgency alone would leave them until their collective is late,
+/// while its channel idles. O(n log n + E).
 template <class = void>
 [[nodiscard]] inline machine_orders launches_drawn_forward(const compact_tasks& c, const machine_orders& order,
                                                            workspace& w) {
     constexpr std::int64_t share = 10, leads_nowhere = INT64_MAX / (2 * share);
     const machine_orders m = copy_of(order, w);
     const workspace::scope scratch(w);
-    // Lane time from a node to the start that it leads to, itself included; and the time that this start takes.
+    // `work` is the lane time from a node, itself included, to the nearest start that it leads to, and `gain` is the
+    // time that this start takes.
     const std::span<std::int64_t> work = w.take(c.size(), leads_nowhere), gain = w.take(c.size(), std::int64_t{0});
     for (std::uint32_t n = c.size(); n-- > 0;) {
         if (c.kind[n] == compact_tasks::role::start) {

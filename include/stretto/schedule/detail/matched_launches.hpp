@@ -1,4 +1,5 @@
-// Which launches of different ranks are the same collective, and the first thing that keeps programs from being run.
+// The matching of launches of different ranks into collectives, and the first error that makes programs impossible to
+// run.
 #ifndef STRETTO_SCHEDULE_DETAIL_MATCHED_LAUNCHES_HPP
 #define STRETTO_SCHEDULE_DETAIL_MATCHED_LAUNCHES_HPP
 
@@ -14,6 +15,7 @@
 
 namespace stretto::detail {
 
+/// The number that means "no action".
 inline constexpr std::uint32_t no_action = UINT32_MAX;
 
 /// An action of a rank.
@@ -22,7 +24,7 @@ struct ranked_action {
     std::uint32_t action = no_action;
 };
 
-/// The first action that is none: see deadlock::reason::not_a_program.
+/// Returns the first action that is not valid: see deadlock::reason::not_a_program.
 template <class = void>
 [[nodiscard]] std::optional<ranked_action> first_broken_action(std::span<const rank_program> programs,
                                                                std::span<const process_group> groups) {
@@ -46,7 +48,8 @@ template <class = void>
     return {};
 }
 
-/// Which launches of different ranks are the same collective.
+/// The matching of launches: which launches of different ranks are the same collective. In each group, the k-th
+/// launches of all its ranks belong together.
 template <class = void>
 class matched_launches {
 public:
@@ -55,7 +58,8 @@ public:
         first_.assign(programs.size() + 1, 0);
         for (std::size_t r = 0; r < programs.size(); ++r) first_[r + 1] = first_[r] + programs[r].size();
         collective_.assign(first_.back(), no_action);
-        // The first member of a group decides in which order its collectives are matched.
+        // The launches of a group are matched by their number on each rank. `sequence` lists the collectives of each
+        // group.
         std::vector<std::vector<std::uint32_t>> sequence(groups.size());
         for (rank_id r = 0; r < programs.size(); ++r) {
             std::vector<std::uint32_t> next(groups.size(), 0);
@@ -82,12 +86,12 @@ public:
 
     [[nodiscard]] std::size_t collectives() const noexcept { return members_.size(); }
     [[nodiscard]] std::size_t actions() const noexcept { return first_.back(); }
-    /// The place of an action among those of all ranks.
+    /// Returns the place of an action among the actions of all ranks.
     [[nodiscard]] std::size_t place(rank_id rank, std::uint32_t action) const noexcept { return first_[rank] + action; }
-    /// The collective that the action at this place launches, or no_action.
+    /// Returns the collective that the action at this place launches, or no_action.
     [[nodiscard]] std::uint32_t collective(std::size_t place) const noexcept { return collective_[place]; }
     [[nodiscard]] const std::vector<ranked_action>& members(std::uint32_t c) const noexcept { return members_[c]; }
-    /// Two launches of one collective that name different calls; or a launch, and a rank that lacks it.
+    /// Returns two launches of one collective that name different calls, or a launch and a rank that lacks it.
     [[nodiscard]] const std::optional<std::pair<ranked_action, ranked_action>>& mismatch() const noexcept {
         return mismatch_;
     }
@@ -96,6 +100,7 @@ private:
     [[nodiscard]] static std::uint64_t call_of(std::span<const rank_program> programs, ranked_action a) {
         return programs[a.rank][a.action].call;
     }
+    /// Returns the first rank of a group that has no launch among `members`.
     [[nodiscard]] static rank_id absent(const process_group& group, const std::vector<ranked_action>& members) {
         for (const rank_id r : group.ranks) {
             bool there = false;

@@ -1,5 +1,5 @@
-// What must be alive while a kernel runs, whatever else is decided, as a flow from what comes before it to what comes
-// after it.
+// A lower bound on what is alive while a kernel runs, whatever else is decided. It is a flow from what comes before the
+// kernel to what comes after it.
 #ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_FLOW_HPP
 #define STRETTO_SCHEDULE_DETAIL_MEMORY_FLOW_HPP
 
@@ -14,8 +14,8 @@
 
 namespace stretto::detail {
 
-/// Where a node runs, seen from a kernel: before it, after it (as the kernel itself does), or as one likes. A free node
-/// that is being searched, or has been in vain, is entered.
+/// Where a node runs, relative to a kernel: before it, after it (this includes the kernel itself), or on either side. A
+/// free node is `entered` while it is being searched, and after a search through it was in vain.
 enum class kernel_side : std::uint8_t {
     before,
     after,
@@ -23,12 +23,12 @@ enum class kernel_side : std::uint8_t {
     entered
 };
 
-/// What comes before a kernel v and is used after it is alive at v. What is used by nodes that may run before v or
-/// after it (to compute activations again, for instance) is alive, or what these have made of it is, and so on: along
-/// every path of storages from what comes before v to what comes after, one storage is alive. So a flow along such
-/// paths, in which no storage carries more than its bytes, is no more than what is alive at v. (It is the easy half of
-/// the theorem of maximum flow and minimum cut. A blocking flow is enough here.) A path may end in a free node as well,
-/// where it pays what that node costs if it runs before v.
+/// A storage that is made before a kernel v and used after it is alive at v. A storage may also be used by nodes that
+/// may run on either side of v (for instance, to recompute activations). Then either the storage is alive, or what
+/// these nodes have made of it is, and so on: along every path of storages from what comes before v to what comes
+/// after, one storage is alive. So a flow along such paths, in which no storage carries more than its bytes, is at most
+/// what is alive at v. (This is the easy half of the max-flow min-cut theorem. A blocking flow is enough here.) A path
+/// may also end in a free node, where it uses up the cost that this node has if it runs before v.
 template <class = void>
 class memory_flow {
 public:
@@ -37,9 +37,9 @@ public:
     memory_flow(const compact_tasks& c, const index_lists& readers, workspace& w)
         : c_(c), readers_(readers), side_(w.take<kernel_side>(c.size())), cost_left_(w.take<std::int64_t>(c.size())) {}
 
-    /// Finds a flow at a kernel and returns all of it: in every order in which nodes are on their sides, what is alive
-    /// at the kernel, and what the nodes before it cost besides, are no less. `cost` is by node, and so is `side`;
-    /// `flow`, which is 0 at first, tells what each storage carries. O(V + E + uses).
+    /// Finds a flow at a kernel and returns its total. In every order in which the nodes are on their sides, the bytes
+    /// alive at the kernel plus the costs of the nodes before it are at least this total. `cost` and `side` are by
+    /// node. `flow` is 0 at first; it receives what each storage carries. O(V + E + uses).
     [[nodiscard]] std::int64_t at(std::uint32_t kernel, std::span<const kernel_side> side,
                                   std::span<const std::int64_t> cost, std::span<std::int64_t> flow) {
         std::copy(side.begin(), side.end(), side_.begin());
@@ -47,7 +47,7 @@ public:
         std::int64_t all = 0;
         for (std::uint32_t n = 0; n < c_.size(); ++n)
             if (side_[n] == kernel_side::before || n == kernel) all += cost[n];
-        // Storages with fewer ways on go first, so that they do not find their only one taken.
+        // Storages from which fewer paths continue go first, so that their only path is not already taken.
         for (std::vector<std::uint32_t>& some : sources_) some.clear();
         for (std::uint32_t s = 0; s < c_.storage_bytes.size(); ++s) {
             const std::uint32_t by = readers_[s].front();
@@ -55,7 +55,7 @@ public:
             if (const std::size_t ways = ways_on(s); ways != 0)
                 sources_[std::min<std::size_t>(ways, 3) - 1].push_back(s);
             else flow[s] = is_used_after(s) ? c_.storage_bytes[s] : 0;
-            if (by == kernel) flow[s] = c_.storage_bytes[s];  // its own results are there while it runs
+            if (by == kernel) flow[s] = c_.storage_bytes[s];  // its own results are alive while it runs
             all += flow[s];
         }
         for (const std::vector<std::uint32_t>& some : sources_)
@@ -63,9 +63,10 @@ public:
         return all;
     }
 
-    /// Whether there is room in the flow that was found last for `more` from a free node: then so much more is alive at
-    /// the kernel, or paid, if that node runs before it. The flow stays as it is. A search that has taken `steps_left`
-    /// steps ends with no; what it takes is subtracted. No search takes more than 200.
+    /// Returns whether the flow that was found last has room for `more` from a free node. If so, and if that node runs
+    /// before the kernel, `more` additional bytes are alive at the kernel or are covered by costs. The flow stays
+    /// unchanged. The search gives up after `steps_left` steps, but after no more than 200, and returns false; the
+    /// steps that it has taken are subtracted from `steps_left`.
     [[nodiscard]] bool grows_by(std::int64_t more, std::uint32_t n, std::span<std::int64_t> flow,
                                 std::size_t& steps_left) {
         const std::size_t steps = std::min(most_steps, steps_left);
@@ -83,9 +84,9 @@ public:
         }
         return sent == more;
     }
-    /// Adds to the flow that was found last what gets through from a free node, at most `most`, and returns that. If
-    /// the node is paid that much for running after the kernel, all of the flow is no more than what is alive and paid.
-    /// Steps are limited as above.
+    /// Sends at most `most` from a free node, adds that to the flow that was found last, and returns the amount sent.
+    /// If this amount is charged to the node for running after the kernel, the total flow is still at most what is
+    /// alive plus what is charged. The search gives up after `steps_left` steps, which it decrements.
     [[nodiscard]] std::int64_t add_from(std::uint32_t n, std::int64_t most, std::span<std::int64_t> flow,
                                         std::size_t& steps_left) {
         trail_.clear();
@@ -95,13 +96,13 @@ public:
         steps_left_ = no_limit;
         return sent;
     }
-    /// A free node has turned out to run after the kernel.
+    /// Fixes a free node after the kernel.
     void put_after(std::uint32_t n) { side_[n] = kernel_side::after; }
 
 private:
     static constexpr std::size_t deepest = 500, most_steps = 200, no_limit = SIZE_MAX;
 
-    /// The nodes that use `s` and are free; none counts if one comes after the kernel.
+    /// Returns the number of free nodes that use `s`, or 0 if a user of `s` comes after the kernel.
     [[nodiscard]] std::size_t ways_on(std::uint32_t s) const {
         std::size_t ways = 0;
         for (std::uint32_t n : readers_[s]) {
@@ -110,12 +111,14 @@ private:
         }
         return ways;
     }
+    /// Returns whether a user of `s` comes after the kernel.
     [[nodiscard]] bool is_used_after(std::uint32_t s) const {
         for (std::uint32_t n : readers_[s])
             if (side_[n] == kernel_side::after) return true;
         return false;
     }
-    /// Sends as much as it can, at most `wanted`, through a storage to nodes that use it.
+    /// Sends as much as possible, at most `wanted`, through a storage to the nodes that use it. Returns the amount
+    /// sent.
     std::int64_t through_storage(std::span<std::int64_t> flow, std::uint32_t s, std::int64_t wanted,
                                  std::size_t depth) {
         wanted = std::min(wanted, c_.storage_bytes[s] - flow[s]);
@@ -129,8 +132,10 @@ private:
         if (steps_left_ != no_limit) trail_.push_back({s, no_node, sent});
         return sent;
     }
-    /// The same from a node that has run before the kernel, if it has: then it costs what it does, and its results are
-    /// alive, or what was made of them is; and so it is with all nodes that it comes after.
+    /// Sends as much as possible, at most `wanted`, from a node, and returns the amount sent. A node after the kernel
+    /// takes everything. If a free node runs before the kernel, its predecessors do, too. Then it has its cost, and its
+    /// results, or what was made of them, are alive, as are those of its predecessors. So the flow is sent to its cost,
+    /// to its results and to its predecessors, in this order.
     std::int64_t through_node(std::span<std::int64_t> flow, std::uint32_t n, std::int64_t wanted, std::size_t depth) {
         if (side_[n] == kernel_side::after) return wanted;
         if (side_[n] != kernel_side::free || depth == deepest || steps_left_ == 0) return 0;
@@ -145,11 +150,12 @@ private:
             if (sent < wanted && readers_[s].front() == n) sent += through_storage(flow, s, wanted - sent, depth + 1);
         for (std::uint32_t p : c_.predecessors[n])
             if (sent < wanted) sent += through_node(flow, p, wanted - sent, depth + 1);
-        if (sent == wanted) side_[n] = kernel_side::free;  // else nothing more gets through, and it stays marked
+        if (sent == wanted) side_[n] = kernel_side::free;  // otherwise nothing more gets through, and it stays entered
         return sent;
     }
 
-    /// What a search that is taken back has sent through a storage, or paid at a node that it has entered.
+    /// An amount that a search to be undone has sent through a storage, or covered by the cost of a node that it has
+    /// entered.
     struct passage {
         std::uint32_t storage, node;
         std::int64_t sent;
@@ -158,10 +164,10 @@ private:
     const compact_tasks& c_;
     const index_lists& readers_;
     std::span<kernel_side> side_;
-    std::span<std::int64_t> cost_left_;      // by node: what it costs and no path has paid yet
-    std::vector<std::uint32_t> sources_[3];  // storages from before the kernel, by the number of their ways on
+    std::span<std::int64_t> cost_left_;      // by node: the part of its cost that no path has used
+    std::vector<std::uint32_t> sources_[3];  // storages made before the kernel, by their ways_on
     std::vector<passage> trail_;
-    std::size_t steps_left_ = no_limit;  // of a search that is taken back; others are not limited
+    std::size_t steps_left_ = no_limit;  // of a limited search; no_limit otherwise
 };
 
 }  // namespace stretto::detail

@@ -1,10 +1,11 @@
-// What a memory limit proves about time. Around a node v at which memory is scarce, whatever is not alive there in
-// every order must be small: less than the limit leaves beside what is. So if from v on a larger storage is alive, then
-// another, until a node w has run, no other scarce node can run in between: v and what follows it up to w occupy the
-// memory as a job occupies a machine. Such jobs exclude each other, and a bound for one machine holds for them.
+// A lower bound on time from a memory limit. Consider a node v at which memory is scarce. A storage that is not alive
+// there in every order must fit into what the limit leaves next to the bytes that are. Suppose that from v on a larger
+// storage is alive, then another, until a node w has run. Then no other scarce node can run in between: v and its
+// successors up to w occupy the memory as a job occupies a machine. Such jobs exclude each other, and a bound for one
+// machine holds for them.
 //
-// In a training step these are the parts of the loss: each makes a gradient of the output layer, and it must have been
-// reduced before the next one finds room. (Tasks that need more than half of a resource are disjunctive; see P.
+// In a training step these are the parts of the loss: each creates a gradient of the output layer, which must have been
+// reduced before there is room for the next one. (Tasks that need more than half of a resource are disjunctive; see P.
 // Baptiste, C. Le Pape and W. Nuijten, Constraint-Based Scheduling, 2001.)
 #ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_JOBS_HPP
 #define STRETTO_SCHEDULE_DETAIL_MEMORY_JOBS_HPP
@@ -27,12 +28,12 @@ struct memory_job {
     std::int64_t work;
 };
 
-/// What must be alive at some kernels, in every order: at those at which the given order needs most. The arrays are
+/// The bytes that must be alive, in every order, at the kernels at which the given order needs most. The arrays are
 /// taken from the open scope of the workspace.
 template <class = void>
 class forced_memory {
 public:
-    /// O(V + E + uses) for each of the kernels.
+    /// Computes the bytes for all these kernels. O(V + E + uses) for each of them.
     forced_memory(const compact_tasks& c, workspace& w)
         : c_(c),
           w_(w),
@@ -57,20 +58,20 @@ public:
         }
     }
 
-    /// The node that allocates a storage.
+    /// Returns the node that allocates a storage.
     [[nodiscard]] std::uint32_t made_by(std::uint32_t s) const { return readers_[s].front(); }
-    /// No order has a lower peak.
+    /// Returns a lower bound on the peak of every order.
     [[nodiscard]] std::int64_t least_peak() const {
         return forced_.empty() ? 0 : *std::max_element(forced_.begin(), forced_.end());
     }
-    /// The kernel at which that much must be alive. Precondition: the least peak is not 0.
+    /// Returns the kernel at which that much must be alive. Precondition: the least peak is not 0.
     [[nodiscard]] std::uint32_t least_peak_at() const {
         return kernels_[static_cast<std::size_t>(std::max_element(forced_.begin(), forced_.end()) - forced_.begin())];
     }
 
-    /// The kernels, in no particular order.
+    /// Returns the kernels, those at which the given order needs most first.
     [[nodiscard]] std::span<const std::uint32_t> kernels() const noexcept { return kernels_; }
-    /// The places of the kernels among them, those at which most must be alive first.
+    /// Returns the indices of the kernels in `kernels()`, called places, those at which most must be alive first.
     [[nodiscard]] std::vector<std::size_t> scarcest_first() const {
         std::vector<std::size_t> places(kernels_.size());
         for (std::size_t k = 0; k < places.size(); ++k) places[k] = k;
@@ -78,9 +79,9 @@ public:
                          [&](std::size_t a, std::size_t b) { return forced_[a] > forced_[b]; });
         return places;
     }
-    /// What must be alive at the kernel with this place, in bytes.
+    /// Returns the bytes that must be alive at the kernel with this place.
     [[nodiscard]] std::int64_t forced(std::size_t place) const { return forced_[place]; }
-    /// Sets the side of every node, seen from that kernel, as dependences decide it. O(V).
+    /// Sets the side of every node relative to that kernel, as dependences determine it. O(V).
     void decide_sides(std::size_t place, std::span<kernel_side> side) const {
         const std::uint32_t mark = bit(place);
         for (std::uint32_t n = 0; n < c_.size(); ++n)
@@ -88,13 +89,13 @@ public:
                       : (before_[n] & mark) != 0 ? kernel_side::before
                                                  : kernel_side::free;
     }
-    /// By storage: the nodes that use it. The first one makes it.
+    /// Returns, by storage, the nodes that use it. The first one makes it.
     [[nodiscard]] const index_lists& readers() const noexcept { return readers_; }
-    /// By node: the bytes that it allocates and nobody frees.
+    /// Returns, by node, the bytes that it allocates and that are never freed.
     [[nodiscard]] std::span<const std::int64_t> kept() const noexcept { return kept_; }
 
-    /// Jobs that exclude each other within a limit. Of the sets of kernels with the least room, the one whose jobs take
-    /// longest together. Precondition: the limit is at least least_peak().
+    /// Returns jobs that exclude each other within a limit. It considers the k scarcest kernels, for every k, and
+    /// returns the jobs of the set whose total work is longest. Precondition: the limit is at least least_peak().
     [[nodiscard]] std::vector<memory_job> jobs_within(std::int64_t limit) {
         const std::vector<std::size_t> scarcest = scarcest_first();
         std::vector<memory_job> best, jobs;
@@ -120,7 +121,7 @@ private:
     static constexpr std::int64_t unknown = -1;
     [[nodiscard]] static constexpr std::uint32_t bit(std::size_t k) { return std::uint32_t{1} << k; }
 
-    /// Chooses the kernels at which memory has a local maximum in the given order, and of these the highest.
+    /// Chooses the kernels at which memory has a local maximum in the given order, and keeps the highest of them.
     void choose_kernels() {
         const workspace::scope scratch(w_);
         const std::span<std::int64_t> live = w_.take<std::int64_t>(c_.size());
@@ -144,11 +145,12 @@ private:
         if (kernels_.size() > most_kernels) kernels_.resize(most_kernels);
     }
 
-    /// How long, from the beginning of a kernel of the set, storages are alive one after the other beside each of which
-    /// no other kernel of the set fits. Only paths through nodes that use such storages count, and no more nodes than a
-    /// few hundred, first to last.
+    /// Returns a lower bound on how long, from the beginning of a kernel of the set, storages are alive one after the
+    /// other next to each of which no other kernel of the set fits. Only paths through nodes that use such storages
+    /// count, and at most the first 200 nodes, in program order.
     [[nodiscard]] std::int64_t occupied_from(std::size_t k, std::span<const std::size_t> set, std::int64_t limit) {
-        // What must be alive at another kernel beside this storage, and the storage, exceed the limit.
+        // Returns whether the storage excludes all other kernels of the set: the storage and the other bytes that must
+        // be alive at such a kernel exceed the limit together.
         const auto excludes = [&](std::uint32_t s) {
             for (std::size_t j : set)
                 if (j != k && forced_[j] - flows_[j][s] <= limit - c_.storage_bytes[s]) return false;
@@ -164,7 +166,8 @@ private:
             const std::uint32_t n = waiting_.back();
             waiting_.pop_back();
             if (!visited_.empty() && visited_.back().node == n) continue;
-            // The lane is at n this long after it has begun with the kernel, or longer; unknown if n may come before.
+            // `lane` is a lower bound on the time from the beginning of the kernel until n is done; unknown if n may
+            // come before the kernel.
             std::int64_t lane = n == first ? 0 : unknown;
             for (std::uint32_t p : c_.predecessors[n]) {
                 const auto v = std::lower_bound(visited_.begin(), visited_.end(), p,
@@ -196,12 +199,12 @@ private:
     const compact_tasks& c_;
     workspace& w_;
     index_lists readers_;                         // by storage: nodes that use it
-    std::span<std::int64_t> kept_;                // by node: what it allocates and nobody frees
-    std::span<std::uint32_t> before_;             // by node: the kernels it comes before, or is, as bits
-    std::span<std::uint32_t> after_;              // by node: the kernels it comes after, or is, as bits
-    std::vector<std::uint32_t> kernels_;          // at which the given order needs most
+    std::span<std::int64_t> kept_;                // by node: bytes allocated and never freed
+    std::span<std::uint32_t> before_;             // by node: the kernels before which it comes, or which it is, as bits
+    std::span<std::uint32_t> after_;              // by node: the kernels after which it comes, or which it is, as bits
+    std::vector<std::uint32_t> kernels_;          // those at which the given order needs most
     std::vector<std::int64_t> forced_;            // by kernel: bytes that are alive there in every order
-    std::vector<std::span<std::int64_t>> flows_;  // by kernel and storage: what it carries of that
+    std::vector<std::span<std::int64_t>> flows_;  // by kernel and storage: the part of these bytes that it carries
     std::vector<visit> visited_;
     std::vector<std::uint32_t> waiting_;
 };

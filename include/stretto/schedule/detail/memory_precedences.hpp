@@ -1,11 +1,11 @@
-// What a memory limit proves about order. Let v be a kernel at which memory is scarce. If some other node ran before v,
-// what it makes would be alive at v, or what has been made of that; and so would be the results of all that it comes
-// after. Where the limit leaves less room, the node runs after v, as if it depended on it.
+// Precedences that a memory limit implies. Let v be a kernel at which memory is scarce. If some other node ran before
+// v, its results would be alive at v, or what has been made of them; and so would be the results of all its
+// predecessors. If the limit leaves less room than that, the node runs after v, as if it depended on v.
 //
-// In a step that computes activations again, these are the recomputations of the layers whose turn in the backward pass
-// comes later. They depend on nothing but the inputs of the layers, and without a limit they would be what hides the
-// exchanges of the forward pass. Within the limit they cannot leave the stretch between two peaks, and all bounds that
-// rest on dependences grow.
+// In a step that recomputes activations, these nodes are the recomputations of the layers whose turn in the backward
+// pass comes later. They depend on nothing but the inputs of the layers, and without a limit they would hide the
+// exchanges of the forward pass. Within the limit they cannot leave the stretch between two peaks, so all bounds that
+// are based on dependences become larger.
 #ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_PRECEDENCES_HPP
 #define STRETTO_SCHEDULE_DETAIL_MEMORY_PRECEDENCES_HPP
 
@@ -22,17 +22,17 @@
 
 namespace stretto::detail {
 
-/// Of two nodes, which comes first in every order within a limit, and how much time lies between the end of the one
-/// and the beginning of the other at least. If `first` is no_node, the time counts from the beginning of the step; if
-/// `then` is, to its end.
+/// Two nodes in the order in which they run in every order within a limit, and a lower bound on the time between the
+/// end of the first and the beginning of the other. If `first` is no_node, the time counts from the beginning of the
+/// step; if `then` is no_node, it counts to the end of the step.
 struct node_pair {
     std::uint32_t first, then;
     std::int64_t apart = 0;  // nanoseconds
 };
 
-/// Finds such pairs. The base is a flow at v (detail/memory_flow.hpp), which is no more than what is alive there. If it
-/// leaves room for more from a node that may run before v or after it, and both together exceed the limit, the node
-/// runs after v, and with it all that comes after it. Then further paths end there, and more nodes may follow.
+/// Finds such pairs. The base is a flow at v (detail/memory_flow.hpp), which is at most what is alive there. Consider a
+/// node that may run on either side of v. If the flow has room for more from this node, and both together exceed the
+/// limit, the node runs after v, and so do all its successors. Then further paths end there, and more nodes may follow.
 template <class = void>
 class memory_precedences {
 public:
@@ -45,9 +45,10 @@ public:
           passes_(w.take<std::uint8_t>(c.size())),
           carried_(w.take<std::int64_t>(c.storage_bytes.size())) {}
 
-    /// The pairs for this limit: kernels at which memory is scarce, and nodes that the limit puts after them, without
-    /// those that come after another such node. Of each such kernel, see(place, side) is told on which side of it nodes
-    /// run. O(V + E + uses) for each of up to 8 kernels. Precondition: the limit is at least least_peak().
+    /// Returns the pairs for this limit. Each consists of a kernel at which memory is scarce and a node that the limit
+    /// puts after it, except nodes that come after another such node. For each such kernel, calls see(place, side) with
+    /// the sides on which nodes run. O(V + E + uses) for each of up to 8 kernels. Precondition: the limit is at least
+    /// least_peak().
     template <class See>
     [[nodiscard]] std::vector<node_pair> within(std::int64_t limit, See see) {
         std::vector<std::size_t> places;
@@ -62,7 +63,7 @@ public:
         steps_left_ = steps_per_node * c_.size();
         int in_vain = 0;
         for (const std::size_t place : places) {
-            if (pairs.empty() && in_vain++ == most_in_vain) steps_left_ = 0;  // then only single paths are tried
+            if (pairs.empty() && in_vain++ == most_in_vain) steps_left_ = 0;  // from now on only single paths are tried
             forced_.decide_sides(place, side_);
             find_pairs(place, limit, pairs);
             see(place, std::span<const kernel_side>(side_));
@@ -74,7 +75,8 @@ private:
     static constexpr std::size_t most_kernels = 8, steps_per_node = 24;
     static constexpr int most_rounds = 2, most_in_vain = 3;
 
-    /// Whether most kernels may run on either side. To search from all of them would take the steps of other kernels.
+    /// Returns whether most work may run on either side. Searching from all these nodes would use up the steps that
+    /// other kernels need.
     [[nodiscard]] bool most_is_free() const {
         std::int64_t work = 0, free = 0;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
@@ -85,19 +87,19 @@ private:
         return free > work / 2;
     }
 
-    /// Appends the pairs of a kernel, from which all sides are seen.
+    /// Appends the pairs of the kernel with this place, to which the sides are relative.
     void find_pairs(std::size_t place, std::int64_t limit, std::vector<node_pair>& pairs) {
         const std::uint32_t v = forced_.kernels()[place];
         const std::size_t known = pairs.size();
         std::size_t no_steps = 0;
         std::size_t& steps_left = most_is_free() ? no_steps : steps_left_;
         for (int round = 0; round < most_rounds; ++round) {
-            // Where more ways end after v than before, there may be more of a flow.
+            // In later rounds, more paths end after v, so the flow may be larger.
             std::fill(carried_.begin(), carried_.end(), 0);
             const std::int64_t alive = flow_.at(v, side_, forced_.kept(), carried_);
             if (alive > limit || !put_after(limit - alive + 1, v, pairs, steps_left)) break;
         }
-        // What comes after another of these nodes needs no pair of its own.
+        // A node that comes after another of these nodes needs no pair of its own.
         const auto follows = [&](const node_pair& p) {
             const std::span<const std::uint32_t> before = c_.predecessors[p.then];
             return std::any_of(before.begin(), before.end(),
@@ -107,7 +109,8 @@ private:
                     pairs.end());
     }
 
-    /// Puts after v what leaves no room for `more`, and what comes after that. Returns whether there was any such node.
+    /// Puts after v every free node for which there is no room, because `more` additional bytes would be alive at v if
+    /// it ran before v. Puts its successors after v as well. Returns whether there was any such node.
     [[nodiscard]] bool put_after(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs,
                                  std::size_t& steps_left) {
         find_passages(more);
@@ -141,10 +144,10 @@ private:
     const compact_tasks& c_;
     const forced_memory<>& forced_;
     memory_flow<> flow_;
-    std::span<kernel_side> side_;      // by node, seen from v
-    std::span<std::uint8_t> passes_;   // by node: whether there is room from it along a single path
+    std::span<kernel_side> side_;      // by node, relative to v
+    std::span<std::uint8_t> passes_;   // by node: whether a single path from it has room
     std::span<std::int64_t> carried_;  // by storage: the flow at v
-    std::size_t steps_left_ = 0;       // of all searches
+    std::size_t steps_left_ = 0;       // the remaining steps of all searches
 };
 
 }  // namespace stretto::detail

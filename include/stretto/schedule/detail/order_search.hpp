@@ -1,7 +1,7 @@
-// The search for orders: free passes, which ignore memory, and a ladder of memory limits, each of which is searched
-// within. What it finds are the orders that no other one beats in both makespan and peak.
+// The search for orders. Free passes ignore memory; after them, the search runs within each limit of a ladder. It
+// returns the orders that no other order found beats in both makespan and peak.
 //
-// Longer than 300 lines: what is searched, in which order and where it ends is one argument.
+// Longer than 300 lines: what is searched, in which order, and where the search ends is one argument.
 #ifndef STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_ORDER_SEARCH_HPP
 
@@ -26,31 +26,32 @@ namespace stretto::detail {
 /// The bytes per task that bounds and search need at one time, in steps that have views.
 inline constexpr std::size_t room_of_search = 48;
 
-/// Steps with more nodes are searched briefly.
+/// Steps with more nodes than this are searched briefly.
 inline constexpr std::uint32_t most_nodes_of_search = 200'000;
 
-/// A ladder has no more tracks: one begins with the given order, and the others with what free passes have found.
+/// The largest number of tracks of a ladder. One track begins with the given order, and the others with the orders of
+/// free passes.
 inline constexpr unsigned most_tracks = 6;
 
-/// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this is a
-/// variant of. They do not depend on the limit that is asked for. Between two rungs nothing is searched. Those below 1
-/// are for limits below that peak.
+/// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this one is a
+/// variant of. They do not depend on the requested limit. Nothing is searched between two rungs. The rungs below 1 are
+/// for limits below that peak.
 inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98, 1.0, 1.02,
                                           1.05, 1.1, 1.25, 1.5, 2.0, 3.0,  5.0,  8.0};
 
-/// A larger limit never gives a longer makespan, and that by construction: what is searched for a limit is searched in
-/// the same way for every larger one, before anything else that depends on memory. To that end
+/// The search. By construction, a larger limit never gives a longer makespan: what is searched for a limit is searched
+/// in the same way for every larger one, before anything else that depends on memory. To that end
 /// - the free passes are the same for all limits; each of their orders counts from its own peak on;
 /// - the ladder is climbed from its lowest rung up to the limit, and where it ends before that is decided by what has
 ///   been found so far within the rung, never by the limit.
 /// Limits below the unit of the ladder are searched on rungs of their own, and so are those below the peak of the given
-/// order: the same holds among them.
+/// order; the same holds among them.
 template <class = void>
 class order_search {
 public:
     /// `makespan` and `peak` are those of the nodes in their given order; `unit` is the peak of which the rungs are
-    /// multiples. The memory of the search is in the workspace. With a judge, which must live as long, all makespans
-    /// are by its clock.
+    /// multiples. The memory of the search is taken from the workspace. If there is a judge, all makespans are by its
+    /// clock, and it must outlive the search.
     order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, bytes unit, workspace& w,
                  const order_judge* judge = nullptr)
         : c_(c), peak_(peak.count), unit_(unit.count), w_(w), judge_(judge), given_(w.take<std::uint32_t>(c.size())) {
@@ -59,9 +60,10 @@ public:
         fastest_free_ = makespan.count;
     }
 
-    /// The orders found whose peaks are within `limit`, or at most the smallest one above it if there are none: by
-    /// ascending peak, and so by descending makespan. An order that takes no longer than `enough` is good enough.
-    /// `effort` is the number of tracks on which the ladder is climbed. A watch follows, whose last limit is this one.
+    /// Returns the orders found whose peaks are within `limit`, or only the one with the smallest peak if there are
+    /// none. They are sorted by ascending peak, and so by descending makespan. An order that takes no longer than
+    /// `enough` is good enough to end the search. `effort` is the number of tracks on which the ladder is climbed.
+    /// Steps with more than `many_nodes` nodes are searched briefly. `watch` may be null; its last limit is `limit`.
     [[nodiscard]] std::vector<found_order> run(bytes limit, std::int64_t enough, unsigned effort = 1,
                                                std::uint32_t many_nodes = most_nodes_of_search,
                                                search_watch* watch = nullptr) {
@@ -73,7 +75,8 @@ public:
             search_freely(enough);
             if (ended_) return std::move(front_);
             find_witness(limit.count);
-            // An order within memory need not be better than those that ignore it; unless another clock judges both.
+            // An order within memory need not be better than those that ignore memory, unless another clock judges
+            // both.
             const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
             if (widest_ > std::min(leanest_, lowest_)) climb(limit.count, std::max(enough, almost), effort);
         }
@@ -85,23 +88,24 @@ public:
 private:
     using order = std::vector<std::uint32_t>;
 
-    /// Preferences without regard to memory. A preference only says which ready kernel and which ready collective goes
-    /// first. At most five are tried: program order; the order of a backward pass ("as late as possible"), which shows
-    /// what is urgent; a second such order, from the result of the first, in which launches are drawn forward, which
-    /// helps steps in chunks; and, if that gains nothing, the second order for the channels, with program order for the
-    /// lane or with a blend of both, which helps most steps.
+    /// Runs passes without regard to memory, each with another preference. A preference only decides which ready kernel
+    /// and which ready collective goes first. At most five are tried. The first is program order. The second is the
+    /// order of a backward pass ("as late as possible"), which shows what is urgent. The third is a backward order made
+    /// from the result of the second, with launches moved forward, which helps steps in chunks. If that gains nothing,
+    /// the backward order is used for the channels, with program order for the lane or with a blend of both, which
+    /// helps most steps.
     void search_freely(std::int64_t enough) {
         const machine_orders in_program_order = orders_of(given_);
         free_pass(in_program_order);
         if (fastest_free_ <= enough) return;
         free_pass(urgency_after(free_.back()));
         if (fastest_free_ <= enough || !goes_on_freely()) return;
-        // A second round, from what the first one led to: which nodes are urgent now?
+        // The second round starts from the result of the first one: which nodes are urgent now?
         const machine_orders urgency = urgency_after(free_.back());
         const std::int64_t without = fastest_free_;
         free_pass(launches_drawn_forward(c_, urgency, w_));
         if (fastest_free_ <= enough) return;
-        // Program order would undo what that gained, by the clock of the passes.
+        // Program order would undo this gain, by the clock of the passes.
         if (fastest_free_ < without && !judge_) return;
         for (double toward_urgency : {0.0, 0.75}) {
             free_pass(blend(in_program_order, urgency, toward_urgency, w_));
@@ -109,8 +113,8 @@ private:
         }
     }
 
-    /// Decides which rung is the lowest, and finds an order within it. If that is not the given one, the order is a
-    /// candidate of its own.
+    /// Decides which rung is the lowest, and finds an order within it, the witness. If that is not the given order, it
+    /// becomes a candidate.
     void find_witness(std::int64_t limit) {
         witness_.assign(given_.begin(), given_.end());
         const bool below = limit < unit_;
@@ -127,9 +131,9 @@ private:
             if ((below || rung >= 1) && rung_at(rung) >= lean.peak()) lowest_ = std::min(lowest_, rung_at(rung));
     }
 
-    /// For many nodes, a few passes. What is urgent can be learnt from a pass that ignores memory; but within the
-    /// memory of the given order, that order tells it better, since such a pass has little to do with what memory will
-    /// allow.
+    /// Searches a step of many nodes with a few passes. A pass that ignores memory shows what is urgent. Within the
+    /// memory of the given order, the given order shows it better, since a pass that ignores memory has little to do
+    /// with what memory allows.
     void search_briefly(std::int64_t limit, std::int64_t enough) {
         const std::int64_t given = front_.back().pass.makespan;
         if (lowest_ <= limit) {
@@ -143,14 +147,16 @@ private:
         if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
     }
 
-    /// Goes both ways on each rung and each track. A track begins with an order, and goes on with what it found on the
-    /// rung below. The ladder ends where memory no longer binds, and where an order is as good as those that ignore it.
+    /// Runs both_ways on each rung and each track. A track begins with an order, and continues with the order that it
+    /// found on the rung below. The ladder ends where memory no longer binds, and where an order is as good as those
+    /// that ignore memory.
     void climb(std::int64_t limit, std::int64_t enough, unsigned effort) {
         std::vector<order> tracks{order(given_.begin(), given_.end())};
         while (tracks.size() < effort && tracks.size() <= free_.size())
             tracks.push_back(free_[free_.size() - tracks.size()]);
         if (leanest_ < lowest_) {
-            // A rung of its own, so that a limit between it and the ladder has one; the ladder begins anew.
+            // The peak of the lean order is a rung of its own, so that limits between it and the ladder are searched
+            // too. The ladder then starts again from the initial tracks.
             std::vector<order> of_lean = tracks;
             if (leanest_ > limit || !search_rung(leanest_, true, of_lean, enough, effort)) return;
             draw_ = false;
@@ -164,7 +170,7 @@ private:
         }
     }
 
-    /// Searches within a rung, and returns whether to go on with the next.
+    /// Searches within a rung, and returns whether to continue with the next.
     [[nodiscard]] bool search_rung(std::int64_t within, bool lowest, std::vector<order>& tracks, std::int64_t enough,
                                    unsigned effort) {
         if (fastest_within(within) <= enough) return false;
@@ -179,15 +185,15 @@ private:
                 if (fastest_within(within) <= enough) return false;
                 track = both_ways(within, witness_, track);
             }
-            // Where a rung has made the step faster, there is often more to gain from that order.
+            // If a rung has made the step faster, there is often more to gain from that order.
             if (effort > 1 || fastest_within(within) < before) round_from_best(within);
         }
-        return refused_;  // if memory kept nothing back, larger limits would change nothing
+        return refused_;  // if memory refused nothing, larger limits would change nothing
     }
 
-    /// Rounds on the lowest rung, where orders are found that the rungs above begin with. Each is worth a thousandth or
-    /// more to some steps, and nothing to others: which witness leaves room where it is needed, and what is urgent, is
-    /// only known afterwards. Returns whether there may be more to find.
+    /// Searches the lowest rung, whose orders are the starting points of the rungs above. Each round gains a thousandth
+    /// or more for some steps, and nothing for others: which witness leaves room where it is needed, and what is
+    /// urgent, is known only afterwards. Returns whether there may be more to find.
     [[nodiscard]] bool search_lowest(std::int64_t within, std::int64_t enough, std::vector<order>& tracks) {
         const auto good = [&] { return fastest_within(within) <= enough; };
         const order in_program_order = pass_within(within, witness_, orders_of(given_));
@@ -217,7 +223,7 @@ private:
         draw_or_not(within);
         return !good();
     }
-    /// Asks the watch whether to go on within a rung. If not, it is told nothing more.
+    /// Asks the watch whether to continue within a rung. Once it says no, it is not called again.
     [[nodiscard]] bool goes_on(std::int64_t within, search_stage stage) {
         if (!watch_) return true;
         std::size_t levels = 0;
@@ -225,7 +231,7 @@ private:
         if (levels == 0) return true;
         return asks_watch({levels - 1, stage, {fastest_free_}, {fastest_within(within)}});
     }
-    /// Asks it whether to go on without regard to memory.
+    /// Asks the watch whether to continue without regard to memory.
     [[nodiscard]] bool goes_on_freely() {
         return !watch_ || asks_watch({0, search_stage::two_orders, {fastest_free_}, {front_.front().pass.makespan}});
     }
@@ -234,7 +240,7 @@ private:
         if (ended_) watch_ = nullptr;
         return !ended_;
     }
-    /// Tells the watch what has been found within the limits below `end`, where nothing more will be searched.
+    /// Reports to the watch what has been found within the limits below `end`, where nothing more will be searched.
     void tell_below(std::int64_t end) {
         std::size_t levels = told_;
         while (watch_ && levels < watch_->limits().size() && watch_->limits()[levels].count < end) ++levels;
@@ -252,8 +258,9 @@ private:
         return memory_budget::times_input_peak(times).limit({unit_}).count;
     }
 
-    /// A pass from the end, which has a witness of its own and takes last what comes last in `start`. It keeps in
-    /// memory only what is needed soon. Returns its order, which is no candidate.
+    /// Runs a pass from the end within memory, with `witness` as its baseline. Among ready nodes, it places the one
+    /// first that comes last in `start`. It keeps in memory only what is needed soon. Returns its order, which is not a
+    /// candidate.
     [[nodiscard]] order late_within(std::int64_t within, std::span<const std::uint32_t> witness,
                                     std::span<const std::uint32_t> start) {
         const workspace::scope scratch(w_);
@@ -264,21 +271,24 @@ private:
         return late;
     }
 
-    /// A pass from the end, and with its order as witness and preference one from the beginning, whose order is
-    /// returned. The first one leaves the second one room, which it uses to hide what would be exposed.
+    /// Runs a pass from the end, and then a pass from the beginning that has the order of the first as witness and
+    /// preference. Returns the order of the second pass. The first pass leaves room that the second one uses to hide
+    /// what would be exposed.
     order both_ways(std::int64_t within, std::span<const std::uint32_t> witness, std::span<const std::uint32_t> start) {
         const workspace::scope scratch(w_);
         const order late = late_within(within, witness, start);
         const machine_orders preference = orders_of(late);
         return pass_within(within, late, draw_ ? launches_drawn_forward(c_, preference, w_) : preference);
     }
+    /// Runs both_ways from the best order within the rung.
     void round_from_best(std::int64_t within) {
         const order best = best_within(within);
         both_ways(within, best, best);
     }
 
-    /// A round from the best order with and without launches drawn forward. From then on they are drawn forward if that
-    /// was faster, as in steps in chunks. In either case what they lead to is a start for one more round.
+    /// Runs a round from the best order with and without launches moved forward. From then on they are moved forward if
+    /// that was faster, as it is in steps in chunks. In either case, the order with launches moved forward starts one
+    /// more round.
     void draw_or_not(std::int64_t within) {
         const workspace::scope scratch(w_);
         const order best = best_within(within);
@@ -291,21 +301,21 @@ private:
         both_ways(within, best_within(within), drawn);
     }
 
-    /// One pass within memory, a candidate. Returns its order.
+    /// Runs one pass within memory, whose order becomes a candidate, and returns the order.
     order pass_within(std::int64_t within, std::span<const std::uint32_t> witness, const machine_orders& preference) {
         const workspace::scope scratch(w_);
         const baseline feasible = make_baseline(c_, witness, w_);
         baseline_witness memory(c_, feasible, within, w_);
         pass_result found = forward_pass(c_, preference, &memory, w_).run();
         refused_ |= memory.refused();
-        found.makespan = measured(found.nodes);  // a wait that memory held back may not have been late
+        found.makespan = measured(found.nodes);  // the pass may count a wait that memory held back as late
         last_makespan_ = found.makespan;
         order nodes = found.nodes;
         consider(std::move(found), memory.peak());
         return nodes;
     }
 
-    /// One pass without regard to memory, a candidate. Its order is appended to `free_`.
+    /// Runs one pass without regard to memory, whose order becomes a candidate. The order is appended to `free_`.
     void free_pass(const machine_orders& preference) {
         const workspace::scope scratch(w_);
         pass_result found = forward_pass(c_, preference, nullptr, w_).run();
@@ -317,7 +327,8 @@ private:
         consider(std::move(found), peak);
     }
 
-    /// Adds an order to those found, unless one of them is as fast and needs no more. Its launches are held back first.
+    /// Adds an order to those found, unless one of them is as fast and needs no more memory. Its launches are held back
+    /// first.
     void consider(pass_result found, std::int64_t peak) {
         if (fastest(peak).makespan <= found.makespan && front_.front().peak <= peak) return;
         found_order kept = hold_back({std::move(found), peak});
@@ -328,8 +339,8 @@ private:
         front_.insert(front_.erase(place, last), std::move(kept));
     }
 
-    /// The same order with launches as late as keeps them hidden, unless that would cost time by the clock of the
-    /// judge, for which it matters what kernels a transfer slows down.
+    /// Returns the order with its launches held back as far as they stay hidden, or the order itself if that would cost
+    /// time. It can cost time by the clock of the judge, because it changes which kernels a transfer slows down.
     [[nodiscard]] found_order hold_back(found_order o) const {
         const workspace::scope scratch(w_);
         const order_times before = times_of(c_, o.pass.nodes, w_);
@@ -341,11 +352,12 @@ private:
         return {{std::move(held.nodes), makespan, std::move(starved)}, held.peak};
     }
 
+    /// Returns the makespan by the clock of the search: that of the judge, if there is one.
     [[nodiscard]] std::int64_t measured(std::span<const std::uint32_t> nodes) const {
         return judge_ ? makespan_of(c_, nodes, *judge_, w_) : makespan_of(c_, nodes, w_);
     }
 
-    /// The fastest of the orders found that keep a limit, which is at least the peak of the given one.
+    /// Returns the fastest order found within a limit, or the one with the smallest peak if none is within it.
     [[nodiscard]] const pass_result& fastest(std::int64_t limit) const {
         const found_order* last = &front_.front();
         for (const found_order& o : front_)
@@ -361,30 +373,32 @@ private:
     [[nodiscard]] machine_orders orders_of(std::span<const std::uint32_t> nodes) const {
         return machine_orders_of(c_, nodes, w_);
     }
+    /// Returns the order of a backward pass that starts from `nodes`, as a preference: what must begin early comes
+    /// first.
     [[nodiscard]] machine_orders urgency_after(std::span<const std::uint32_t> nodes) const {
         const pass_result late = backward_pass(c_, nodes, w_);
         return machine_orders_of(c_, late.nodes, w_, true);
     }
 
     const compact_tasks& c_;
-    std::int64_t peak_;  // of the given order
-    std::int64_t unit_;  // of the rungs
+    std::int64_t peak_;  // the peak of the given order
+    std::int64_t unit_;  // the unit of the rungs
     workspace& w_;
     const order_judge* judge_;
-    search_watch* watch_ = nullptr;  // null as well once it has ended the search
+    search_watch* watch_ = nullptr;  // also null once it has ended the search
     bool ended_ = false;
-    std::size_t told_ = 0;  // limits of the watch
+    std::size_t told_ = 0;  // the number of limits reported to the watch
     std::span<std::uint32_t> given_;
     order witness_;                     // an order within the lowest rung
-    std::int64_t lowest_ = 0;           // that rung
-    std::int64_t leanest_ = INT64_MAX;  // what the witness needs, if the limit is below the unit
+    std::int64_t lowest_ = 0;           // the lowest rung, in bytes
+    std::int64_t leanest_ = INT64_MAX;  // the peak of the witness, if the limit is below the unit
     std::vector<found_order> front_;    // by ascending peak and descending makespan
-    std::vector<order> free_;           // of the free passes
-    std::int64_t fastest_free_;         // of these and the given order
+    std::vector<order> free_;           // the orders of the free passes
+    std::int64_t fastest_free_;         // the makespan of the fastest of these and the given order
     std::int64_t widest_ = 0;           // the largest peak of a free pass
-    std::int64_t last_makespan_ = 0;    // of the last pass within memory
-    bool draw_ = false;                 // passes within memory draw launches forward
-    bool refused_ = false;              // memory has kept back a node on this rung
+    std::int64_t last_makespan_ = 0;    // the makespan of the last pass within memory
+    bool draw_ = false;                 // passes within memory move launches forward
+    bool refused_ = false;              // memory has refused a node on this rung
 };
 
 }  // namespace stretto::detail

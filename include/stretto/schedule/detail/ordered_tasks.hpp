@@ -1,4 +1,4 @@
-// A compact graph with further dependences, for bounds that rest on dependences.
+// A compact graph with additional dependences, for bounds that are based on dependences.
 #ifndef STRETTO_SCHEDULE_DETAIL_ORDERED_TASKS_HPP
 #define STRETTO_SCHEDULE_DETAIL_ORDERED_TASKS_HPP
 
@@ -11,15 +11,15 @@
 
 namespace stretto::detail {
 
-/// The graph. Only what bounds read is filled in: kinds, durations, machines, launches and dependences. Time that lies
-/// between two nodes is a node of its own, which takes no machine.
+/// The graph. Only what bounds read is filled in: kinds, durations, machines, launches and dependences. A minimum time
+/// between two nodes is represented by a node of its own, which occupies no machine.
 struct ordered_tasks {
     compact_tasks tasks;
-    std::vector<std::uint32_t> number;  ///< by node of the graph that this was made of
+    std::vector<std::uint32_t> number;  ///< by node of the original graph: its number in `tasks`
 };
 
-/// Adds these pairs, without those that run against program order: an order that keeps them all is not known. O(V + E),
-/// and O(P log P) for P pairs.
+/// Returns `c` with these pairs as dependences, except the pairs that run against program order, for which no order is
+/// known that keeps them all. O(V + E), and O(P log P) for P pairs.
 template <class = void>
 [[nodiscard]] inline ordered_tasks with_precedences(const compact_tasks& c, std::vector<node_pair> pairs) {
     std::sort(pairs.begin(), pairs.end(), [](const node_pair& a, const node_pair& b) {
@@ -37,8 +37,8 @@ template <class = void>
         t.predecessors.close_row();
     };
     auto next = pairs.begin();
-    std::vector<std::uint32_t> times;  // nodes between others and the one at hand
-    // Makes nodes of the time between others and `then`.
+    std::vector<std::uint32_t> times;  // the time nodes before the current node
+    // Adds nodes for the times between others and `then`.
     const auto add_times = [&](std::uint32_t then) {
         times.clear();
         for (auto pair = next; pair != pairs.end() && pair->then == then; ++pair) {

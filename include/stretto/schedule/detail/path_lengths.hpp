@@ -11,16 +11,16 @@
 namespace stretto::detail {
 
 /// The longest paths of all nodes, in nanoseconds. The duration of a collective counts on the edge from its start to
-/// its waits; other successors of a start (say, a view that reads the shape of the result) only need it to have been
-/// issued. The arrays belong to the workspace.
+/// its waits; other successors of a start (for example, a view that reads the shape of the result) only need it to have
+/// been issued. The arrays belong to the workspace.
 struct path_lengths {
     std::span<std::int64_t> head;     ///< longest path to the beginning of the node
     std::span<std::int64_t> tail;     ///< longest path from the end of its work, a kernel or a collective
     std::span<std::int64_t> through;  ///< longest path from the beginning of the node to the end of the step
-    std::int64_t critical = 0;        ///< longest path of all
+    std::int64_t critical = 0;        ///< the longest path of the step
 };
 
-/// Whether `successor` needs the work of `n` to be done, or only to have begun.
+/// Returns whether `successor` needs the work of `n` to be done; if not, it only needs that work to have begun.
 template <class = void>
 [[nodiscard]] inline bool needs_end(const compact_tasks& c, std::uint32_t n, std::uint32_t successor) {
     return c.kind[n] != compact_tasks::role::start || c.launch[successor] == n;
@@ -52,7 +52,7 @@ template <class = void>
     return l;
 }
 
-/// Raises the heads of what comes after nodes whose heads have been raised. O(V + E).
+/// Raises the heads of the successors, direct or indirect, of nodes whose heads have been raised. O(V + E).
 template <class = void>
 inline void pass_heads_on(const compact_tasks& c, path_lengths& l) {
     for (std::uint32_t n = 0; n < c.size(); ++n)

@@ -1,5 +1,5 @@
-// The live bytes at each position of an order of which the front is forgotten, with "add to everything before" and "is
-// there more than this in a range".
+// The live bytes at each position of an order that is consumed from its front. It supports adding to all earlier
+// positions, and finding a position in a range with more than a given value.
 #ifndef STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 #define STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 
@@ -12,12 +12,12 @@
 
 namespace stretto::detail {
 
-/// The profile of the positions that have not been executed. Whatever is added begins at the front, so a value is the
-/// sum of the steps from its position to the end, and an addition changes one step. A tree of fan-out 16 over flat
-/// arrays holds sums of steps, and upper bounds on values. Only questions that come across a bound lower it to what is
-/// below it. So an addition takes O(log_16 n) and no branch depends on a value, and a question takes O(16 log_16^2 n),
-/// amortised: every addition and every execution makes the bound of one part on each level too high at most. A pass has
-/// about two additions for each question.
+/// The profile of the positions that have not been executed. Every addition begins at the front, so a value is the sum
+/// of the steps from its position to the end, and an addition changes one step. A tree of fan-out 16 over flat arrays
+/// holds sums of steps and upper bounds on values. Only a query that meets a bound lowers it to what is below it. So an
+/// addition takes O(log_16 n), and none of its branches depends on a value. A query takes O(16 log_16^2 n), amortised:
+/// every addition and every execution makes the bound of at most one part on each level too high. A pass makes about
+/// two additions for each query.
 class range_profile {
 public:
     /// A position and its value.
@@ -26,7 +26,7 @@ public:
         std::int64_t value;
     };
 
-    /// The profile of `values`. Its arrays are taken from the open scope of the workspace. O(n).
+    /// Makes the profile of `values`. Its arrays are taken from the open scope of the workspace. O(n).
     range_profile(std::span<const std::int64_t> values, workspace& w) {
         const auto size = static_cast<std::uint32_t>(values.size());
         std::span<part> here = add_level(size, w);
@@ -47,7 +47,7 @@ public:
         }
     }
 
-    /// Adds `amount` to all positions before `end`, which is not 0.
+    /// Adds `amount` to all positions before `end`. Precondition: `end` is not 0.
     void add_before(std::uint32_t end, std::int64_t amount) {
         if (amount < 0) most_sunk_ -= amount;
         std::uint32_t k = end - 1;
@@ -60,11 +60,11 @@ public:
         }
     }
 
-    /// No longer counts a position.
+    /// Excludes a position from later queries.
     void mark_executed(std::uint32_t p) { levels_[0][p].most = executed; }
 
-    /// The last position of [front, to) with a value above `value`, and that value; {to, value} if there is none.
-    /// Precondition: nobody asks for anything before `front` any more.
+    /// Returns the last position of [front, to) with a value above `value`, and its value, or {to, value} if there is
+    /// none. Precondition: no later query concerns positions before `front`.
     [[nodiscard]] point last_above(std::uint32_t front, std::uint32_t to, std::int64_t value) {
         point found{to, value};
         if (front >= to) return found;
@@ -73,25 +73,25 @@ public:
         return found;
     }
 
-    /// By how much additions can have lowered a value since the profile was made, at most. What this has grown by since
+    /// Returns an upper bound on how far additions have lowered any value since the profile was made. Its growth since
     /// some moment bounds how far any value has sunk since then.
     [[nodiscard]] std::int64_t most_sunk() const noexcept { return most_sunk_; }
 
 private:
     static constexpr std::uint32_t fan_out = 16, width = 4;
-    /// More than can be added to this stays below every value that can occur.
+    /// This stays below every value that can occur, no matter what is added to it.
     static constexpr std::int64_t executed = INT64_MIN / 4;
 
     /// Neighbouring positions: a single one, or fan_out smaller parts.
     struct part {
-        std::int64_t sum;   ///< of its steps
-        std::int64_t most;  ///< no value here is more than this above the sum of the steps behind; exact for a position
+        std::int64_t sum;   ///< sum of its steps
+        std::int64_t most;  ///< upper bound on its values, less the sum of the steps behind; exact for a position
     };
 
     std::span<part> add_level(std::size_t parts, workspace& w) { return levels_[height_++] = w.take<part>(parts); }
 
-    /// Searches the parts [first, end) of level l, last to first; `behind` is the sum of the steps behind them. Returns
-    /// an upper bound on the values at positions from the front on, unless something was found.
+    /// Searches the parts [first, end) of level l, last to first; `behind` is the sum of the steps after them. Returns
+    /// an upper bound on the values at positions from `front` on, unless something was found.
     std::int64_t search(point& found, std::uint32_t front, std::uint32_t to, std::size_t l, std::uint32_t first,
                         std::uint32_t end, std::int64_t behind) {
         const auto shift = static_cast<int>(width * l);
@@ -122,7 +122,7 @@ private:
         return most;
     }
 
-    std::span<part> levels_[8];  // [0]: the positions; 16^8 exceeds any number of them
+    std::span<part> levels_[8];  // levels_[0] contains the positions; 16^8 exceeds any number of them
     std::size_t height_ = 0;
     std::int64_t most_sunk_ = 0;
 };

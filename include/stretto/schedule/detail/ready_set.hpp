@@ -11,8 +11,8 @@
 
 namespace stretto::detail {
 
-/// `insert`, `erase` and `next` take O(log_64 n) time, a few nanoseconds. The set takes n/8 bytes from the open scope
-/// of the workspace.
+/// The set. `insert`, `erase` and `next` take O(log_64 n) time, a few nanoseconds. It takes about n/8 bytes from the
+/// open scope of the workspace.
 class ready_set {
 public:
     ready_set(std::uint32_t universe, workspace& w) {
@@ -43,7 +43,7 @@ public:
         }
     }
 
-    /// The smallest member >= x, or UINT32_MAX if there is none.
+    /// Returns the smallest member >= x, or UINT32_MAX if there is none.
     [[nodiscard]] std::uint32_t next(std::uint32_t x) const {
         std::size_t up = 0;
         for (;; ++up) {

@@ -1,6 +1,6 @@
-// Somebody who looks on while orders are searched within ascending limits, and who may end the search early. The search
-// tells of a limit what it has found once nothing more will be searched within it; so what is told of a limit does not
-// depend on the limits above.
+// An observer of a search for orders within ascending limits, which may end the search early. The search reports what
+// it has found within a limit once nothing more will be searched within it. So a report does not depend on the limits
+// above.
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 
@@ -17,7 +17,7 @@
 
 namespace stretto::detail {
 
-/// An order with what it takes. The order as given has no nodes.
+/// An order with its makespan and its peak. The order as given is represented by an empty list of nodes.
 struct found_order {
     pass_result pass;
     std::int64_t peak = 0;
@@ -26,7 +26,7 @@ struct found_order {
 /// Follows one search.
 class search_watch {
 public:
-    /// `limits` ascend, must live as long, and end with the limit of the search.
+    /// `limits` must ascend, outlive the watch, and end with the limit of the search.
     explicit search_watch(std::span<const bytes> limits) : limits_(limits) {}
     search_watch(const search_watch&) = delete;
     search_watch& operator=(const search_watch&) = delete;
@@ -34,26 +34,28 @@ public:
 
     [[nodiscard]] std::span<const bytes> limits() const noexcept { return limits_; }
 
-    /// Whether a rung is to be searched (further). Once it is not, nothing more is searched or told. Nobody asks about
-    /// rungs below all limits.
+    /// Returns whether to search a rung (further). Once it returns false, the search ends and makes no further calls.
+    /// It is not called for rungs below all limits.
     [[nodiscard]] virtual bool goes_on(const trial_progress& now) = 0;
-    /// The fastest order within a limit; null if there is none. Each limit is told once, in their order.
+    /// Receives the fastest order within a limit, or null if there is none. It is called once for each limit, in
+    /// ascending order.
     virtual void reached(std::size_t level, const found_order* best) = 0;
 
 private:
     std::span<const bytes> limits_;
 };
 
-/// Keeps the fastest order within each limit, of several searches, for another watch, if there is one: it is asked
-/// about each of them, and told when all have come to their end.
+/// Combines several searches for another watch, which may be null. It keeps the fastest order that they find within
+/// each limit. The other watch decides whether each search continues, and receives the orders once all searches have
+/// ended.
 class level_records final : public search_watch {
 public:
     explicit level_records(search_watch* other)
         : search_watch(other ? other->limits() : std::span<const bytes>()), other_(other), best_(limits().size()) {}
 
-    /// The numbers of searches in the one that begins are counted from `number` on.
+    /// Begins a search; the numbers of the searches inside it count from `number`.
     void begin_search(std::uint8_t number) noexcept { number_ = number; }
-    /// Whether the other one has seen enough. Then it is told nothing more.
+    /// Returns whether the other watch has ended the search. It then receives no further calls.
     [[nodiscard]] bool ended() const noexcept { return ended_; }
 
     [[nodiscard]] bool goes_on(const trial_progress& now) override {
@@ -68,7 +70,7 @@ public:
         std::optional<found_order>& known = best_[level];
         if (best && (!known || best->pass.makespan < known->pass.makespan)) known = *best;
     }
-    /// Tells the other one what has been found within each limit.
+    /// Reports to the other watch what has been found within each limit.
     void pass_on() const {
         if (!other_ || ended_) return;
         for (std::size_t k = 0; k < best_.size(); ++k) other_->reached(k, best_[k] ? &*best_[k] : nullptr);

@@ -1,4 +1,5 @@
-// A step ready to be searched for orders: compact, with what its input order takes and what bounds every order.
+// A step that is ready to be searched for orders: its compact graph, the figures of its input order, and a bound on
+// every order.
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 
@@ -18,7 +19,7 @@
 
 namespace stretto::detail {
 
-/// Makes the bound at once, in O(V log V + E), and orders when asked. The graph must outlive it.
+/// Computes the bound in the constructor, in O(V log V + E), and orders on request. The graph must outlive it.
 template <class = void>
 class searched_step {
 public:
@@ -30,22 +31,22 @@ public:
         makespan_ = makespan_of(g, given_, room_);
     }
 
-    /// The peak of the input order, without the live bytes at each position.
+    /// Returns the peak of the input order, without the live bytes at each position.
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
-    /// No order has a shorter makespan than this by the clock of the contention.
+    /// Returns a makespan that no order can beat by the clock of the contention.
     [[nodiscard]] const lower_bound& bound() const noexcept { return bound_; }
     [[nodiscard]] const compact_tasks& tasks() const noexcept { return tasks_; }
     [[nodiscard]] workspace& room() noexcept { return room_; }
 
-    /// The makespan that is good enough.
+    /// Returns the largest makespan that is good enough: at most `tolerated_gap` above the bound, relative to it.
     [[nodiscard]] std::int64_t enough(double tolerated_gap) const {
         STRETTO_ASSERT(tolerated_gap >= 0, "a gap that is good enough is no negative share, and no NaN");
         const double tolerated = static_cast<double>(bound_.value.count) * (1 + tolerated_gap);
         return tolerated < 9.2e18 ? static_cast<std::int64_t>(tolerated) : INT64_MAX;
     }
-    /// What order_search::run finds, with every effort up to that of the options: which track leads where is so much a
-    /// matter of luck that one with more tracks may miss what one with fewer has found. The contention of the options
-    /// is that of the step.
+    /// Returns what order_search::run finds, combined over every effort up to that of the options. Which track leads
+    /// where is so much a matter of luck that a search with more tracks may miss what one with fewer has found.
+    /// Precondition: the contention of the options is that of the step.
     [[nodiscard]] std::vector<found_order> search(const schedule_options& options, search_watch* watch = nullptr) {
         if (options.effort <= 1) return search_with(options, options.effort, watch);
         level_records records(watch);
@@ -58,7 +59,7 @@ public:
         records.pass_on();
         return front;
     }
-    /// An order that was found, of all tasks.
+    /// Returns an order that was found as an order of all tasks.
     [[nodiscard]] std::vector<task_id> in_tasks(const found_order& found) const {
         return found.pass.nodes.empty() ? given_ : expand(tasks_, found.pass.nodes);
     }
@@ -79,7 +80,7 @@ private:
     memory_profile memory_;
     compact_tasks tasks_;
     lower_bound bound_;
-    nanoseconds makespan_;  // of the input order, without contention
+    nanoseconds makespan_;  // the makespan of the input order, without contention
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// The shortest circle of waiting in a state in which nothing can go on.
+// The shortest circle of waits in a state in which nothing can continue.
 #ifndef STRETTO_SCHEDULE_DETAIL_SHORTEST_WAIT_CYCLE_HPP
 #define STRETTO_SCHEDULE_DETAIL_SHORTEST_WAIT_CYCLE_HPP
 
@@ -12,10 +12,11 @@
 
 namespace stretto::detail {
 
-/// The circle with the fewest entries. An entry is a launch that has not begun, with what keeps it; the next entry is
-/// that blocker where it has not begun, and otherwise, the blocker being a collective, the same collective on a rank
-/// that has not begun it. Precondition: the machine has settled, has no choice, and is not complete; then every launch
-/// that has not begun has a next one, so that there is a circle. O(W (W + E)) for W such launches and E reasons.
+/// Returns the circle with the fewest entries. An entry is a launch that has not begun, with what blocks it. If the
+/// blocker has not begun, it is the launch of the next entry. Otherwise the blocker is a collective, and the next entry
+/// is the same collective on a rank that has not begun it. Precondition: the machine has settled, has no choice, and is
+/// not complete. Then every launch that has not begun has a successor, so there is a circle. O(W (W + E)) for W such
+/// launches and E reasons.
 template <class = void>
 [[nodiscard]] std::vector<blocked_action> shortest_wait_cycle(const launch_machine<>& machine) {
     struct edge {

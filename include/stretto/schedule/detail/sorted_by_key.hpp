@@ -1,4 +1,4 @@
-// Sorts by a key that is spread evenly, as points in time along a step are.
+// Sorting by keys that are spread evenly, as points in time along a step are.
 #ifndef STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 #define STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 
@@ -10,16 +10,17 @@
 
 namespace stretto::detail {
 
-/// The positions of `keys` by ascending key, and by position among equal keys. The keys are put into as many buckets of
-/// equal width as there are keys. That takes O(n) time if they are spread evenly, and O(n log n) at worst. The result
-/// is taken from `w`.
+/// Returns the positions of `keys` by ascending key, and by position among equal keys. The keys are put into as many
+/// buckets of equal width as there are keys. That takes O(n) time if they are spread evenly, and O(n log n) at worst.
+/// The result is taken from `w`.
 template <class = void>
 [[nodiscard]] inline std::span<std::uint32_t> sorted_by_key(std::span<const std::int64_t> keys, workspace& w) {
     const std::span<std::uint32_t> sorted = w.take<std::uint32_t>(keys.size());
     if (keys.empty()) return sorted;
     const auto [least, largest] = std::minmax_element(keys.begin(), keys.end());
     auto distance = [first = *least](std::int64_t key) {
-        return static_cast<std::uint64_t>(key) - static_cast<std::uint64_t>(first);  // this may exceed the signed range
+        return static_cast<std::uint64_t>(key) -
+               static_cast<std::uint64_t>(first);  // the difference may exceed the signed range
     };
     int shift = 0;
     while ((distance(*largest) >> shift) >= keys.size()) ++shift;

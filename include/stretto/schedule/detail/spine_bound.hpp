@@ -1,4 +1,4 @@
-// The spine bound: work that is enclosed between points of the critical path, summed along it.
+// The spine bound sums the work that is enclosed between points of the critical path.
 //
 // Let c_0 .. c_L be the critical path. A task that comes after c_i and before c_j in the partial order runs between the
 // end of c_i and the beginning of c_j, whatever else is decided. All such tasks of one machine must therefore fit into
@@ -7,8 +7,8 @@
 //     begin(c_j) >= end(c_i) + least offset of the first + their work + least distance of the last to c_j
 //
 // Gaps (i, j) that follow each other along the path are disjoint, so a dynamic program over j adds them up. Only gaps
-// that begin and end where work off the path begins and ends can matter; the program looks back over `window` of those
-// for each machine. On forward steps the bound is 10-12 % higher than the better of critical path and load.
+// that begin and end where work off the path begins and ends can matter; the program considers the last `window` of
+// those for each machine. On forward steps the bound is 10-12 % higher than the better of critical path and load.
 #ifndef STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 #define STRETTO_SCHEDULE_DETAIL_SPINE_BOUND_HPP
 
@@ -19,9 +19,9 @@
 
 namespace stretto::detail {
 
-/// Work of a further machine, one that is no machine of the graph: it fits into the time from the beginning of a node
-/// to `beyond` ns after the end of its work. The work of all such jobs that lie in a stretch is no longer than the
-/// stretch.
+/// A job of an additional machine that is not a machine of the graph. The job fits into the time from the beginning of
+/// a node to `beyond` ns after the end of the node's work. The total work of all such jobs in a stretch of time is no
+/// longer than the stretch.
 struct further_job {
     std::uint32_t node;
     std::int64_t work;
@@ -29,27 +29,27 @@ struct further_job {
 };
 
 /// Computes the bound. It raises `lengths.head` for nodes of the path that it finds to be later, and uses
-/// `lengths.through` as scratch memory, so nothing of that is left. It takes O(V + E + V * window) time, and O(V) space
-/// from the open scope of the workspace.
+/// `lengths.through` as scratch memory, so the contents of that array are lost. It takes O(V + E + V * window) time,
+/// and O(V) space from the open scope of the workspace.
 template <class = void>
 class spine_bound {
 public:
-    /// `machines` are those whose work counts. Each list of `further` is the work of one more machine. Precondition:
-    /// `window` is not 0.
+    /// `machines` are the machines whose work counts. Each list of `further` contains the jobs of one additional
+    /// machine. Precondition: `window` is not 0.
     spine_bound(const compact_tasks& c, path_lengths& lengths, std::vector<std::uint32_t> machines,
                 std::uint32_t window, workspace& w, std::vector<std::vector<further_job>> further = {})
         : c_(c), l_(lengths), machines_(std::move(machines)), window_(window), w_(w), further_(std::move(further)) {
         trace_path();
         label_nodes();
         bucket_by_out();
-        // A job of the path itself counts as soon as the path has passed it.
+        // A job on the path counts as soon as the path has passed it.
         for (std::vector<further_job>& jobs : further_)
             std::stable_sort(jobs.begin(), jobs.end(), [&](const further_job& a, const further_job& b) {
                 return counts_from(a.node) < counts_from(b.node);
             });
     }
 
-    /// A lower bound on the makespan.
+    /// Returns a lower bound on the makespan.
     [[nodiscard]] std::int64_t run() {
         const std::uint32_t sink = length() - 1;
         const std::span<std::int64_t> end = w_.take<std::int64_t>(length());
@@ -96,14 +96,13 @@ private:
         }
     };
 
-    /// One machine along the path. Of the positions after which work off the path begins, only the last `window` can
+    /// One machine along the path. Among the positions after which work off the path begins, only the last `window` can
     /// still matter.
     class lane {
     public:
         explicit lane(const spine_bound& s) : s_(s) { origins_.reserve(2 * std::size_t{s.window_}); }
 
-        /// Adds a node whose `in` is i and whose `out` is the position that is asked about next. `end` is the end of
-        /// c_i.
+        /// Adds a node whose `in` is i and whose `out` is the position of the next query. `end` is the end of c_i.
         void enclose(std::uint32_t i, std::int64_t end, const enclosed& e) {
             const auto before = [](std::uint32_t at, const auto& o) { return at < o.position; };
             const std::size_t outside = origins_.size() - std::min<std::size_t>(origins_.size(), s_.window_);
@@ -124,12 +123,12 @@ private:
                                     next == path_.begin() ? 0 : next[-1].work, e});
         }
 
-        /// Adds c_j, which takes this machine for `work`.
+        /// Adds c_j, which occupies this machine for `work`.
         void pass(std::uint32_t j, std::int64_t work) {
             path_.push_back({j, work + (path_.empty() ? 0 : path_.back().work)});
         }
 
-        /// The latest of all lower bounds on the beginning of c_j that gaps of this machine imply.
+        /// Returns the latest of all lower bounds on the beginning of c_j that gaps of this machine imply.
         [[nodiscard]] std::int64_t latest_begin(std::uint32_t j) {
             if (!changed_) return 0;
             changed_ = false;
@@ -155,12 +154,12 @@ private:
         /// The nodes of this machine that have been seen so far and whose `in` is `position`.
         struct origin {
             std::uint32_t position;
-            std::uint32_t next_on_path;  // the first of `path_` after it
+            std::uint32_t next_on_path;  // the index of the first entry of `path_` after it
             std::int64_t slack;  // the end of the path node at this position, less the length of the path up to it
-            std::int64_t work;   // the work of `path_` up to it
+            std::int64_t work;   // the work of `path_` up to this position
             enclosed after;
         };
-        /// A path node of this machine, with the work of all of them up to and including it.
+        /// A path node of this machine, with the total work of its path nodes up to and including this one.
         struct on_path {
             std::uint32_t position;
             std::int64_t work;
@@ -168,16 +167,16 @@ private:
 
         const spine_bound& s_;
         std::vector<origin> origins_;  // by position; up to two windows of them, so that they are moved rarely
-        std::vector<on_path> path_;    // those before the position that is asked about
+        std::vector<on_path> path_;    // those before the position of the query
         bool changed_ = false;
     };
 
-    /// The first position of the path before which a node counts.
+    /// Returns the first position of the path before which a node counts.
     [[nodiscard]] std::uint32_t counts_from(std::uint32_t n) const {
         return position_[n] == off_path ? out_[n] : position_[n] + 1;
     }
-    /// Adds a job before it is asked about c_j. It may reach beyond c_j, which need not wait for its end; only where
-    /// another job follows does all of it count. So its distance to c_j, counted from its end, may be negative.
+    /// Adds a job before the query for c_j. The job may extend beyond c_j, which need not wait for its end; all of it
+    /// counts only if another job follows. So its distance to c_j, measured from its end, may be negative.
     void enclose(lane& machine, const further_job& job, std::span<const std::int64_t> end, std::uint32_t j) const {
         const std::uint32_t n = job.node, at = position_[n];
         if (at != off_path)
@@ -225,7 +224,7 @@ private:
         const std::uint32_t sink = length() - 1;
         in_ = w_.take<std::uint32_t>(c_.size());
         out_ = w_.take<std::uint32_t>(c_.size());
-        offset_ = l_.through;  // nobody asks for that any more once the path is known
+        offset_ = l_.through;  // not needed any more once the path is known
         reach_ = w_.take<std::int64_t>(c_.size());
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             std::uint32_t in = 0;
@@ -259,7 +258,7 @@ private:
         }
     }
 
-    /// Sorts the nodes that count by their `out`, so that the program meets them when it gets there.
+    /// Sorts the nodes that count by their `out`, which is the position at which the dynamic program adds them.
     void bucket_by_out() {
         slot_.assign(c_.machines + 1, machines_.size());
         for (std::size_t k = 0; k < machines_.size(); ++k) slot_[machines_[k]] = k;
@@ -289,7 +288,7 @@ private:
     std::span<std::int64_t> prefix_;                 // by position: the work of the path up to and including it
     std::span<std::uint32_t> in_, out_;
     std::span<std::int64_t> offset_, reach_;
-    std::vector<std::size_t> slot_;  // by machine: its place in machines_
+    std::vector<std::size_t> slot_;  // by machine: its index in machines_
     std::span<std::uint32_t> first_out_, by_out_;
 };
 

@@ -1,6 +1,7 @@
-// How much work lies between two kernels at which memory is scarce. What is put off until after such a kernel keeps
-// alive what it reads, and what is done before it keeps alive what it makes. So where the limit leaves little room at
-// both, nearly all that may run between them must, and cannot hide exchanges elsewhere.
+// A lower bound on the work between two kernels at which memory is scarce. Work that is deferred until after such a
+// kernel keeps alive what it reads, and work that is done before it keeps alive what it makes. So where the limit
+// leaves little room at both, nearly all work that may run between them must do so, and cannot hide exchanges
+// elsewhere.
 #ifndef STRETTO_SCHEDULE_DETAIL_WORK_BETWEEN_HPP
 #define STRETTO_SCHEDULE_DETAIL_WORK_BETWEEN_HPP
 
@@ -18,13 +19,13 @@
 
 namespace stretto::detail {
 
-/// Between v and w, which comes after v, the lane does at least
+/// Computes such bounds. Between v and w, which comes after v, the lane does at least
 ///
 ///     the work before w, at least - the work before v, at most - v
 ///
-/// The first is found as in detail/deferred_work.hpp: let a kernel that may run before w or after it cost `price` bytes
-/// per nanosecond if it runs before; then a flow at w, less the limit, is paid by such kernels. The second is found in
-/// the same way from what runs after v at least.
+/// The first term is found as in detail/deferred_work.hpp: charge a kernel that may run on either side of w `price`
+/// bytes per nanosecond if it runs before w. Then the charges of such kernels cover the amount by which a flow at w
+/// exceeds the limit. The second term is found in the same way from the least work that runs after v.
 template <class = void>
 class work_between {
 public:
@@ -40,8 +41,8 @@ public:
         for (const std::int64_t size : c.storage_bytes) all_bytes_ += size;
     }
 
-    /// Adds a kernel at which memory is scarce, of which it is known on which side of it nodes run within the limit.
-    /// All that come before it must have been added.
+    /// Adds a kernel at which memory is scarce. `side` contains the sides of it on which nodes run within the limit.
+    /// Kernels that come before it must have been added earlier.
     void add(std::size_t place, std::span<const kernel_side> side, std::int64_t limit) {
         const std::uint32_t v = forced_.kernels()[place];
         std::int64_t before = 0, free = 0;
@@ -66,7 +67,7 @@ public:
         found_.push_back(std::move(at));
     }
 
-    /// Appends what lies between these kernels, before them and after them. Returns whether there is anything between.
+    /// Appends the work between these kernels, before them and after them. Returns whether there is any between them.
     [[nodiscard]] bool append_to(std::vector<node_pair>& pairs) const {
         bool any = false;
         for (const kernel_at& w : found_) {
@@ -88,21 +89,22 @@ private:
     struct kernel_at {
         std::uint32_t kernel;
         std::int64_t least_before, most_before;  // work
-        std::vector<std::size_t> before;         // places here of other kernels that run before it
-        std::int64_t surely_before = 0;          // work of nodes on that side
+        std::vector<std::size_t> before;         // indices in `found_` of the kernels that run before it
+        std::int64_t surely_before = 0;          // work of the kernels on its `before` side
     };
 
     [[nodiscard]] bool is_kernel(std::uint32_t n) const { return c_.kind[n] == compact_tasks::role::compute; }
 
-    /// A lower bound on the work of the free kernels that run before v. `free` is the work of all of them. The price is
-    /// that at which it costs about as much as there is memory; others, by factors of 4, prove less as a rule.
+    /// Returns a lower bound on the work of the free kernels that run before v. `free` is the work of all free kernels.
+    /// The price is one at which this work costs about as much as there is memory; other prices, by factors of 4,
+    /// usually prove less.
     [[nodiscard]] std::int64_t least_free(std::uint32_t v, std::span<const kernel_side> side, std::int64_t limit,
                                           std::int64_t free) {
         const std::int64_t price = limit / free + 1;
         for (std::uint32_t n = 0; n < c_.size(); ++n) {
             cost_[n] = forced_.kept()[n];
             if (!is_kernel(n) || side[n] != kernel_side::free) continue;
-            // No path carries more than all storages together.
+            // A path can carry no more than the bytes of all storages, so a higher charge would change nothing.
             cost_[n] += c_.duration[n] > all_bytes_ / price ? all_bytes_ : c_.duration[n] * price;
         }
         std::fill(carried_.begin(), carried_.end(), 0);
@@ -110,7 +112,8 @@ private:
         return flow > limit ? std::min(free, (flow - limit) / price) : 0;
     }
 
-    /// The same of those that run after v: they cost as much there, and nothing before it.
+    /// Returns the corresponding bound on the work of the free kernels that run after v. They are charged the same
+    /// price for running after v, and nothing for running before it.
     [[nodiscard]] std::int64_t least_free_after(std::uint32_t v, std::span<const kernel_side> side, std::int64_t limit,
                                                 std::int64_t free) {
         const std::int64_t price = limit / free + 1;
@@ -131,7 +134,7 @@ private:
     std::span<std::int64_t> cost_;     // by node
     std::span<std::int64_t> carried_;  // by storage
     std::vector<kernel_at> found_;
-    std::int64_t all_work_ = 0, all_bytes_ = 0;  // of all kernels and storages
+    std::int64_t all_work_ = 0, all_bytes_ = 0;  // the totals of all kernels and storages
 };
 
 }  // namespace stretto::detail

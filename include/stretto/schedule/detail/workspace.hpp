@@ -1,5 +1,5 @@
 // Scratch memory for passes that run one after the other. Without it the allocator would return the pages of large
-// arrays to the system between two passes, and the next pass would pay for making them again: a quarter of its time.
+// arrays to the system between two passes, and the next pass would spend a quarter of its time on getting them again.
 #ifndef STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 #define STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 
@@ -13,12 +13,12 @@
 
 namespace stretto::detail {
 
-/// A stack of arrays. An array is valid until the scope ends in which it was taken; scopes nest. What ended scopes have
-/// used is used again, and all memory goes back to the allocator when the workspace is destroyed. `take` costs O(1),
-/// amortised, and whatever it writes. The workspace can be neither copied nor moved.
+/// A stack of arrays. An array is valid until the scope ends in which it was taken; scopes nest. Memory of ended scopes
+/// is reused, and all memory is returned to the allocator when the workspace is destroyed. `take` takes O(1) amortised
+/// time, plus the time to write initial values. The workspace can be neither copied nor moved.
 class workspace {
 public:
-    /// The arrays that are taken while a scope lives end with it.
+    /// A scope: the arrays that are taken while it is alive end with it.
     class scope {
     public:
         explicit scope(workspace& w) : w_(w), block_(w.current_), used_(w.used_) {}
@@ -34,8 +34,8 @@ public:
         std::size_t block_, used_;
     };
 
-    /// Makes a workspace with room for `room` bytes. Passes that all fit in it find the pages that the largest has
-    /// made.
+    /// Makes a workspace with room for `room` bytes. If all passes fit into it, they reuse the pages that the largest
+    /// of them has touched.
     explicit workspace(std::size_t room = 0) {
         if (room != 0) add_block(room);
     }
@@ -74,8 +74,8 @@ private:
         std::size_t size;
     };
 
-    /// Adds a block that is as large as all others together, so that there are few blocks; pages that nobody writes are
-    /// never made.
+    /// Adds a block that is at least as large as all others together, so that there are few blocks. Memory pages that
+    /// are never written are never allocated.
     void add_block(std::size_t size) {
         if (size < total_) size = total_;
         if (size < smallest_block) size = smallest_block;
@@ -84,7 +84,7 @@ private:
     }
 
     std::vector<block> blocks_;
-    std::size_t current_ = 0, used_ = 0;  // where the next array begins
+    std::size_t current_ = 0, used_ = 0;  // the position of the next array
     std::size_t total_ = 0;
 };
 
