@@ -1,5 +1,6 @@
-// interval of the rows of a region's tokens. Running an operation once per chunk, each time on that chunk's parts,
-// yields the parts of the results. The state of a value says what those parts have to do with the value itself.
+// What chunking must know about an operation: how its results are divided into parts, given how its operands are. A
+// chunk is an interval of the rows of a region's tokens. Running an operation once per chunk, each time on that chunk's
+// parts, yields the parts of the results. The state of a value says what those parts have to do with the value itself.
 #ifndef STRETTO_CORE_CHUNK_MODEL_HPP
 #define STRETTO_CORE_CHUNK_MODEL_HPP
 
@@ -86,7 +87,7 @@ struct chunk_interval {
 
 /// The share of one chunk in an amount that is distributed along the tokens (rows, bytes, nanoseconds). If the amount
 /// is a multiple of the tokens, the share is exact; otherwise it is rounded so that the shares of all chunks add up to
-/// it.
+/// it. Precondition: `tokens` is positive.
 [[nodiscard]] constexpr std::int64_t share_of(std::int64_t amount, std::int64_t tokens, chunk_interval chunk) {
     std::int64_t until_last = 0, until_first = 0;
     if (!__builtin_mul_overflow(amount, chunk.first + chunk.count, &until_last) &&

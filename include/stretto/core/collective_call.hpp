@@ -13,6 +13,7 @@
 
 namespace stretto {
 
+/// What a collective does with the data of the ranks.
 enum class collective_kind : std::uint8_t {
     all_gather,
     reduce_scatter,
@@ -75,7 +76,7 @@ private:
     }
 };
 
-/// Whether a collective of this kind reduces data.
+/// Whether a collective of this kind reduces data. `other` counts as reducing, because nothing is known about it.
 [[nodiscard]] constexpr bool reduces(collective_kind kind) noexcept {
     return kind != collective_kind::all_gather && kind != collective_kind::all_to_all;
 }

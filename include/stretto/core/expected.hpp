@@ -38,7 +38,9 @@ public:
     using value_type = T;
     using error_type = E;
 
+    /// Holds a value. The conversion is implicit, so that a function can return the value itself.
     expected(T value) : has_value_(true) { ::new (static_cast<void*>(&value_)) T(std::move(value)); }
+    /// Holds an error: `return unexpected(error);`.
     template <class F>
         requires std::convertible_to<F, E>
     expected(unexpected<F> e) : has_value_(false) {
@@ -49,6 +51,8 @@ public:
         else ::new (static_cast<void*>(&error_)) E(other.error_);
     }
     expected(expected&& other) noexcept(nothrow_move) : has_value_(other.has_value_) { take(other); }
+    /// Assigns by copying or moving. Moving T and E must not throw, because the old contents are destroyed before the
+    /// new ones are moved in.
     expected& operator=(expected other) noexcept(nothrow_move) {
         destroy();
         has_value_ = other.has_value_;

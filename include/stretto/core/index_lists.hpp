@@ -88,7 +88,7 @@ private:
 }  // namespace detail
 
 /// The lists. Rows are appended in order: `push` the items of the open row, then call `close_row`. They take one
-/// `Index` per row and one per item.
+/// `Index` per row and one per item; the number of items must be representable as an `Index`.
 template <class Index>
 class basic_index_lists {
 public:

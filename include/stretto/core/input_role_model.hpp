@@ -10,6 +10,7 @@
 
 namespace stretto {
 
+/// What an input of a step is in the trained model.
 enum class input_role : std::uint8_t {
     parameter,   ///< a weight, or this rank's shard of one
     buffer,      ///< state that is kept but not trained, such as the counts of tokens per expert

@@ -11,6 +11,7 @@
 
 namespace stretto {
 
+/// Whether a vertex computes forward or backward.
 enum class pass_direction : std::uint8_t {
     forward,
     backward,

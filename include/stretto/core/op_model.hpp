@@ -20,6 +20,7 @@
 
 namespace stretto {
 
+/// What a vertex does.
 enum class op_kind : std::uint8_t {
     input,    ///< a parameter or argument of the step: exists before the step begins, never freed
     compute,  ///< occupies the compute lane for its duration
@@ -136,6 +137,7 @@ struct op_model_members {
     friend bool operator==(const op_model_members&, const op_model_members&) = default;
 };
 
+/// The optional members that the model `M` has.
 template <dataflow_graph G, op_model<G> M>
 [[nodiscard]] constexpr op_model_members members_of() {
     using V = vertex_t<G>;
@@ -159,12 +161,15 @@ constexpr nanoseconds duration_of(const M& model, vertex_t<G> v) {
     else return {};
 }
 
+/// The kind of the collective that the start `v` launches; `other` for a model without `collective`, even if it has
+/// `call`.
 template <dataflow_graph G, op_model<G> M>
 constexpr collective_kind collective_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_collective<M, vertex_t<G>>) return model.collective(v);
     else return collective_kind::other;
 }
 
+/// The group on whose channel the start `v` launches its collective; 0 for a model without `group`.
 template <dataflow_graph G, op_model<G> M>
 constexpr group_id group_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_group<M, vertex_t<G>>) return model.group(v);
@@ -177,6 +182,7 @@ constexpr process_group process_group_of(const M& model, const L& groups, vertex
     return groups.group_at(group_of<G>(model, v));
 }
 
+/// The bytes that this rank puts into the collective of the start `v`; 0 for a model without `payload`.
 template <dataflow_graph G, op_model<G> M>
 constexpr bytes payload_of(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_payload<M, vertex_t<G>>) return model.payload(v);
@@ -196,12 +202,14 @@ constexpr collective_call call_of(const M& model, vertex_t<G> v) {
     }
 }
 
+/// The storage that `x` allocates; 0 for a model without `bytes_of`.
 template <dataflow_graph G, op_model<G> M>
 constexpr bytes allocation_of(const M& model, value_t<G> x) {
     if constexpr (detail::has_bytes_of<M, value_t<G>>) return model.bytes_of(x);
     else return {};
 }
 
+/// Whether the host reads a number at `v`, a compute or a view; false for a model without `synchronises`.
 template <dataflow_graph G, op_model<G> M>
 constexpr bool does_synchronise(const M& model, vertex_t<G> v) {
     if constexpr (detail::has_synchronises<M, vertex_t<G>>) return model.synchronises(v);

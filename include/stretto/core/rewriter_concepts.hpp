@@ -4,10 +4,10 @@
 // them out and cannot fail half-way.
 //
 // Placement. Reordering gives the place in the call: `move_before(v, at)`. For verbs that make operations, the place is
-// set beforehand: after `insert_before(v)`, each operation that clone, split, concat, sum, add, empty_like and
-// slice_write make stands directly before v, after those made there earlier, until insert_before sets another place. So
-// program order is the order of the calls, and v, which may be erased later, comes after all of them. `replace_uses`
-// and `erase` move nothing.
+// set beforehand: after `insert_before(v)`, each operation that one of them makes (clone, split, concat, sum, add,
+// empty_like, slice_write, pack, launch, wait, unpack, parts, launch_part, wait_part) stands directly before v, after
+// those made there earlier, until insert_before sets another place. So program order is the order of the calls, and v,
+// which may be erased later, comes after all of them. `replace_uses` and `erase` move nothing.
 #ifndef STRETTO_CORE_REWRITER_CONCEPTS_HPP
 #define STRETTO_CORE_REWRITER_CONCEPTS_HPP
 

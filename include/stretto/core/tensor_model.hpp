@@ -33,6 +33,7 @@ struct tensor_type {
     }
     return size;
 }
+/// The same for a tensor_type.
 [[nodiscard]] constexpr std::int64_t size_of(const tensor_type& type) noexcept {
     return size_of(type.element, type.shape);
 }
@@ -56,6 +57,7 @@ struct tensor_argument {
     std::span<const tensor_argument> items;
 };
 
+/// An argument that the program passes by name.
 struct named_tensor_argument {
     std::string_view name;
     tensor_argument value;

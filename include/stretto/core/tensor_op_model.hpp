@@ -33,23 +33,29 @@ public:
 
     explicit tensor_op_model(G view = G()) : view_(view) {}
 
+    /// The kind of the collective that the start v launches.
     [[nodiscard]] collective_kind collective(vertex_type v) const { return owner().call(v).kind; }
+    /// What the start v sends: the size of its first operand.
     [[nodiscard]] bytes payload(vertex_type v) const {
         for (const value_type x : view_.operands(v)) return owner().tensor_bytes(x);
         return {};
     }
+    /// The measured duration if there is one, otherwise an estimate; 0 for an operation that does no work.
     [[nodiscard]] nanoseconds duration(vertex_type v) const {
         const op_kind kind = owner().kind(v);
         if (!does_work(kind)) return {};
         if (const nanoseconds known = owner().measured(v); known > nanoseconds{}) return known;
         return kind == op_kind::start ? owner().of_merged(v, owner().payload(v)) : owner().of_moving(moved(v));
     }
+    /// The storage that x allocates: its size, or 0 if it lies where an operand does.
     [[nodiscard]] bytes bytes_of(value_type x) const { return is_elsewhere(x) ? bytes{} : owner().tensor_bytes(x); }
+    /// The operand in whose storage x lies; nothing if x has storage of its own.
     [[nodiscard]] std::vector<value_type> aliases(value_type x) const {
         if (is_elsewhere(x))
             for (const value_type y : view_.operands(view_.producer(x))) return {y};
         return {};
     }
+    /// The operands that v writes in place: the first `changes(v)` of them.
     [[nodiscard]] std::vector<value_type> effects(vertex_type v) const {
         std::vector<value_type> all;
         const auto changed = static_cast<std::size_t>(owner().changes(v));

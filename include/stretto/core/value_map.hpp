@@ -93,6 +93,7 @@ public:
         : numbers_(&numbers), values_(numbers.size(), std::move(initial)) {}
     explicit value_map(const value_numbering<G>&& numbers, T initial = T()) = delete;
 
+    /// The element of `x`. O(results of its producer). Precondition: `x` had a number when the map was made.
     decltype(auto) operator[](value_t<G> x) { return values_[slot(x)]; }
     decltype(auto) operator[](value_t<G> x) const { return values_[slot(x)]; }
     [[nodiscard]] std::size_t size() const noexcept { return values_.size(); }
