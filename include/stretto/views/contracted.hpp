@@ -15,15 +15,17 @@
 namespace stretto {
 
 /// Says which vertices become one. The first vertex of a group in program order, its *leader*, represents the group, so
-/// the vertex type and the numbers of the graph stay valid. A vertex in no group stays alone. Building takes O(V) time
-/// and 16 bytes per index. The contraction does not follow changes of the graph.
+/// the vertex type and the numbers of the graph stay valid. A vertex in no group stays alone. Building takes O(V +
+/// groups) time, 4 bytes per index, 8 per group and a handle per member. The contraction does not follow changes of the
+/// graph.
 template <vertex_list_graph G>
     requires indexed_graph<G>
 class contraction {
 public:
     using vertex_type = vertex_t<G>;
 
-    /// Precondition: the groups are disjoint, and no group lists a vertex twice. Empty groups are allowed.
+    /// Precondition: the groups are disjoint, no group lists a vertex twice, and all members are vertices of `g`. Empty
+    /// groups are allowed.
     contraction(G g, std::span<const std::vector<vertex_type>> groups)
         : group_of_(g.index_bound(), no_group), first_(groups.size() + 1, 0) {
         for (std::size_t k = 0; k < groups.size(); ++k) {
@@ -64,6 +66,7 @@ private:
 /// The quotient graph. It offers adjacency only. Parallel edges are kept: leader u precedes leader v as often as edges
 /// lead from the group of u to that of v. Edges inside a group vanish. The quotient of an acyclic graph may have
 /// cycles, and its vertices, listed by their leaders, need not be in topological order; topological_sort checks both.
+/// Precondition of all members that take a vertex: it is a leader or ungrouped.
 template <dependence_graph G>
 class contracted_view : public detail::numbers_of_base<G> {
 public:

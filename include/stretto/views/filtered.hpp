@@ -19,7 +19,7 @@ concept vertex_predicate =
         { keep(v) } -> std::convertible_to<bool>;
     };
 
-/// `keep(u, v)`: the same for the edge from `u` to `v`.
+/// `keep(u, v)`: a callable like a vertex_predicate, which is called for the edge from `u` to `v`.
 template <class F, class G>
 concept edge_predicate =
     std::copy_constructible<F> && std::is_trivially_copyable_v<F> && requires(const F& keep, const vertex_t<G> v) {

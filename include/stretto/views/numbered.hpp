@@ -38,13 +38,15 @@ struct byte_hash {
 template <handle V, class Hash = byte_hash<V>>
 class numbering {
 public:
-    // A copy is none of these: to ask whether a numbering is a graph would be to ask whether it can be copied.
+    // The first condition excludes copies. Without it, the compiler would check whether a numbering is a graph when it
+    // is copied, and for that whether it can be copied.
     template <class G>
         requires(!std::same_as<G, numbering> && vertex_list_graph<G>)
     explicit numbering(G g, Hash hash = {}) : hash_(hash) {
         renumber(g);
     }
 
+    /// Assigns the numbers 0, 1, 2, … in the order of `g.vertices()`, and increments `epoch`. O(V) expected time.
     /// Precondition: `g` lists each vertex once.
     template <vertex_list_graph G>
     void renumber(G g) {

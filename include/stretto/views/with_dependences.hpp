@@ -16,7 +16,7 @@
 namespace stretto {
 
 /// Extra edges of a graph. Adding one takes O(1); the edges of a vertex are listed in the order in which they were
-/// added. The table takes 8 bytes per index, and 8 bytes and two handles per edge. A vertex that is added to the graph
+/// added. The table takes 16 bytes per index, and 8 bytes and two handles per edge. A vertex that is added to the graph
 /// later has no extra edges. If vertices get other numbers, rebuild the table.
 template <indexed_graph G>
 class dependence_table {
