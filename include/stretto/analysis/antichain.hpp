@@ -93,9 +93,10 @@ struct antichain_maker {
 
 }  // namespace detail
 
-/// Finds a largest antichain of `g` and the chain cover that proves it. Of several largest antichains the result is the
-/// latest: every vertex of any other one is in it or leads to it, so the result does not depend on which topological
-/// order is given. Vertices are listed in the given order, chains in the order of their first vertices.
+/// Finds a largest antichain of `g` and the chain cover that proves it. `order` is a topological order of `g`. Of
+/// several largest antichains the result is the latest: every vertex of any other one is in it or leads to it, so the
+/// result does not depend on which topological order is given. Vertices are listed in the given order, chains in the
+/// order of their first vertices.
 ///
 /// The algorithm is a maximum flow over the graph itself; it never forms the transitive closure. The greedy part takes
 /// O(V + E) time, and so does each blocking flow that remains after it: milliseconds for training steps of 10^4

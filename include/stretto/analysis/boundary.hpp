@@ -94,7 +94,6 @@ struct boundary {
 /// where the window reaches from the first to the last member in the order; readers that the view does not list in
 /// topological order are sorted, which adds a logarithmic factor. A call allocates nothing unless its boundary is
 /// larger than all before. The finder holds 8 bytes per index. Two threads must not use one finder at the same time.
-/// seen. The finder holds 8 bytes per index. Two threads must not use one finder at once.
 template <dependence_graph G>
 class boundary_finder {
 public:
@@ -153,6 +152,8 @@ private:
 
     const G& graph() const { return at_.graph(); }
 
+    /// Calls f(item, producer) for everything that `v` reads. In a graph without values, the item is the vertex on
+    /// which `v` depends.
     template <class F>
     void for_each_read(const vertex_type& v, F f) const {
         if constexpr (dataflow_graph<G>) {
@@ -161,6 +162,7 @@ private:
             for (vertex_type u : graph().predecessors(v)) f(u, u);
         }
     }
+    /// Calls f(item) for everything that `v` defines.
     template <class F>
     void for_each_result(const vertex_type& v, F f) const {
         if constexpr (dataflow_graph<G>) {
@@ -169,6 +171,7 @@ private:
             f(v);
         }
     }
+    /// Calls f(reader) once for each use of `x`.
     template <class F>
     void for_each_consumer(const item_type& x, F f) const {
         if constexpr (dataflow_graph<G>) {

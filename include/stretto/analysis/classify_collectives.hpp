@@ -1,10 +1,12 @@
 // The purpose of the collectives of a training step. Gathers of parameters and reductions of gradients may be merged
-// with others of their kind, because no operation waits for one of them rather than for all; the traffic in between may
-// not.
+// with others of their kind, because the former depend on parameters alone, and nothing but results of the step depends
+// on the latter. The collectives of the computation in between may not.
 //
 // The classification needs the joint graph, forward and backward: after the two are separated, an input may be a
-// parameter or a saved value. So it is a tag, a value for every vertex, that moves along with the vertices when the
-// graph is cut, cloned or merged.
+// parameter or a saved value. So its result is a tag, a value for every vertex, that moves along with the vertices when
+// the graph is cut, cloned or merged.
+//
+// Longer than 300 lines: the two sweeps share all that they know about values, storages and vertices.
 #ifndef STRETTO_ANALYSIS_CLASSIFY_COLLECTIVES_HPP
 #define STRETTO_ANALYSIS_CLASSIFY_COLLECTIVES_HPP
 
@@ -26,6 +28,7 @@
 
 namespace stretto {
 
+/// What a collective is for, as far as merging must know.
 enum class traffic_kind : std::uint8_t {
     none,       ///< the vertex is neither a start nor its wait
     parameter,  ///< an all-gather of a value that derives from parameters alone
@@ -51,8 +54,10 @@ enum class traffic_kind : std::uint8_t {
     return "other traffic";
 }
 
-/// The purpose of a vertex. `place` is the registration order: for a gather, the first place of its parameters; for a
-/// terminal reduction, the first place of its result among the results of the step, which have that order too.
+/// The purpose of a vertex, and its place in the registration order. The place of a gather is the first place of the
+/// parameters that it gathers. The place of a terminal reduction is the first among the places of those results of the
+/// step that it reaches, which have that order too, and of those parameters into whose memory it is written. It is
+/// no_place if there is none.
 struct traffic_tag {
     traffic_kind what = traffic_kind::none;
     std::uint32_t place = no_place;
@@ -67,6 +72,7 @@ struct traffic_tag {
     return {a.what == b.what ? a.what : traffic_kind::other, a.place < b.place ? a.place : b.place};
 }
 
+/// The tag of every vertex of a graph.
 template <indexed_graph G>
 using traffic_tags = vertex_map<G, traffic_tag>;
 
@@ -89,7 +95,8 @@ template <indexed_graph G, vertex_list_graph H, class Origins>
 
 namespace detail {
 
-/// One sweep forward and one backward. Memory counts: a reader of a value reads everything that was written into it.
+/// Classifies with one sweep forward, which finds what every value is made of, and one backward, which finds where it
+/// flows. Both follow memory: a reader of a value also reads everything that was written into its storage.
 template <dependence_graph G, op_model<G> M, input_role_model<G> R>
     requires dataflow_graph<G>
 class traffic_classifier {
@@ -141,6 +148,7 @@ private:
         return kind == collective_kind::reduce_scatter || kind == collective_kind::all_reduce;
     }
 
+    /// Finds what the results of v are made of, and adds that to the storages that v writes.
     void forward(V v) {
         const op_kind kind = model_.kind(v);
         content all;
@@ -166,6 +174,7 @@ private:
             for (std::uint32_t s : storages_[values_.number(x)]) content_[s].add(all);
         });
     }
+    /// The content of a result of an input, which follows from its role.
     [[nodiscard]] content of_input(X x) const {
         switch (roles_.role(x)) {
             case input_role::parameter:
@@ -190,6 +199,7 @@ private:
         }
     };
 
+    /// Finds where the results of the vertex at position p flow. Its readers come later and are already done.
     void backward(std::uint32_t p) {
         const V v = order_[p];
         fate f;
@@ -221,6 +231,7 @@ private:
         for (X x : g_.operands(v)) touch(x);
         for_each_effect<G>(model_, v, touch);
     }
+    /// Where x flows through its reader c.
     [[nodiscard]] fate of_reader(V c, X x) const {
         if (model_.kind(c) == op_kind::output) {
             std::uint32_t place = 0;
@@ -234,6 +245,7 @@ private:
         return {true, tail_[p].any && tail_[p].fine && simple_[p], tail_[p].place};
     }
 
+    /// The tag of the start at position p.
     [[nodiscard]] traffic_tag tag_of(std::uint32_t p) const {
         const V v = order_[p];
         switch (collective_of<G>(model_, v)) {
@@ -283,7 +295,8 @@ private:
 /// weights, a gather of updated weights. A gradient that is reduced for tensor parallelism and then multiplied with an
 /// activation is not terminal.
 ///
-/// Precondition: `g` lists its vertices in a topological order. Deterministic. O(V + E + aliases).
+/// Precondition: `g` lists its vertices in a topological order. Deterministic. O(V + E + aliases), plus a search among
+/// the operands of the output for each of them.
 ///
 /// Source: the two derived sets of autoparallel's pre-bucketing (its pull request 412), where any operation may stand
 /// between a reduction and the gradient; and the tests of Inductor for FSDP, where no operation with two operands may.

@@ -33,10 +33,11 @@ struct order_window {
     std::size_t last = SIZE_MAX;
 };
 
-/// Answers cone queries on one graph. A query takes O(edges out of the cone, or into it, + positions it spans / 64)
-/// time and allocates nothing unless its answer is larger than all before. The finder holds 1 bit and a handle per
-/// vertex, and 4 bytes per index unless index(v) is the position of v throughout. Two threads must not use one finder
-/// at the same time. The graph may change as long as the order remains a topological order of it.
+/// Answers cone queries on one graph. A query takes O(edges that lead to vertices of a down-set, or leave those of an
+/// up-set, + positions that the cone spans / 64) time and allocates nothing unless its answer is larger than all
+/// before. The finder holds 1 bit and a handle per vertex, and 4 bytes per index unless index(v) is the position of v
+/// throughout. Two threads must not use one finder at the same time. The graph may change as long as the order remains
+/// a topological order of it.
 template <dependence_graph G>
 class cone_finder {
 public:

@@ -131,8 +131,8 @@ public:
     }
 
 private:
-    template <class Set>
     /// Marks the members and sets the window to what they span.
+    template <class Set>
     void insert_members(Set& set) {
         first_ = at_.size();
         behind_ = 0;

@@ -78,8 +78,8 @@ enum class dominance : bool {
 
 /// The dominators of every vertex, as a tree. `d` dominates `v` if every path to `v` that begins at a vertex without
 /// predecessors contains `d`; so every vertex dominates itself. The dominators of `v` form a chain, and the nearest one
-/// other than `v` is its immediate dominator; a vertex that several sources reach may have none. With
-/// `dominance::backward` all edges are reversed. The tree takes 16 bytes and a handle per index.
+/// other than `v` is its immediate dominator. A vertex to which paths from several such beginnings lead may have none.
+/// With `dominance::backward` all edges are reversed. The tree takes 16 bytes and a handle per index.
 template <dependence_graph G>
 class dominator_tree {
 public:

@@ -151,7 +151,7 @@ public:
         go_back_to(marks_[then.depth_].at);
         marks_.resize(then.depth_ + 1);
     }
-    /// Makes the present state permanent and frees the history. All marks become invalid.
+    /// Makes the present state permanent. All marks become invalid, and the next change discards the history.
     void forget_marks() noexcept { marks_.clear(); }
 
     /// The current topological order, leaders and members.

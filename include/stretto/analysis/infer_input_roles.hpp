@@ -65,15 +65,15 @@ private:
     std::vector<input> inputs_;
 };
 
-/// Infers roles. An input is a parameter if an all-gather sends it, or sends a value made from it by a sequence of
-/// kernels and views with a single operand each. Its place in the registration order is its place among the inputs,
-/// which is the order in which frameworks pass parameters. An input that is not gathered, and is written in place,
-/// directly or through views, is a buffer. All others are `other`, including parameters that are not sharded.
+/// Infers roles. An input is a parameter if an all-gather with a single operand sends it, or sends a value made from it
+/// by a sequence of kernels and views with a single operand each. Its place in the registration order is its place
+/// among the inputs, which is the order in which frameworks pass parameters. An input that is not gathered, and is
+/// written in place, directly or through views, is a buffer. All others are `other`, including parameters that are not
+/// sharded.
 ///
 /// The inference can be wrong if an activation is passed in and gathered unchanged, as sequence parallelism may do in a
 /// backward step; if you know the roles, write a model of your own. Precondition: `g` lists its vertices in a
 /// topological order. Deterministic. O(V + E).
-/// Deterministic. O(V + E).
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] inferred_input_roles<G> infer_input_roles(G g, const M& model) {

@@ -3,8 +3,9 @@
 // written in place, the next iteration of a loop) is followed to the fixpoint.
 //
 // A graph whose sets fit in a cache gets one set per vertex. In a larger graph vertices share sets, because at a
-// million vertices the cost is memory traffic, not arithmetic: most operations have one relevant predecessor and stop
-// nothing, so they cost four bytes each, and a new set is made only where symbols meet, begin or end.
+// million vertices the cost is memory traffic, not arithmetic. A vertex whose predecessors all refer to the same set,
+// and that neither adds nor may stop a symbol, refers to that set too and costs four bytes. In training steps this
+// holds for three vertices in four.
 //
 // Longer than 300 lines: the two ways to store sets answer the same questions, and are best read side by side.
 #ifndef STRETTO_ANALYSIS_INFLUENCE_HPP
@@ -23,22 +24,22 @@
 
 namespace stretto {
 
-/// `seeds(v)` gives the symbols that begin at `v`, or null if none do. The set is read before the next call. A
-/// vertex_symbols is such a seeding, and so is any callable.
+/// `seeds(v)` gives the symbols that begin at `v`, or null if none do. The set is read before the next call; there may
+/// be two calls for a vertex. A vertex_symbols is such a seeding, and so is any callable.
 template <class F, class G, std::size_t Symbols>
 concept symbol_seeding = requires(F& seeds, const vertex_t<G> v) {
     { seeds(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
 /// `transfer(v)` returns those symbols of the predecessors that `v` passes on, or null if it passes all of them. The
-/// others end there. It may be called twice for a vertex.
+/// others end there. It may be called several times for a vertex, and must then return equal sets.
 template <class F, class G, std::size_t Symbols>
 concept vertex_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v) } -> std::convertible_to<const symbol_set<Symbols>*>;
 };
 
 /// `transfer(u, v)` returns the symbols that pass along the edges from `u` to `v`, or null if all do. It may be called
-/// twice for an edge.
+/// several times for an edge, and must then return equal sets.
 template <class F, class G, std::size_t Symbols>
 concept edge_transfer = requires(F& transfer, const vertex_t<G> v) {
     { transfer(v, v) } -> std::convertible_to<const symbol_set<Symbols>*>;
@@ -87,8 +88,8 @@ private:
 };
 
 /// The symbols that influence each vertex. Graphs whose sets take up to 4 MiB (65,536 vertices with 512 symbols) have a
-/// set per index. Larger ones have 4 bytes per index and as few sets as possible without comparing them, at most one
-/// per vertex.
+/// set per index. Larger ones have 4 bytes per index, and vertices share a set where it is clear without a comparison
+/// that theirs are equal.
 template <std::size_t Symbols, indexed_graph G>
 class influence_map {
 public:

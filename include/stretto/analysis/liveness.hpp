@@ -83,8 +83,8 @@ public:
             if (!s.input && s.first <= position && (s.kept || position <= s.last)) f(s);
     }
 
-    /// Recomputes the lives under another order of the same graph. Storages keep their indices in lives(). It allocates
-    /// nothing and takes O(V + uses) time.
+    /// Recomputes the lives under another order of the same graph, in which every value must come after what it
+    /// aliases. Storages keep their indices in lives(). It allocates nothing and takes O(V + uses) time.
     void update(const topological_order<vertex_t<G>>& order) {
         STRETTO_ASSERT(order.size() == sequence_.size(), "the order is not one of the same graph");
         for (std::size_t at = 0; at < order.size(); ++at) sequence_[at] = operation_id(order[at]);

@@ -77,9 +77,10 @@ private:
 /// it reads.
 ///
 /// Numbers are dense, from 0, in the order in which contents first appear, so they are the same on every rank. It takes
-/// O(V + uses + aliases) expected time and as many calls of `calls`, which compares calls with equal hashes. Space: 4
-/// bytes for each use, and about 50 for each vertex and value. Source: value numbering over a straight line, as in J.
-/// Cocke and J. T. Schwartz, Programming Languages and Their Compilers (1970), with versions of written storage.
+/// O(V + uses + aliases) expected time, plus a search among the results of the producer for each result and each use of
+/// a value, and as many calls of `calls`, which compares calls with equal hashes. Space: 4 bytes for each use, and
+/// about 50 for each vertex and value. Source: value numbering over a straight line, as in J. Cocke and J. T. Schwartz,
+/// Programming Languages and Their Compilers (1970), with versions of written storage.
 template <dataflow_graph G>
     requires vertex_list_graph<G> && indexed_graph<G>
 class value_numbers {

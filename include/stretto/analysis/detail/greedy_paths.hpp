@@ -12,8 +12,8 @@
 namespace stretto::detail {
 
 /// Up to `count` disjoint paths, longest first, each listed from its first vertex. Every path has at least `shortest`
-/// vertices, and at least a `share`-th as many as the first. The vertices of `g` must be ids in topological order. It
-/// takes O(V + E) time per path and 4 bytes per vertex.
+/// vertices, and at least a `share`-th as many as the first; a `share` of UINT32_MAX sets no such limit. The vertices
+/// of `g` must be ids in topological order. It takes O(V + E) time per path and 4 bytes per vertex.
 template <dependence_graph Ids>
 [[nodiscard]] index_lists greedy_paths(Ids g, std::size_t count, std::uint32_t shortest, std::uint32_t share) {
     using id = vertex_t<Ids>;

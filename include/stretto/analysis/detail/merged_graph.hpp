@@ -122,7 +122,8 @@ public:
             label_ring(last.absorbed, last.absorbed);
         }
     }
-    /// Makes all merges so far permanent. Added edges stay countable, because they are data and not history.
+    /// Makes all merges so far permanent. Added edges are part of the graph and stay, so moments go on counting all of
+    /// them.
     void forget_history() noexcept { merges_.clear(); }
 
 private:

@@ -1,8 +1,8 @@
 // An order of vertices in which any two can be compared in constant time, and any few moved at little more: a linked
 // list whose elements carry ascending labels with room between them. Where the room runs out, the neighbourhood is
 // spread evenly over the smallest stretch that is sparse enough, and a larger stretch must be sparser. That makes O(log
-// V) new labels per move, amortised.
-// order in a list, ESA 2002.
+// V) new labels per move, amortised. Source: M. A. Bender, R. Cole, E. D. Demaine, M. Farach-Colton, J. Zito, Two
+// simplified algorithms for maintaining order in a list, ESA 2002.
 #ifndef STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
 #define STRETTO_ANALYSIS_DETAIL_ORDER_LIST_HPP
 

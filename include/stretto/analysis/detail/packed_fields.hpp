@@ -1,6 +1,6 @@
 // Three numbers per vertex that grow along paths, packed into one word: eight bytes to write and to load, and one
-// subtraction that compares all of them. The number of bytes is what building costs where memory is new, and what
-// questions cost where no cache holds the graph.
+// subtraction that compares all of them. The number of bytes decides how long an index takes to build, because its
+// memory is new, and how long questions take in a graph that exceeds the caches.
 #ifndef STRETTO_ANALYSIS_DETAIL_PACKED_FIELDS_HPP
 #define STRETTO_ANALYSIS_DETAIL_PACKED_FIELDS_HPP
 

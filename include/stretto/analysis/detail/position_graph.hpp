@@ -1,5 +1,5 @@
-// A graph whose vertices are the positions in a topological order, as 32-bit ids. Indices that pass over their graph
-// often are built from it.
+// A graph whose vertices are the positions in a topological order, as 32-bit ids. Reachability indices whose
+// construction passes over the graph many times are built from it.
 #ifndef STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
 #define STRETTO_ANALYSIS_DETAIL_POSITION_GRAPH_HPP
 

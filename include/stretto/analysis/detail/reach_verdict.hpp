@@ -15,8 +15,8 @@ enum class reach_verdict : std::uint8_t {
     no
 };
 
-/// The verdict that two flags stand for, of which at most one is set. It is computed without branches; the only one is
-/// that of the caller.
+/// The verdict that two flags stand for, of which at most one is set. It is computed without branches, so that only the
+/// caller branches.
 [[nodiscard]] inline reach_verdict verdict_of(bool proved, bool refuted) noexcept {
     return static_cast<reach_verdict>(static_cast<unsigned>(proved) | static_cast<unsigned>(refuted) << 1);
 }

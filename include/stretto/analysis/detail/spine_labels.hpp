@@ -172,7 +172,8 @@ private:
         for (std::size_t position = order.size(); position-- > 0;) {
             const std::size_t i = g.index(order[position]);
             const auto height = height_of(words_[i]), last = static_cast<std::uint32_t>(words_[i]);
-            // This vertex is on the spine: anything else that the spine reaches so late is closer to the end.
+            // This vertex is on the spine: any other vertex that is reached from the same position is closer to the
+            // end, so its sum is smaller.
             if (height + last == length + 1) {
                 const std::uint32_t rank = last == length ? ranks.draining(last) : ranks.middle(height);
                 latest = {i, words_[i] = fields::pack((last + round_up) >> gap, rank, last >> gap)};
@@ -193,8 +194,8 @@ private:
         }
     }
 
-    /// The word that was written last. Programs list most vertices next to a neighbour, and a processor takes longer to
-    /// read what it has just written than to guess that it need not.
+    /// The word that was written last. Programs list most vertices next to a neighbour, so this word is often the next
+    /// one that is needed, and it is faster to test for that than to load what has just been stored.
     struct latest_word {
         std::size_t index = SIZE_MAX;
         std::uint64_t word = 0;

@@ -110,8 +110,8 @@ private:
         for (support_label& l : labels_) l.reaching = l.reached;
     }
 
-    /// Finds what reaches each vertex, and chooses its spine: its own if it lies on one, otherwise the one of which it
-    /// comes after most.
+    /// Finds what reaches each vertex, and chooses its spine: its own if it lies on one, otherwise the one on which the
+    /// last position that reaches it is the largest.
     void sweep_down() {
         for (std::uint32_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p) {
@@ -168,9 +168,9 @@ private:
         }
     }
 
-    /// Finds what each vertex reaches. A vertex that no spine reaches gets the spine of which most comes after what it
-    /// reaches first. The lanes hold complements of positions, so that no position is zero and an earlier one is a
-    /// larger number.
+    /// Finds what each vertex reaches. A vertex that no spine reaches gets the spine on which the first position that
+    /// it reaches is the smallest. The lanes hold complements of positions, so that no position is zero and an earlier
+    /// one is a larger number.
     void sweep_up() {
         for (std::size_t k = 0; k < spines_.rows(); ++k)
             for (std::uint32_t p = 0; p < spine(k).size(); ++p)
