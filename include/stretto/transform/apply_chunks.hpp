@@ -19,8 +19,8 @@ namespace stretto {
 
 /// Applies the plan. Calls only these verbs of the rewriter, besides `insert_before`: `split` once per value and region
 /// that needs it, `clone` once per operation and chunk, `concat` or `sum` once per value that is read outside (or
-/// `empty_like` once and `slice_write` once per chunk), `replace_uses` once per reader, and `erase` once per chunked
-/// operation.
+/// `empty_like` once and `slice_write` once per chunk), `replace_uses` once per reader that is not chunked itself, and
+/// `erase` once per chunked operation.
 ///
 /// The clones of an operation take its position, chunk after chunk. A value is split before its first use. It is
 /// recombined right after its last part, or before its first reader if the region writes it in place. Memory for slices

@@ -29,7 +29,7 @@ enum class payload_order : std::uint8_t {
 };
 
 /// How to treat a start: the label of the class with whose members it may be merged, its place in registration order,
-/// and whether its operand comes from a cast that the pack kernel can perform.
+/// and whether the kernel that produces its operand is a cast, which a pack kernel can perform.
 struct bucket_choice {
     static constexpr std::uint32_t apart = UINT32_MAX;  ///< the label of a start that must not be merged
 
@@ -72,16 +72,16 @@ struct bucket {
 
 /// Why a collective is not merged.
 enum class bucket_obstacle : std::uint8_t {
-    kind,            ///< collectives of the kind of `vertex` are not merged, or its reduction is unknown
+    kind,            ///< `vertex` is no start, or its kind is not merged, or its reduction or element type is unknown
     several_values,  ///< `vertex` does not send exactly one value and return exactly one, or does not have exactly one
                      ///< wait
     shared_memory,   ///< `vertex` writes its result into memory that it shares with other values
     read_in_flight,  ///< `other` uses the result of `vertex` before its wait
     keys_differ,     ///< `vertex` and `other` differ in kind, group, reduction, element type or label
     claimed_twice,   ///< `vertex` is requested twice
-    dependent,  ///< `vertex` and `other` cannot be launched together, because one depends on the other, directly or not
-    limits,     ///< a bucket that contains both `vertex` and `other` would exceed a limit
-    crowded,    ///< `vertex` fits into none of the open buckets; `other` is the first member of the last of these
+    dependent,    ///< dependences forbid that `vertex` is launched together with `other` or with the bucket of `other`
+    limits,       ///< a bucket that contains both `vertex` and `other` would exceed a limit, or `vertex` alone does
+    crowded,      ///< `vertex` fits into none of the open buckets; `other` is the first member of the last of these
     nobody_fits,  ///< no other collective can be merged with `vertex`
     no_room,      ///< a limit in the options is zero, so nothing can be merged
 };
@@ -115,6 +115,7 @@ enum class bucket_obstacle : std::uint8_t {
     return "a limit is zero";
 }
 
+/// A start that was to be merged but is not. `other` is `vertex` if the reason concerns no other vertex.
 template <handle V>
 struct refused_bucket {
     bucket_obstacle why = bucket_obstacle::kind;

@@ -31,6 +31,7 @@ template <indexed_graph G>
 struct buckets_by_traffic {
     const traffic_tags<G>* tags;
 
+    /// The choice for a start v, for plan_buckets. O(1).
     [[nodiscard]] bucket_choice operator()(vertex_t<G> v) const {
         const traffic_tag tag = (*tags)[v];
         return {.label = is_bucketed(tag) ? static_cast<std::uint32_t>(tag.what) : bucket_choice::apart,
@@ -48,13 +49,14 @@ struct module_bucket_error {
 };
 
 /// Merges gathers of parameters, and reductions of results, whose modules belong to the same bucket and which run in
-/// the same direction. Collectives of modules that are not listed stay separate. torchtitan packs transformer blocks in
-/// this way.
+/// the same direction; an unknown direction counts as forward. Collectives of modules that are not listed stay
+/// separate. torchtitan packs transformer blocks in this way.
 template <indexed_graph G>
     requires dataflow_graph<G> && vertex_list_graph<G>
 class buckets_by_module {
 public:
-    /// The modules and the tags must outlive the result. O(V + paths · patterns).
+    /// Makes the policy, or says which pattern names no module of the step or meets that of another bucket. The modules
+    /// and the tags must outlive the result. O(paths · patterns) comparisons of a path with a pattern.
     [[nodiscard]] static expected<buckets_by_module, module_bucket_error> make(
         const step_modules<G>& modules, const traffic_tags<G>& tags, const std::vector<module_bucket>& buckets) {
         std::vector<std::uint32_t> bucket_of(modules.paths().size(), bucket_choice::apart);
@@ -74,6 +76,7 @@ public:
         return buckets_by_module(modules, tags, std::move(bucket_of));
     }
 
+    /// The choice for a start v, for plan_buckets. O(1).
     [[nodiscard]] bucket_choice operator()(vertex_t<G> v) const {
         const traffic_tag tag = (*tags_)[v];
         const std::uint32_t b = bucket_of_[modules_->path_number(v)];
@@ -86,6 +89,7 @@ private:
     buckets_by_module(const step_modules<G>& modules, const traffic_tags<G>& tags, std::vector<std::uint32_t> bucket_of)
         : modules_(&modules), tags_(&tags), bucket_of_(std::move(bucket_of)) {}
 
+    /// The first pattern of a bucket that matches a path.
     static std::string owner(const module_bucket& bucket, std::string_view path) {
         for (const std::string& pattern : bucket)
             if (!matched_module(path, pattern).empty()) return pattern;

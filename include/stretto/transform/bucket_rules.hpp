@@ -9,7 +9,8 @@
 
 namespace stretto {
 
-/// The rules that verify_buckets checks. `vertex` and `other` are those of a bucket_violation.
+/// The rules that verify_buckets checks; each enumerator describes how its rule is broken. `vertex` and `other` are
+/// those of a bucket_violation.
 enum class bucket_rule : std::uint8_t {
     unknown_vertex,   ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
     claimed_twice,    ///< `vertex` is removed twice
@@ -18,11 +19,12 @@ enum class bucket_rule : std::uint8_t {
     members_differ,    ///< `other` differs from `vertex` in kind, group, reduction or element type
     wrong_wait,        ///< `other` is not the wait of `vertex`, or its result is not the one that the plan lists
     wrong_part,        ///< the plan does not pack the operand of the member `vertex`
-    wrong_cast,        ///< `vertex` is removed, but others need its result, or its operand is overwritten
+    wrong_cast,        ///< `vertex` is removed, but it is no cast that the pack can perform, or belongs to no member
     wrong_amounts,     ///< payload or received bytes of the bucket of `vertex` are not the sums over its members
     order_incomplete,  ///< `vertex` is missing from the order or occurs twice in it
     not_adjacent,      ///< `other` is not right after `vertex`, its predecessor in the payload
-    out_of_order,      ///< `vertex` comes before `other`, on which it depends
+    out_of_order,  ///< `vertex` comes before `other`, on which it depends; or the bucket of `vertex` is listed before
+                   ///< that of `other`, although it is launched later
 };
 
 /// Returns the rule as a predicate, without the names of vertices, which the caller adds.

@@ -24,7 +24,8 @@ struct chunk_cause {
     std::size_t refused = 0;     ///< further operations that a token reaches but that stay whole
     std::size_t unreached = 0;   ///< candidates that tokens no longer reach, or reach only as sums, because another
                                  ///< operand is whole: for example an exchange of whole rows by the counts of a chunk
-    std::vector<V> exchanges{};  ///< all-to-alls among all these operations, including the cause itself
+    std::vector<V> exchanges{};  ///< all-to-alls among all these operations, including the cause itself, and
+                                 ///< among operations outside the regions that depend on them
 };
 
 /// Returns the causes of a plan that was made with `skip_refused`, in program order. An operation that runs once, on

@@ -38,8 +38,8 @@ struct chunked_operation {
     V vertex;
     std::uint32_t region = 0;
     bool once = false;                ///< every chunk would compute the same result, so only the first chunk runs it
-    std::uint32_t first_operand = 0;  ///< into chunk_plan::states
-    std::uint32_t first_result = 0, last_result = 0;
+    std::uint32_t first_operand = 0;  ///< the states of the operands begin here in chunk_plan::states
+    std::uint32_t first_result = 0, last_result = 0;  ///< those of the results are [first_result, last_result)
 
     /// For a chain, the operand that the chunks write in place, one after another. Chunk 0 writes the value itself;
     /// each later chunk writes the result of the chunk before it. A reader of the only result, inside or outside a
@@ -50,7 +50,8 @@ struct chunked_operation {
     [[nodiscard]] bool is_chain() const noexcept { return chained != no_chain; }
 };
 
-/// A value from outside a region that is split along a dimension, once for all operations of the region that read it.
+/// A value from outside a region that is split along dimension `dim`, once for all operations of the region that read
+/// it.
 template <handle X>
 struct chunk_split {
     X value;
@@ -58,6 +59,7 @@ struct chunk_split {
     std::uint32_t dim = 0;
 };
 
+/// How the parts of a value become the value again.
 enum class recombination : std::uint8_t {
     concat,  ///< concatenates the parts once all of them are available
     sum,     ///< adds the parts in the order of the chunks
@@ -91,6 +93,7 @@ struct chunk_counts {
     friend bool operator==(const chunk_counts&, const chunk_counts&) = default;
 };
 
+/// Why there is no plan, or why a plan leaves an operation whole. `vertex` and `other` are those of a chunk_error.
 enum class chunk_reason : std::uint8_t {
     no_regions,          ///< there is nothing to chunk
     no_sizes,            ///< the list of chunk sizes of a region is empty
@@ -141,7 +144,7 @@ template <handle V, handle X>
 struct chunk_plan {
     struct region {
         std::int64_t tokens = 0;
-        std::vector<std::int64_t> sizes;  ///< positive
+        std::vector<std::int64_t> sizes;  ///< rows per chunk; all are positive
     };
     std::vector<region> regions;
     std::vector<chunked_operation<V>> operations;
@@ -152,6 +155,7 @@ struct chunk_plan {
     std::vector<std::uint32_t> unreached;  ///< regions with several chunks in which no token reaches any candidate
 
     [[nodiscard]] bool empty() const noexcept { return operations.empty(); }
+    /// Counts what the plan adds and removes. O(operations + joins).
     [[nodiscard]] chunk_counts counts() const {
         chunk_counts n;
         n.chunked = operations.size();
@@ -165,9 +169,11 @@ struct chunk_plan {
         }
         return n;
     }
+    /// The states of the operands of `o`, component by component. Precondition: `o` belongs to this plan.
     [[nodiscard]] std::span<const chunk_state> operand_states(const chunked_operation<V>& o) const {
         return {states.data() + o.first_operand, states.data() + o.first_result};
     }
+    /// The same for its results.
     [[nodiscard]] std::span<const chunk_state> result_states(const chunked_operation<V>& o) const {
         return {states.data() + o.first_result, states.data() + o.last_result};
     }

@@ -51,7 +51,8 @@ namespace detail {
 
 inline constexpr std::string_view forward_suffix = ":forward", backward_suffix = ":backward";
 
-/// Returns "4" or "1+3" as numbers from 1 to 2^40; the result is empty if the text is neither. O(length).
+/// Returns the numbers in a text such as "4" or "1+3". The result is empty if the text is no AMOUNT, if a number is not
+/// from 1 to 2^40, or if there is a single number above most_equal_chunks. O(length).
 template <class = void>
 [[nodiscard]] std::vector<std::int64_t> amounts_in(std::string_view text) {
     std::vector<std::int64_t> amounts;
@@ -72,8 +73,8 @@ template <class = void>
 
 }  // namespace detail
 
-/// Parses settings in the form above, and keeps their order. An empty text is an error. So is any text that
-/// print_chunk_settings cannot have written, except that numbers may have leading zeros. O(length).
+/// Parses settings in the form above, and keeps their order. An empty text is an error, and so is any other text that
+/// does not have this form. Numbers are at most 2^40 and may have leading zeros. O(length).
 template <class = void>
 [[nodiscard]] expected<std::vector<chunk_setting>, chunk_setting_error> parse_chunk_settings(std::string_view text) {
     using cause = chunk_setting_error::cause;
@@ -131,8 +132,8 @@ template <class = void>
 }
 
 /// Returns the text of the settings. parse_chunk_settings and in_rows turn it back into the same settings. Precondition
-/// for this: each setting has at least one chunk, all chunks have rows, and each pattern satisfies is_module_pattern or
-/// is empty. The text of no settings is empty. O(length).
+/// for this: each setting has at least one chunk, each chunk has at least one row and at most 2^40, and each pattern
+/// satisfies is_module_pattern or is empty. The text of no settings is empty. O(length).
 template <class = void>
 [[nodiscard]] std::string print_chunk_settings(std::span<const module_chunks> settings) {
     std::string text;

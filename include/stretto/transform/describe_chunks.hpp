@@ -31,6 +31,7 @@ struct numbered_dataflow {
     std::vector<std::uint32_t> producer;
 };
 
+/// A view of such a program; vertices and values are their numbers.
 struct numbered_dataflow_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -96,6 +97,7 @@ public:
     }
     void erase(std::uint32_t v) { erased_[v] = true; }
 
+    /// All lines so far, in program order; runs of unchanged operations are only counted.
     [[nodiscard]] std::string text() const {
         std::string all;
         std::size_t unchanged = 0;
@@ -117,6 +119,7 @@ public:
     }
 
 private:
+    /// The suffix of the name of a part: "[4:6]".
     static std::string rows(chunk_interval at) {
         return "[" + std::to_string(at.first) + ":" + std::to_string(at.first + at.count) + "]";
     }
@@ -147,7 +150,7 @@ private:
 
     const numbered_dataflow& program_;
     std::vector<std::string> operators_, values_;
-    std::vector<std::string> made_;                // by vertex: the lines before it
+    std::vector<std::string> made_;                // by vertex: the lines of operations inserted before it
     std::vector<std::vector<std::uint32_t>> now_;  // by vertex: its current operands, if they have changed
     std::vector<char> erased_;
     std::uint32_t at_ = 0;

@@ -52,7 +52,7 @@ struct chunk_explanation {
 
 /// Explains the errors and violations of one request. `regions` and `tokens` are those of the request. Precondition:
 /// the arguments outlive it, because it refers to them. Each explanation takes O(sizes of the region + tokens + path)
-/// time.
+/// time; one of overlapping regions also takes time linear in their candidates.
 template <dataflow_graph G, op_model<G> M, value_shapes<G> S, chunk_labels<G> L>
 class chunk_explainer {
 public:
@@ -158,6 +158,7 @@ private:
         return {explanation::subject::region, region, {}, std::move(cause), std::move(hint)};
     }
 
+    /// The name of a vertex.
     [[nodiscard]] std::string called(const vertex_type& v) const { return labels_->name(v); }
     /// Returns the ends of a path, and what lies between them if it is short.
     [[nodiscard]] std::string shown(std::span<const vertex_type> path) const {
@@ -167,6 +168,7 @@ private:
             else if (k == 3) text += " -> (" + std::to_string(path.size() - 4) + " more)";
         return text;
     }
+    /// The sizes of the chunks of a region: "4 + 2".
     [[nodiscard]] std::string sizes(std::uint32_t region) const {
         constexpr std::size_t most = 12;  // if there are very many, the first ones suffice
         const std::vector<std::int64_t>& all = regions_[region].sizes;
@@ -175,6 +177,7 @@ private:
         for (std::size_t k = 0; k < shown; ++k) text += (k == 0 ? "" : " + ") + std::to_string(all[k]);
         return shown == all.size() ? text : text + " + (" + std::to_string(all.size() - shown) + " more)";
     }
+    /// The same as a predicate, with their total: "have 4 + 2 = 6".
     [[nodiscard]] std::string have(std::uint32_t region) const {
         std::int64_t rows = 0;
         for (std::int64_t size : regions_[region].sizes) rows += size;
@@ -189,12 +192,14 @@ private:
         }
         return found;
     }
+    /// Describes the token dimension of a value that v produces.
     [[nodiscard]] std::string token_rows(const vertex_type& v) const {
         const token_dimension<value_t<G>>* token = token_of(v);
         if (token == nullptr) return "has rows of tokens";
         const auto rows = static_cast<std::int64_t>(shapes_->extent(token->value, 0, token->dim));
         return "has " + std::to_string(rows) + " rows of tokens along dimension " + std::to_string(token->dim);
     }
+    /// Describes why such a value cannot be cut along its token dimension.
     [[nodiscard]] std::string missing_dimension(const vertex_type& v) const {
         const token_dimension<value_t<G>>* token = token_of(v);
         if (token == nullptr) return "is to be cut along a dimension that it does not have";
@@ -204,6 +209,7 @@ private:
         return "is to be cut along dimension " + std::to_string(token->dim) + ", and has " + std::to_string(rank) +
                (rank == 1 ? " dimension" : " dimensions");
     }
+    /// Names the first region that lists v.
     [[nodiscard]] std::string first_region_of(const vertex_type& v) const {
         for (std::size_t r = 0; r < regions_.size(); ++r)
             for (const vertex_type& u : regions_[r].candidates)

@@ -1,4 +1,5 @@
-// Symbolic extents as frameworks write them: "8*((u3 + u4 + 71)//8)".
+// Parses symbolic extents as frameworks write them, such as "8*((u3 + u4 + 71)//8)": computes their values, and finds
+// and replaces their symbols. A text is read anew by each function; no expression is stored.
 #ifndef STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
 #define STRETTO_TRANSFORM_EXTENT_EXPRESSION_HPP
 
@@ -16,11 +17,12 @@
 
 namespace stretto {
 
-/// The values of the symbols in extents.
+/// The values of the symbols in extents, by name.
 using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 
-/// Applies an operator to integers with the semantics of Python. Returns nothing if the result is not an integer, or
-/// needs more than 63 bits.
+/// Applies an operator (+ - * / // % min max) to integers, with the semantics of Python: // rounds down, and % has the
+/// sign of b. Returns nothing if the operator is another one, if the result is not an integer, or if it does not fit
+/// into 64 bits.
 [[nodiscard]] inline std::optional<std::int64_t> whole_number_of(std::string_view operation, std::int64_t a,
                                                                  std::int64_t b) {
     std::int64_t n = 0;
@@ -43,8 +45,9 @@ using symbol_values = std::map<std::string, std::int64_t, detail::text_order>;
 /// by a parenthesis.
 class extent_expression {
 public:
-    /// Returns the value of an expression; nothing if a symbol has no value, or if the text is not such an expression.
-    /// O(length).
+    /// Returns the value of an expression. Returns nothing if a symbol has no value, if the text is not such an
+    /// expression or nests deeper than 100 levels, or if an intermediate result is no 64-bit integer. O(length), with a
+    /// look-up for each symbol.
     [[nodiscard]] static std::optional<std::int64_t> value(std::string_view text, const symbol_values& symbols) {
         extent_expression e(text, symbols);
         const std::optional<std::int64_t> n = e.sum(0);
@@ -52,7 +55,7 @@ public:
         return e.rest_.empty() ? n : std::nullopt;
     }
 
-    /// Calls `f(word)` for every symbol, in the order of the text.
+    /// Calls `f(word)` for every symbol, in the order of the text, as often as it occurs. O(length).
     template <class F>
     static void for_each_symbol(std::string_view text, F f) {
         for (std::size_t i = 0; i < text.size();) {
@@ -118,6 +121,8 @@ private:
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     }
 
+    // A recursive descent parser. Each function below reads one level of the grammar from the front of rest_, and
+    // returns its value or nothing.
     using number = std::optional<std::int64_t>;
     static constexpr int deepest = 100;  // levels of parentheses; this bounds the recursion depth
 
@@ -126,6 +131,7 @@ private:
     void skip_blanks() {
         while (rest_.starts_with(' ')) rest_.remove_prefix(1);
     }
+    /// Skips blanks, and the token if it comes next. Returns whether it did.
     bool skip(std::string_view token) {
         skip_blanks();
         if (!rest_.starts_with(token)) return false;
@@ -163,6 +169,7 @@ private:
         for (std::int64_t k = 0; k < *exponent; ++k) n = combine("*", n, base);
         return n;
     }
+    /// A negated factor, an expression in parentheses, a call of a function, a symbol or an integer.
     number factor(int depth) {
         if (depth == deepest) return std::nullopt;
         if (skip("-")) return combine("-", 0, factor(depth + 1));
@@ -181,6 +188,7 @@ private:
         if (word.empty() || error != std::errc() || last != word.data() + word.size()) return std::nullopt;
         return n;
     }
+    /// The arguments of a function, combined from left to right.
     number function(std::string_view name, int depth) {
         const std::string_view operation = name == "Min"                          ? "min"
                                            : name == "Max"                        ? "max"

@@ -51,6 +51,7 @@ struct isolation_error {
     std::optional<group_fault> fault = {};  ///< for broken_groups
 };
 
+/// Choices of plan_isolation.
 struct isolation_options {
     std::int32_t priority = 1;  ///< priority of the new communicators
 };
@@ -60,7 +61,9 @@ struct isolation_options {
 /// same order. If the list already has such a duplicate that no other class uses (for example one that was made for an
 /// earlier graph), that one is used; otherwise one new duplicate is added per group. Two groups are the same
 /// communicator if and only if their ids are equal; equal ranks are not enough. The order, the dependences and all
-/// other collectives do not change. The plan is empty if the class is isolated already. O(V + groups²).
+/// other collectives do not change. The plan is empty if the class is isolated already. All ranks of a group must plan
+/// on the same graph, because they create its duplicate together. Deterministic. O(V + groups²), plus the check of the
+/// list of groups (first_fault).
 template <vertex_list_graph G, op_model<G> M, group_model L, class Wanted>
 [[nodiscard]] expected<isolation_plan<vertex_t<G>>, isolation_error> plan_isolation(G view, const M& model,
                                                                                     const L& groups,
@@ -107,7 +110,7 @@ template <vertex_list_graph G, op_model<G> M, group_model L>
                           [&](vertex_t<G> v) { return collective_of<G>(model, v) == collective_kind::all_to_all; });
 }
 
-/// Adds the groups and moves the starts. Cannot fail.
+/// Adds the groups and moves the starts. Cannot fail. Makes O(duplicates + moves) calls of the rewriter.
 template <class V, class R>
 void apply(const isolation_plan<V>& plan, R&& rewriter)
     requires requires(V v, group_id g) { rewriter.set_group(v, rewriter.duplicate_group(g, 0)); }

@@ -2,10 +2,10 @@
 // An escape character makes it possible to name every module exactly, whatever characters its name contains.
 //
 // A pattern consists of components that are separated by dots. A component is `*`, which matches any single component;
-// `0-26`, which matches a number from 0 to 26 without leading zeros; or a literal text. In a literal text, `\` makes
-// the next character literal: `\*` matches a module called *, and `0\-26` one called 0-26. `\xHH` is the character with
-// that code. Characters with a meaning in the texts that contain patterns (`,` `=` `:` and blanks) are also escaped
-// with `\`.
+// `0-26`, which matches a number from 0 to 26 without leading zeros (both ends have up to nine digits); or a literal
+// text. In a literal text, `\` makes the next character literal: `\*` matches a module called *, and `0\-26` one called
+// 0-26. `\xHH` is the character with that code. Characters with a meaning in the texts that contain patterns (`,` `=`
+// `:` and blanks) are also escaped with `\`.
 #ifndef STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 #define STRETTO_TRANSFORM_MODULE_PATTERN_HPP
 
@@ -41,6 +41,7 @@ namespace detail {
 struct number_range {
     std::int64_t first = -1, last = -1;
 
+    /// The range that the text of a component denotes.
     [[nodiscard]] static constexpr number_range of(std::string_view component) noexcept {
         const std::size_t between = component.find('-');
         if (between == std::string_view::npos) return {};

@@ -24,6 +24,7 @@ struct numbered_pattern {
     std::string_view before, behind;
     std::int64_t number = -1;  ///< -1 if no component is a number
 
+    /// Splits a pattern. The result refers to its text.
     [[nodiscard]] static numbered_pattern of(std::string_view pattern) {
         for (std::size_t i = 0; i < pattern.size();) {
             const std::size_t end = std::min(pattern.find('.', i), pattern.size());
@@ -34,6 +35,7 @@ struct numbered_pattern {
         }
         return {pattern, {}, -1};
     }
+    /// Whether two patterns differ at most in their numbers.
     [[nodiscard]] bool is_like(const numbered_pattern& other) const {
         return number >= 0 && other.number >= 0 && before == other.before && behind == other.behind;
     }
@@ -43,7 +45,7 @@ struct numbered_pattern {
 
 /// Returns equivalent settings for regions_in_chunks in shorter form. Consecutive settings with the same direction and
 /// chunks that differ in a single number, such as "layers.3.moe", "layers.4.moe" and "layers.5.moe", become one setting
-/// with a range, "layers.3-5.moe". The chunks of every operation stay the same. O(settings squared) at most.
+/// with a range, "layers.3-5.moe". The chunks of every operation stay the same. Deterministic. O(settings²) at most.
 [[nodiscard]] inline std::vector<module_chunks> in_ranges(std::span<const module_chunks> settings) {
     std::vector<module_chunks> all;
     for (std::size_t i = 0; i < settings.size();) {
@@ -64,6 +66,7 @@ struct numbered_pattern {
             continue;
         }
         i += run.size();
+        // Of the run, the settings with equal chunks and directions are combined; consecutive numbers become one range.
         std::vector<char> done(run.size(), false);
         for (std::size_t k = 0; k < run.size(); ++k) {
             if (done[k]) continue;

@@ -18,7 +18,7 @@ namespace stretto {
 
 namespace detail {
 
-/// Returns whether a limit is so small that no collectives can ever be merged.
+/// Returns whether a limit that must be positive is zero or negative.
 [[nodiscard]] constexpr bool leaves_no_room(const bucket_options& o) noexcept {
     return o.most_bytes.count <= 0 || o.most_members == 0 || o.longest.count <= 0 || o.most_open == 0;
 }
@@ -40,10 +40,10 @@ namespace detail {
 /// waits, creates no cycle. In-place writes, waits and all other dependences of `g` count. The `order` of the plan is
 /// the proof.
 ///
-/// The only error is that a limit is zero. Precondition: `g` lists its vertices in a topological order, and every
-/// vertex that uses a storage reads a value that lives in it. The result is deterministic. Takes O((V + E) log V +
-/// aliases) time, plus the cost of trying to merge in incremental_reachability: at most most_open attempts per
-/// candidate.
+/// The only error is `no_room`: a limit is zero or negative. Precondition: `g` lists its vertices in a topological
+/// order, and every vertex that uses a storage reads a value that lives in it. The result is deterministic. Takes O((V
+/// + E) log V + aliases) time, plus the cost of trying to merge in incremental_reachability: at most most_open attempts
+/// per candidate.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C = no_bucket_costs>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;
@@ -81,10 +81,10 @@ private:
     detail::bucket_sweep<G, M, C> sweep_;
 };
 
-/// Plans exactly the requested buckets, each given by its starts; labels are ignored. A set with a single start changes
-/// nothing. The error names the first start that cannot join its set, and another start that conflicts with it: the
-/// kinds differ, one depends on the other, or a limit would be exceeded. Otherwise the contract is that of
-/// plan_buckets.
+/// Plans exactly the requested buckets, each given by its starts; labels are ignored. A set with a single start is
+/// checked like the others, and changes nothing. The error names the first start that cannot be a member of its set,
+/// and a member that conflicts with it: their keys differ, a dependence forbids merging, or a limit would be exceeded.
+/// Otherwise the contract is that of plan_buckets.
 template <dependence_graph G, op_model<G> M, class Choose, bucket_cost_model<G> C = no_bucket_costs>
     requires dataflow_graph<G> && requires(Choose& choose, vertex_t<G> v) {
         { choose(v) } -> std::same_as<bucket_choice>;

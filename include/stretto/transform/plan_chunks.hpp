@@ -25,11 +25,13 @@
 
 namespace stretto {
 
+/// Choices of plan_chunks.
 struct chunk_options {
-    /// If true, operations that cannot run per chunk, or whose parts cannot be recombined, stay whole. The values that
-    /// they read are recombined first, and the plan lists them as refused. If false, each such operation is an error,
-    /// except an operation that reads only sums: it runs once, on the sums. The plan also lists each region that no
-    /// token reaches; it is always an error if no token reaches any region.
+    /// If true, operations that cannot run per chunk, or whose parts cannot be recombined, stay whole: the values that
+    /// they read are recombined first, and the plan lists the operations as refused. Regions that no token reaches are
+    /// listed as unreached, unless they have `kept` candidates. If false, each such operation or region is an error,
+    /// except an operation that reads only sums, which runs once, on the sums. It is an error in both cases if there
+    /// are unreached regions and tokens reach no other.
     bool skip_refused = false;
 
     /// If true, it is an error if a path leaves a region and enters it again. If false, the operations on that path
@@ -81,7 +83,7 @@ template <class G, class C>
     return verdict;
 }
 
-/// Writes the plan that the states of a finished sweep describe.
+/// Writes the plan that the states of a finished search describe. The arguments must outlive it.
 template <class G>
 class chunk_plan_writer {
 public:
@@ -176,12 +178,14 @@ private:
 
 /// Returns a plan, or the reason why there is none; the program does not change. Chunks without rows are left out, and
 /// a region with a single chunk stays as it is. An operation stays whole if it has a dependence that no value carries,
-/// that is, a predecessor or successor in the view with which it shares no value: its clones would not inherit that
-/// dependence. If your rewriter carries such a dependence over, leave it out of the view.
+/// that is, a predecessor in the view none of whose results it reads, or a successor that reads none of its results:
+/// its clones would not inherit that dependence. If your rewriter carries such a dependence over, leave it out of the
+/// view.
 ///
-/// Precondition: `g` lists its vertices in a topological order. Takes a few sweeps over the program, each in O(V + E)
-/// time with one call of the chunk model per operation that a token reaches. With `skip_refused`, there is one more
-/// sweep for each layer of operations that must stay whole after all.
+/// Precondition: `g` lists its vertices in a topological order, and with them the producers of all values that they
+/// read or write. The result is deterministic. Takes a few sweeps over the program, each in O(V + E) time with about
+/// one call of the chunk model per operation that a token reaches. With `skip_refused`, there is one more sweep for
+/// each layer of operations that must stay whole after all.
 template <dependence_graph G, op_model<G> M, chunk_model<G> C>
     requires dataflow_graph<G>
 [[nodiscard]] expected<chunk_plan<vertex_t<G>, value_t<G>>, chunk_error<vertex_t<G>>> plan_chunks(

@@ -1,6 +1,8 @@
 // Finds linear collectives whose results are only added to each other. A gradient that consists of parts (loss chunks,
 // micro-batches) is often reduced part by part; a single reduction of the sum gives the same result.
 // docs/algorithms/reduce-once.md gives the proof of correctness.
+//
+// Longer than 300 lines: the sweep, its terms and the checks of a finished sum share the facts about the program.
 #ifndef STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_PLAN_REDUCTIONS_HPP
 
@@ -19,6 +21,7 @@
 
 namespace stretto {
 
+/// Choices of plan_reductions.
 struct reduction_options {
     std::size_t most_views = SIZE_MAX;  ///< maximum number of relayouts between a collective and the sum
     bool in_place = true;               ///< the first sum may overwrite an operand that has no later use
@@ -26,8 +29,9 @@ struct reduction_options {
 
 namespace detail {
 
-/// Finds the reductions in one sweep. A term is a value that is a sum of results of linear collectives: each result
-/// occurs once, and all have the same layout.
+/// Finds the reductions in one sweep in program order, which computes terms. A term is a value that is a sum of results
+/// of linear collectives: each result occurs in it once, and all have the same layout. Terms are numbered in the order
+/// of the sweep, so the parts of a term come before it.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
 class reduction_sweep {
     using V = vertex_t<G>;
@@ -38,6 +42,7 @@ public:
     reduction_sweep(const program_facts<G>& f, const M& model, const L& linear, const reduction_options& options)
         : f_(f), model_(model), linear_(linear), options_(options), term_of_(f.values.size(), none) {}
 
+    /// Returns the plan: computes all terms, and then finishes those sums that are part of no larger sum.
     [[nodiscard]] reduction_plan<V, X> run() {
         for (std::uint32_t p = 0; p < f_.size(); ++p) visit(p);
         std::vector<char> absorbed(terms_.size(), false);
@@ -45,7 +50,7 @@ public:
         for (std::uint32_t t = static_cast<std::uint32_t>(terms_.size()); t-- > 0;) {
             if (terms_[t].right != none && !absorbed[t]) ends.push_back(t);
             absorbed[t] = absorbed[t] || terms_[t].right != none;
-            if (!absorbed[t]) continue;  // comes after the last sum
+            if (!absorbed[t]) continue;  // a wait or a view that no sum reads, directly or not
             for (std::uint32_t part : {terms_[t].left, terms_[t].right})
                 if (part != none) absorbed[part] = true;
         }
@@ -76,6 +81,7 @@ private:
         std::uint32_t layout = none;  ///< the last relayout between the collectives and this term: an entry of layouts_
         std::size_t members = 1, views = 0;
     };
+    /// A chain of relayouts, linked backwards.
     struct relayout {
         std::uint32_t before;  ///< an entry of layouts_, or none
         std::uint32_t at;
@@ -85,6 +91,7 @@ private:
         plan_.refused.push_back({why, f_.vertex[p], f_.vertex[other]});
     }
 
+    /// Makes the only result of p a term, if it is one.
     void visit(std::uint32_t p) {
         const std::uint32_t x = f_.only_result(p);
         if (x == none) return;
@@ -118,6 +125,7 @@ private:
         return f_.consumers[y].size() == 1 && f_.consumers[y][0] == p;
     }
 
+    /// Makes x, a view of a term, a term, if no other vertex reads the viewed term.
     void pass(std::uint32_t p, std::uint32_t x, linear_kind kind) {
         if (f_.operands[p].size() != 1 || !f_.writes[p].empty() || !alone(p, f_.operands[p][0])) return;
         term t = terms_[term_of_[f_.operands[p][0]]];
@@ -132,6 +140,7 @@ private:
         add_term(x, t);
     }
 
+    /// Makes x, a sum of two terms, a term, if they may be in one reduction; otherwise records why they may not.
     void add(std::uint32_t p, std::uint32_t x) {
         const auto operands = f_.operands[p];
         if (operands.size() != 2 || operands[0] == operands[1]) return;
@@ -152,6 +161,7 @@ private:
         add_term(x, {p, std::min(terms_[a].start, terms_[b].start), a, b, terms_[a].layout,
                      terms_[a].members + terms_[b].members, terms_[a].views});
     }
+    /// Whether two chains of relayouts put elements in the same places.
     [[nodiscard]] bool same_layout(std::uint32_t a, std::uint32_t b) const {
         for (; a != b; a = layouts_[a].before, b = layouts_[b].before)
             if (a == none || b == none || !linear_.alike(f_.vertex[layouts_[a].at], f_.vertex[layouts_[b].at]))
@@ -159,7 +169,7 @@ private:
         return true;
     }
 
-    /// Adds a reduction for the sum that is term `end`, which is part of no larger one. Returns false if it must stay.
+    /// Adds the reduction whose result is term `end`. Returns false if the term is no sum, or if the sum must stay.
     bool finish(std::uint32_t end) {
         if (terms_[end].right == none) return false;  // a view of a sum
         std::vector<std::uint32_t> starts, waits, sums;
@@ -197,8 +207,8 @@ private:
         return true;
     }
 
-    /// Writes the first sum over one of its operands if that operand has no later use. Another reduction reads its
-    /// first operand later than the program did, namely when its second operand is ready.
+    /// Lets the first sum of r overwrite one of its operands, if that operand has no later use. The other reductions
+    /// read their first operands later than the program did, namely when their second operands are ready.
     void place_first_sum(reduction<V, X>& r) {
         const std::uint32_t at = f_.position_of(r.members[1]);
         const auto vanishes = [&](std::uint32_t p) {
@@ -280,8 +290,7 @@ private:
 ///
 /// Precondition: `g` lists its vertices in a topological order, and every vertex that uses a storage reads a value in
 /// it. Deterministic. Takes O(V + E + aliases) time, plus O(m^2) comparisons for a sum of m members and O(d) for a view
-/// after d others.
-/// d others.
+/// after d others. If a sum must stay, the same is done for its parts.
 template <dependence_graph G, op_model<G> M, linear_model<G> L>
     requires dataflow_graph<G>
 [[nodiscard]] reduction_plan<vertex_t<G>, value_t<G>> plan_reductions(G g, const M& model, const L& linear,

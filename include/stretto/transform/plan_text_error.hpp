@@ -9,6 +9,7 @@
 
 namespace stretto {
 
+/// The first fault of a text. `cause` is a sentence for people.
 struct plan_text_error {
     std::size_t line = 0;  ///< counted from 1
     std::string cause;

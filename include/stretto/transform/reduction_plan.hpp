@@ -62,6 +62,7 @@ enum class reduction_obstacle : std::uint8_t {
     return "an operation that would vanish has a dependence that is no value";
 }
 
+/// A sum of collectives that stays, and why. reduction_obstacle says what `vertex` and `other` are.
 template <handle V>
 struct refused_reduction {
     reduction_obstacle why = reduction_obstacle::members_differ;

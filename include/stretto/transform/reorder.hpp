@@ -30,7 +30,7 @@ struct reorder_plan {
 };
 
 /// The error that an order is not a permutation of the vertices: the first position of a vertex that occurs a second
-/// time or does not belong to the graph. If vertices are missing, it is the length of the order.
+/// time or whose index no vertex of the graph has. If vertices are missing, it is the length of the order.
 struct not_a_permutation {
     std::size_t position;
 };

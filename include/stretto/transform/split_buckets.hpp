@@ -21,7 +21,8 @@ namespace stretto {
 
 namespace detail {
 
-/// Makes one pass over the starts and judges each bucket independently of the others.
+/// Decides for one bucket after another whether it is split. A bucket that cannot be split leaves no trace, except in
+/// the list of refusals.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 class split_sweep {
@@ -33,6 +34,7 @@ public:
     split_sweep(const program_facts<G>& f, const M& model)
         : f_(f), uses_(f), model_(model), claimed_by_(f.size(), none), result_of_(f.values.size(), none) {}
 
+    /// Decides on the bucket that the start at p launches. Buckets are visited in program order.
     void visit(std::uint32_t p, bucket_form<V, X> form) {
         start_ = p;
         const auto by_offset = [](const bucket_slice<X>& a, const bucket_slice<X>& b) { return a.offset < b.offset; };
@@ -51,6 +53,7 @@ public:
     [[nodiscard]] split_plan<V, X> take() { return std::move(plan_); }
 
 private:
+    /// Records a refusal and returns false. The checks below return true, or refuse the bucket.
     bool refuse(split_obstacle why, std::uint32_t p, std::uint32_t other) {
         plan_.refused.push_back({why, f_.vertex[p], f_.vertex[other]});
         return false;
@@ -69,6 +72,7 @@ private:
             if (q != wait) return refuse(split_obstacle::several_waits, start_, q);
         return true;
     }
+    /// The parts, sorted by offset, must fill the row of the buffer without gaps.
     bool fills_payload(const bucket_form<V, X>& form) {
         bytes end;
         for (const bucket_slice<X>& part : form.parts) {
@@ -78,6 +82,7 @@ private:
         }
         return (!form.parts.empty() && end == form.row) || refuse(split_obstacle::gaps, start_, start_);
     }
+    /// The results must have the same columns as the parts, one for one.
     bool gives_members(const bucket_form<V, X>& form) {
         bool same = form.results.size() == form.parts.size();
         for (std::size_t k = 0; same && k < form.results.size(); ++k) {
@@ -87,6 +92,8 @@ private:
         return same || refuse(split_obstacle::results_differ, start_, start_);
     }
 
+    /// Calls each(v) for every vertex that is removed with a bucket, until it returns false. Returns whether it never
+    /// did.
     template <class Each>
     static bool for_all_vanishing(const bucket_form<V, X>& form, V start, Each each) {
         for (const auto* list : {&form.packs, &form.unpacks})
@@ -94,7 +101,7 @@ private:
                 if (!each(v)) return false;
         return each(start) && each(form.wait);
     }
-    /// Marks what is removed with this bucket.
+    /// Marks the vertices that are removed with this bucket. None may belong to an earlier bucket.
     bool claim(const bucket_form<V, X>& form) {
         std::vector<std::uint32_t> taken;
         const bool free = for_all_vanishing(form, f_.vertex[start_], [&](V v) {
@@ -109,13 +116,14 @@ private:
             for (std::uint32_t p : taken) claimed_by_[p] = none;
         return free;
     }
+    /// Undoes claim, and the marks of results.
     void release(const bucket_form<V, X>& form) {
         for_all_vanishing(form, f_.vertex[start_], [&](V v) { return claimed_by_[f_.position_of(v)] = none, true; });
         for (const bucket_slice<X>& r : form.results) result_of_[f_.values.number(r.value)] = none;
     }
     [[nodiscard]] bool vanishes(std::uint32_t p) const { return claimed_by_[p] == start_; }
 
-    /// No remaining vertex may need a buffer. From then on, readers of a result read the result of the member.
+    /// No remaining vertex may use a buffer or depend on a removed vertex, unless it reads a result of a member.
     bool only_results_lead_out(const bucket_form<V, X>& form) {
         const std::uint32_t wait = f_.position_of(form.wait);
         for (const bucket_slice<X>& r : form.results) {
@@ -143,6 +151,7 @@ private:
         return std::ranges::any_of(f_.operands[q],
                                    [&](std::uint32_t y) { return f_.producer[y] == p && result_of_[y] == start_; });
     }
+    /// The removed vertices may read only parts and each other, and must have no other dependences.
     bool only_parts_lead_in(const bucket_form<V, X>& form) {
         std::vector<std::uint32_t> parts;
         for (const bucket_slice<X>& part : form.parts) parts.push_back(f_.values.number(part.value));
@@ -165,7 +174,8 @@ private:
             return true;
         });
     }
-    /// A pack keeps the value that a part had when it was copied. A separate member reads its part from launch to wait.
+    /// No remaining vertex may write a part between its pack and the wait. The pack has copied the part, but a separate
+    /// member reads it from the launch to the wait.
     bool parts_last(const bucket_form<V, X>& form) {
         const std::uint32_t wait = f_.position_of(form.wait);
         for (const bucket_slice<X>& part : form.parts) {
@@ -229,6 +239,7 @@ template <dependence_graph G, op_model<G> M, bucket_form_model<G> F, class Wante
     for (auto& [v, form] : found) sweep.visit(facts.position_of(v), std::move(form));
     return sweep.take();
 }
+/// The same for all starts.
 template <dependence_graph G, op_model<G> M, bucket_form_model<G> F>
     requires dataflow_graph<G>
 [[nodiscard]] split_plan<vertex_t<G>, value_t<G>> split_buckets(G g, const M& model, const F& forms) {

@@ -64,6 +64,8 @@ enum class split_obstacle : std::uint8_t {
     return "two buckets share a copy";
 }
 
+/// A bucket that stays whole, and why. split_obstacle says what `vertex` and `other` are; `other` is `vertex` if the
+/// reason concerns no second vertex.
 template <handle V>
 struct refused_split {
     split_obstacle why = split_obstacle::kind;

@@ -58,9 +58,10 @@ template <handle V, handle X, detail::names_handles<V> VertexName, detail::names
     return text + "end\n";
 }
 
-/// Parses the output of write_split_plan. Any other text is rejected, and the error describes its first fault.
+/// Parses a text of the form above, such as the output of write_split_plan. Any other text is rejected, and the error
+/// describes its first fault.
 /// `find_vertex(name)` and `find_value(name)` return a handle or nothing. The plan may not fit the program; use
-/// verify_splits to check that. O(size of the text), apart from the look-ups of names.
+/// verify_splits to check that. Takes O(size of the text) time, apart from the look-ups of names.
 template <handle V, handle X, detail::finds_handles<V> FindVertex, detail::finds_handles<X> FindValue>
 [[nodiscard]] expected<split_plan<V, X>, plan_text_error> read_split_plan(std::string_view text, FindVertex find_vertex,
                                                                           FindValue find_value) {

@@ -9,7 +9,8 @@
 
 namespace stretto {
 
-/// The rules that verify_splits checks. `vertex` and `other` are those of a split_violation.
+/// The rules that verify_splits checks; each enumerator describes how its rule is broken. `vertex` and `other` are
+/// those of a split_violation.
 enum class split_rule : std::uint8_t {
     unknown_vertex,    ///< a handle of the plan is not in the graph, or the lists of the plan are inconsistent
     claimed_twice,     ///< `vertex` is removed twice

@@ -76,6 +76,7 @@ public:
         }
     }
 
+    /// Returns the view of the step.
     [[nodiscard]] G graph() const { return graph_; }
 
     /// Returns whether v is an operation of the step, rather than one of its inputs or outputs.
@@ -83,15 +84,18 @@ public:
     /// Returns the module of v, such as "layers.3.moe". It is empty for inputs and outputs, and if the module is
     /// unknown.
     [[nodiscard]] std::string_view path(vertex_type v) const { return paths_[path_number(v)]; }
+    /// Returns the direction of v; `both` if it is unknown, and for inputs and outputs.
     [[nodiscard]] pass_direction direction(vertex_type v) const { return direction_[v]; }
 
     /// Returns all paths, numbered in the program order of their first vertices; number 0 is the empty path.
     [[nodiscard]] std::span<const std::string> paths() const noexcept { return paths_; }
+    /// Returns the number of path(v).
     [[nodiscard]] std::uint32_t path_number(vertex_type v) const { return is_operation(v) ? module_[v] : 0; }
 
 private:
     static constexpr std::uint32_t nowhere = UINT32_MAX;
 
+    /// Returns whether v is an input or an output of the step.
     template <class Ops>
     static bool is_end(const Ops& ops, vertex_type v) {
         const op_kind kind = ops.kind(v);

@@ -50,8 +50,10 @@ struct insertion {
 ///                                                properties of `like`, and with the extents of `shape`, a std::vector
 ///                                                of 64-bit integers
 ///   shape(x) -> extents                          the extents of a tensor; none for a number
-/// A bucket is sent in one-dimensional buffers, which have as many elements as all members together send or receive.
-/// The cost of a verb is that of the operations that it inserts; it does not depend on the size of the program.
+/// A bucket is sent in one-dimensional buffers, which have as many elements as all members together send or receive,
+/// and the element type of the first member. So all members must have one element type (bucket_options::mixed_elements
+/// is false). The cost of a verb is that of the operations that it inserts; it does not depend on the size of the
+/// program.
 template <class Owner, dataflow_graph G>
 class tensor_rewriter {
 public:
@@ -63,6 +65,8 @@ public:
 
     explicit tensor_rewriter(G view) : view_(view) {}
 
+    /// Inserts the clone of v for a chunk. Its results have the extents of their parts: along the dimension of its
+    /// state, a result has the share of the chunk.
     std::vector<value_type> clone(vertex_type v, value_span operands, const chunk_part& part) {
         const std::vector<value_type> whole = results_of(v);
         const vertex_type made = insert(inserted::clone, v, operands, part.chunk);
@@ -77,6 +81,7 @@ public:
         }
         return results;
     }
+    /// Inserts a view whose results are the parts of x. Precondition: the sizes add up to a divisor of the extent.
     std::vector<value_type> split(value_type x, std::size_t dim, std::span<const std::int64_t> sizes) {
         const shape_type whole = shape_of(x);
         const vertex_type made = insert(inserted::split, view_.producer(x), {&x, 1});
@@ -89,33 +94,40 @@ public:
         }
         return parts;
     }
+    /// Inserts the concatenation of the parts.
     value_type concat(value_span parts, std::size_t dim) {
         shape_type shape = shape_of(parts[0]);
         for (const value_type x : parts.subspan(1)) shape[dim] += shape_of(x)[dim];
         return add_result(insert(inserted::concat, view_.producer(parts[0]), parts), parts[0], std::move(shape));
     }
+    /// Inserts the sum of the parts.
     value_type sum(value_span parts) {
         return add_result(insert(inserted::sum, view_.producer(parts[0]), parts), parts[0], shape_of(parts[0]));
     }
 
+    /// Inserts the kernel that packs the parts of a bucket.
     value_type pack(vertex_span members, value_span parts) {
         const value_type sent = first_of(view_.operands(members[0]));
         std::int64_t all = 0;
         for (const value_type x : parts) all += count_of(x);
         return add_result(insert(inserted::pack, members[0], parts), sent, {all});
     }
+    /// Inserts the start of a bucket, whose result is one buffer.
     value_type launch(vertex_span members, value_span payload) {
         std::int64_t all = 0;
         for (const vertex_type v : members) all += count_of(first_of(view_.results(v)));
         const value_type received = first_of(view_.results(members[0]));
         return add_result(insert(inserted::start, members[0], payload), received, {all});
     }
+    /// Inserts the wait of a bucket.
     value_type wait(vertex_span waits, value_type launched) {
         return add_result(insert(inserted::wait, waits[0], {&launched, 1}), launched, shape_of(launched));
     }
+    /// Inserts the kernel that copies the results of the members out of the buffer.
     std::vector<value_type> unpack(vertex_span waits, value_type arrived) {
         return taken_apart(inserted::unpack, waits, arrived);
     }
+    /// Inserts the view whose results are those of the members.
     std::vector<value_type> parts(vertex_span waits, value_type arrived) {
         return taken_apart(inserted::parts, waits, arrived);
     }
@@ -139,11 +151,13 @@ private:
     [[nodiscard]] static value_type first_of(Range&& range) {
         return *detail::begin_of(range);
     }
+    /// The extents of x.
     [[nodiscard]] shape_type shape_of(value_type x) {
         shape_type all;
         for (const std::int64_t extent : owner().shape(x)) all.push_back(extent);
         return all;
     }
+    /// The number of elements of x.
     [[nodiscard]] std::int64_t count_of(value_type x) {
         std::int64_t all = 1;
         for (const std::int64_t extent : owner().shape(x)) all *= extent;

@@ -35,6 +35,7 @@ struct token_exchange {
 
 namespace detail {
 
+/// Finds the exchanges in one walk along a topological order, and then the vertices of each.
 template <dependence_graph G, op_model<G> Ops, tensor_model<G> Tensors>
     requires dataflow_graph<G>
 class exchange_finder {
@@ -157,6 +158,7 @@ private:
         return tokens;
     }
 
+    /// Returns whether w depends on v, which comes before it in the order.
     [[nodiscard]] bool depends_on(vertex_type w, vertex_type v) {
         const std::array seeds{w};
         return cones_.down_set(seeds, {cones_.position(v), cones_.position(w) + 1}).front() == v;
@@ -194,6 +196,7 @@ private:
         const std::span<const tensor_type> made = tensors_->components(x);
         return made.size() == 1 ? made[0].shape.size() : 0;
     }
+    /// The extents of the first and the last dimension. Precondition: rank(x) > 0.
     [[nodiscard]] std::int64_t rows(value_type x) const { return type_of(x).shape.front(); }
     [[nodiscard]] std::int64_t width_of(value_type x) const { return type_of(x).shape.back(); }
 

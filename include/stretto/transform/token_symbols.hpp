@@ -24,7 +24,7 @@ namespace stretto {
 template <handle X>
 struct token_symbol {
     std::string name;
-    std::int64_t value = 0;
+    std::int64_t value = 0;                      ///< its value when the extents of the step were recorded
     std::vector<token_dimension<X>> dimensions;  ///< of all values, in program order
 };
 
@@ -65,8 +65,9 @@ template <vertex_list_graph G, op_model<G> Ops, tensor_model<G> Tensors, extent_
                 f(d, shape[d], text);
     };
 
+    // The symbols of inputs come first, because only they can be tokens; then the dimensions of all values.
     std::vector<token_symbol<value_t<G>>> found;
-    std::vector<typename decltype(known)::iterator> mentioned;
+    std::vector<typename decltype(known)::iterator> mentioned;  // in one extent
     for (vertex_t<G> v : g.vertices()) {
         if (ops.kind(v) != op_kind::input) continue;
         for (value_t<G> x : g.results(v))

@@ -20,6 +20,8 @@
 
 namespace stretto {
 
+/// A violation of a rule by a plan. bucket_rule says what `vertex` and `other` are; `other` is `vertex` if the rule
+/// concerns no second vertex.
 template <handle V>
 struct bucket_violation {
     bucket_rule rule;
@@ -51,6 +53,7 @@ struct bucketed_program_facts {
     program_dependences<program_facts<G>> dependences;
 };
 
+/// Checks one plan: the buckets one after another and, if they are all correct, the order.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 class bucket_verifier {
@@ -69,6 +72,7 @@ public:
           model_(model),
           claimed_(f_.size(), false) {}
 
+    /// Returns all violations.
     std::vector<bucket_violation<V>> run() {
         for (const bucket<V, X>& b : plan_.buckets) {
             if (claim(b)) check(b);
@@ -82,7 +86,8 @@ private:
     void add(rule why, const V& vertex, const V& other) { found_.push_back({why, number_, vertex, other}); }
     [[nodiscard]] std::uint32_t at(const V& v) const { return f_.position_of(v); }
 
-    /// Checks that every handle belongs to the graph, and that no vertex is removed twice.
+    /// Checks that the lists of a bucket have equal lengths, that every handle belongs to the graph, and that no vertex
+    /// is removed twice. Returns whether this holds; only then can the other rules be checked.
     bool claim(const bucket<V, X>& b) {
         const std::size_t before = found_.size();
         const V any = b.members.empty() ? V{} : b.members[0];
@@ -102,6 +107,7 @@ private:
         return found_.size() == before;
     }
 
+    /// Checks the members of a bucket, and that the waits, results, parts, casts and amounts in the plan are theirs.
     void check(const bucket<V, X>& b) {
         bytes payload, received;
         std::size_t casts = 0;
@@ -134,6 +140,7 @@ private:
         if (b.payload != payload || b.received != received) add(rule::wrong_amounts, b.members[0], b.members[0]);
     }
 
+    /// Checks that the order is complete, that members and waits are adjacent, and that it respects all dependences.
     void check_order() {
         std::vector<std::uint32_t> place(f_.size(), none);
         std::uint32_t next = 0;

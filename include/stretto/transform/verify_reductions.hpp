@@ -21,6 +21,7 @@
 
 namespace stretto {
 
+/// A violation of a rule by a plan. reduction_rule says what `vertex` and `other` are.
 template <handle V>
 struct reduction_violation {
     reduction_rule rule;
@@ -53,6 +54,7 @@ public:
                        std::vector<reduction_violation<V>>& found)
         : plan_(plan), f_(f), uses_(f), model_(model), linear_(linear), found_(found), owner_(f.size(), none) {}
 
+    /// Checks the reduction at this position of the plan. Reductions are checked in the order of the plan.
     void check(const reduction<V, X>& r, std::size_t number) {
         number_ = number;
         const std::size_t before = found_.size();
@@ -67,9 +69,11 @@ public:
 private:
     void add(rule why, V vertex, V other) { found_.push_back({why, number_, vertex, other}); }
     [[nodiscard]] std::uint32_t at(V v) const { return f_.position_of(v); }
+    /// Whether the reduction that is being checked removes the vertex at p.
     [[nodiscard]] bool vanishes(std::uint32_t p) const { return owner_[p] == number_; }
 
-    /// Checks that every handle belongs to the graph, and that no other reduction removes its vertex.
+    /// Checks that the lists of a reduction fit together, that every handle belongs to the graph, and that no vertex is
+    /// removed twice.
     void claim(const reduction<V, X>& r) {
         const V any = r.members.empty() ? V{} : r.members[0];
         if (r.members.size() < 2) return add(rule::too_few_members, any, any);
@@ -93,6 +97,8 @@ private:
             if (at(v) == none) return add(rule::unknown_vertex, v, v);
     }
 
+    /// Checks that members are linear collectives that differ only in their data, and that the waits and operands in
+    /// the plan are theirs.
     void check_members(const reduction<V, X>& r) {
         std::size_t first = r.members.size();  // the first member that is a collective at all
         for (std::size_t k = 0; k < r.members.size(); ++k) {
@@ -193,6 +199,8 @@ private:
         }
     }
 
+    /// Checks that the first operand is not overwritten before the first sum reads it, and that the first sum does not
+    /// overwrite an operand that is still needed.
     void check_memory(const reduction<V, X>& r) {
         const std::uint32_t first = at(r.members[0]), second = at(r.members[1]);
         const std::uint32_t x0 = f_.values.number(r.operands[0]), x1 = f_.values.number(r.operands[1]);

@@ -20,6 +20,8 @@
 
 namespace stretto {
 
+/// A violation of a rule by a plan. split_rule says what `vertex` and `other` are; `other` is `vertex` if the rule
+/// concerns no second vertex.
 template <handle V>
 struct split_violation {
     split_rule rule;
@@ -38,6 +40,7 @@ struct verified_splits {
 
 namespace detail {
 
+/// Checks one plan: the handles, then every bucket, and then every vertex of the program for uses of removed ones.
 template <dependence_graph G, op_model<G> M, bucket_form_model<G> F>
 class split_verifier {
     using V = vertex_t<G>;
@@ -49,6 +52,7 @@ public:
     split_verifier(const split_plan<V, X>& plan, const program_facts<G>& f, const M& model, const F& forms)
         : plan_(plan), f_(f), model_(model), forms_(forms), owner_(f.size(), none) {}
 
+    /// Returns all violations.
     std::vector<split_violation<V>> run() {
         for (number_ = 0; number_ < plan_.buckets.size(); ++number_) claim(plan_.buckets[number_]);
         if (!found_.empty()) return std::move(found_);  // later checks assume valid positions
@@ -64,6 +68,8 @@ private:
     void add(rule why, V vertex, V other) { found_.push_back({why, number_, vertex, other}); }
     [[nodiscard]] std::uint32_t at(V v) const { return f_.position_of(v); }
 
+    /// Checks that the lists of a bucket fit together, that every handle belongs to the graph, and that no vertex is
+    /// removed twice.
     void claim(const bucket_split<V, X>& b) {
         if (b.results.size() != b.parts.size() || b.sizes.size() != b.parts.size() || b.parts.empty())
             return add(rule::unknown_vertex, b.start, b.start);
@@ -82,6 +88,8 @@ private:
                 if (f_.values.number(x) == none) add(rule::unknown_vertex, b.start, b.start);
     }
 
+    /// Checks that the start is a bucket with one wait, and that its members and copies are those that the model
+    /// describes.
     void check_form(const bucket_split<V, X>& b) {
         const std::uint32_t s = at(b.start);
         const collective_kind kind =
@@ -119,6 +127,8 @@ private:
         return std::ranges::any_of(list, [&](const X& y) { return f_.values.number(y) == x; });
     }
 
+    /// Checks the operands and dependences of the vertex at p: a vertex that stays may read only results of buckets,
+    /// and a removed one may use only parts and vertices that are removed with it.
     void check_surroundings(std::uint32_t p) {
         const std::uint32_t own = owner_[p];
         const auto read = [&](std::uint32_t q) {
@@ -150,6 +160,7 @@ private:
             }
     }
 
+    /// Checks that no vertex that stays writes a part between its first use in the bucket and the wait.
     void check_memory(const bucket_split<V, X>& b) {
         for (const X& part : b.parts) {
             const std::uint32_t x = f_.values.number(part);

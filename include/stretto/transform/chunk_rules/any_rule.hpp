@@ -104,7 +104,8 @@ public:
         return r;
     }
 
-    /// Returns the operand that is written in place, or every_operand; no_operand if there is none.
+    /// Returns the operand that is written in place, every_operand if it may be any of them, or no_operand if there is
+    /// none.
     [[nodiscard]] std::size_t writes() const { return writes_; }
     [[nodiscard]] bool writes_in_place() const { return writes_ != no_operand; }
     /// Returns the members of the rule if it is of that kind; otherwise nullptr. The address of the kind's function
@@ -166,7 +167,7 @@ private:
             return std::launder(reinterpret_cast<const Kind*>(kept))->accumulates();
         else return false;
     }
-    /// Copies or moves into `kept` what another rule has; without another rule, destroys what is there.
+    /// Copies `copied` or moves `moved`, a kind of another rule, into `kept`; if both are null, destroys what is there.
     template <class Kind>
     static void manage(std::byte* kept, const std::byte* copied, std::byte* moved) {
         if (copied != nullptr)
@@ -180,8 +181,9 @@ private:
     static constexpr functions functions_of{&verdict_of<Kind>, &accumulates<Kind>, &manage<Kind>, &name_operands<Kind>,
                                             name_of<Kind>()};
 
-    /// Whether the operation adds to a buffer what sums up over the chunks: an addend, or rows where indices say. The
-    /// rule is asked as if the buffer were a sum itself, for then it must know that only its shares are added.
+    /// Returns whether the operation adds the share of a chunk to a buffer: an addend, or rows in places that indices
+    /// name. The kind is asked as if the buffer were a sum over chunks. It accepts this only if what each chunk adds
+    /// sums up over the chunks to what the whole operation adds.
     [[nodiscard]] bool adds_shares(const chunk_call& c) const {
         if (const arithmetic* computes = as<arithmetic>())
             return computes->what == arithmetic::op::add && computes->left.operand == writes_ &&
@@ -194,9 +196,10 @@ private:
         return kind_->judge(kept_, as_sum).possible && is_addend(c.results[0]);
     }
 
-    /// Only rows of the chunk may be written: what all chunks share would be written once in each of them. Additions
-    /// are the exception. Every chunk adds its share to the buffer, one after the other, and when the last one has, the
-    /// buffer holds what the whole operation would have left there; the verdict says that these are a chain.
+    /// Returns the verdict on an operation in place. It may write rows of the chunk. It may not write a value that all
+    /// chunks share, because every chunk would write it again. Additions are the exception: the clones add their shares
+    /// one after another, and after the last of them the buffer holds what the whole operation would have left there.
+    /// The verdict then says that the clones form a chain.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const {
         if (!c.is_tensor(writes_) || c.results.empty()) return c.refuse("writes what is no tensor");
         const arithmetic* computes = as<arithmetic>();
@@ -214,8 +217,8 @@ private:
         if (!v.possible) return v;
         const chunk_state after = c.results[0];
         if (after.what == before.what && after.dim == before.dim && after.order == before.order) return v;
-        // Rows that were all equal are in one order from now on. Other readers would still take them for equal, so
-        // this operation must be the only one.
+        // If the rows were all equal, they have a definite order after this write. Other readers would still take them
+        // for equal, so this operation must be the only reader.
         const bool orderly = after.what == chunk_kind::permuted || after.what == chunk_kind::sliced;
         if (before.what == chunk_kind::permuted && c.orders->all_alike(before.order) && orderly &&
             after.dim == before.dim && c.read_here_only(writes_))

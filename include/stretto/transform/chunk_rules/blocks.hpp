@@ -14,8 +14,9 @@
 namespace stretto::chunk_rules {
 
 /// Attention over sequences, forward or backward. The sequences of a batch are independent, but the rows of a sequence
-/// are not. Operands and results with at least three dimensions are split along the batch, dimension 0; other operands
+/// are not. Operands and results with at least three dimensions are cut along the batch, dimension 0; other operands
 /// (random state) are shared. An operand of extent 1 in that dimension is broadcast over the batch and may be whole.
+/// O(operands).
 struct attention {
     bool drops = false;  ///< has random dropout, which is refused: chunks would draw different random numbers
 

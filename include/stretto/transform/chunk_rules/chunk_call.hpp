@@ -25,7 +25,7 @@ using chunk_kind = chunk_state::kind;
 struct call_operand {
     std::size_t first = 0;
     std::size_t tensors = 0;  ///< 0 for a number, which has one state
-    std::int64_t key = 0;     ///< identifies the value uniquely, wherever it is read; not negative
+    std::int64_t key = 0;     ///< identifies the contents of the value when it is read here; not negative
 };
 
 /// Queries about the origin of an operand. The model answers them, because it knows the graph. A null member answers
@@ -57,7 +57,7 @@ template <class Dim>
 /// operation has no results, so that rules need not check for it.
 struct chunk_call {
     std::string_view name;    ///< the name of the operation, for refusals; may be empty
-    std::int64_t key = 0;     ///< the unique number of the vertex; not negative
+    std::int64_t key = 0;     ///< identifies the vertex, or all vertices with the same effect; not negative
     std::int64_t tokens = 1;  ///< rows of the region; the extent of a sliced dimension is a multiple of this
     std::span<const call_operand> operands;
     std::span<const tensor_type> types;   ///< the types of the components of operands; the type of a number is empty
@@ -73,7 +73,7 @@ struct chunk_call {
     [[nodiscard]] const tensor_type& type(std::size_t k) const { return types[operands[k].first]; }
     [[nodiscard]] std::span<const std::int64_t> shape(std::size_t k) const { return type(k).shape; }
 
-    /// Returns whether tensor k is created as zeros and is never written in place.
+    /// Returns whether tensor k was made as zeros, or is a view or copy of such zeros, and is never written in place.
     [[nodiscard]] bool all_zero(std::size_t k) const {
         return history.all_zero != nullptr && history.all_zero(history.program, k);
     }
@@ -81,8 +81,8 @@ struct chunk_call {
     [[nodiscard]] bool read_here_only(std::size_t k) const {
         return history.read_here_only != nullptr && history.read_here_only(history.program, k);
     }
-    /// Returns the value from which count k was read, through casts, copies, reads of one element and sums over the
-    /// inner dimensions; -1 if it is unknown. `place` is set to the position of the element that was read, or -1.
+    /// Returns the key of the value from which count k was read, through casts, copies, reads of one element and sums
+    /// over the inner dimensions; -1 if it is unknown. `place` becomes the position of the element read, or -1.
     std::int64_t counts(std::size_t k, std::int64_t& place) const {
         place = -1;
         return history.counts == nullptr ? -1 : history.counts(history.program, k, place);
@@ -95,8 +95,8 @@ struct chunk_call {
     [[nodiscard]] bool ascending(std::size_t k) const {
         return history.ascending != nullptr && history.ascending(history.program, k);
     }
-    /// Returns the value that holds the number of rows in each group; -1 if there is none. k is a copy of it, possibly
-    /// with other groups after it; or, if k has the `ends` of the groups, a running sum of it.
+    /// Returns the key of the value that holds the number of rows in each group; -1 if there is none. k is a copy of
+    /// that value, possibly with other groups after it; or, if k has the `ends` of the groups, its running sum.
     [[nodiscard]] std::int64_t groups(std::size_t k, bool ends) const {
         return history.groups == nullptr ? -1 : history.groups(history.program, k, ends);
     }
@@ -107,7 +107,7 @@ struct chunk_call {
     [[nodiscard]] std::int64_t extent(std::size_t k, Dim dim) const {
         return extent_in(shape(k), dim);
     }
-    /// The same for the first result.
+    /// Returns the same for the first result.
     template <class Dim>
     [[nodiscard]] std::int64_t result_extent(Dim dim) const {
         return extent_in(result_types[0].shape, dim);
@@ -146,8 +146,8 @@ struct chunk_call {
         return v;
     }
     /// Refuses because operand k is whole, although it would need the rows of the chunk, in the state `rows`. If
-    /// splitting that operand along `dim` beforehand would help, the verdict says so (`wanted`, `wanted_dim`). It does
-    /// not help if the rows are in another order than the tokens, because a whole value can only be split in the order
+    /// cutting that operand along `dim` beforehand would help, the verdict says so (`wanted`, `wanted_dim`). It does
+    /// not help if the rows are in another order than the tokens, because a whole value can only be cut in the order
     /// of the tokens, or if the extent along `dim` is not a multiple of the tokens.
     [[nodiscard]] chunk_verdict want(std::size_t k, std::int64_t dim, const chunk_state& rows) const {
         if (rows.what != chunk_kind::sliced || dim < 0 || static_cast<std::size_t>(dim) >= shape(k).size() ||
@@ -186,18 +186,18 @@ struct chunk_call {
            e == element_type::i64;
 }
 
-/// Returns the same state, split along another dimension.
+/// Returns the same state, cut along another dimension.
 [[nodiscard]] constexpr chunk_state moved_to(chunk_state s, std::int64_t dim) {
     s.dim = static_cast<std::int8_t>(dim);
     return s;
 }
-/// Returns a state with the same rows but other contents.
+/// Returns a state with the same rows, whose contents are not row numbers.
 [[nodiscard]] constexpr chunk_state rows_only(chunk_state s) {
     s.positions = 0;
     s.into = 0;
     return s;
 }
-/// Returns the state of a value that is the sum of its parts.
+/// The state of a value that is the sum of its parts.
 inline constexpr chunk_state a_sum{chunk_kind::addend, -1, 0, 0, 0};
 
 /// Returns the extent of a part along dimension `dim` of a value in the given state: its share of `extent` if the value

@@ -1,9 +1,10 @@
 // Rule kinds of operations that compute each element from the elements in the same place.
-// Rows by themselves are the easy case: cut operands must be cut alike. Two cases are not easy, and are what most of
-// this header is about. An operand may be an addend; then f of a part says something of f of the sum only where f is
-// linear in it, and each kind says in which sense it is. And an operand may be numbers of rows, which count from the
-// first row of the chunk; adding, multiplying or dividing changes by how much they are off, and only arithmetic that
-// changes it by an amount that is known lets them through.
+//
+// If all cut operands have rows of the chunk, they only need to be cut alike. Most of this header deals with two other
+// cases. First, an operand may be a sum over chunks. What f yields for a part then says something about what f yields
+// for the sum only if f is linear in that operand, and each kind states in which sense it is linear. Second, an operand
+// may hold row numbers, which count from the first row of the chunk. Adding, multiplying or dividing changes the amount
+// by which they are shifted in each chunk; row numbers pass only if that amount is known afterwards.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_ELEMENTWISE_HPP
 
@@ -15,16 +16,20 @@
 
 namespace stretto::chunk_rules {
 
-/// Computes each element of its results from the elements of its operands in the same place, shapes aligned at the last
-/// dimension and broadcast: an activation, a comparison, a mask, a gradient of any of these. Operands that are cut must
-/// be cut at the same dimension and in the same order, and what is whole must be broadcast there. O(operands).
+/// Computes each element of its results from the elements of its operands in the same place. Shapes are aligned at the
+/// last dimension and broadcast. Examples are activations, comparisons, masks, and gradients of any of these. Operands
+/// that are cut must be cut at the same dimension and in the same order; a whole operand must be broadcast along that
+/// dimension. Row numbers are refused. O(operands).
 struct elementwise {
-    bool linear = false;  ///< f(a + b) = f(a) + f(b), as of a negation: sums pass if all operands are sums over chunks
+    /// Whether f(a + b) = f(a) + f(b), as for a negation. The result is then a sum over chunks if all operands are.
+    bool linear = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Has the elements of operand `x`: a copy, a wait, a move to another device. Everything passes, row numbers too.
+/// Returns the elements of operand `x`: a copy, a wait, a move to another device. Every state of a cut or summed `x`
+/// passes, row numbers included. Other operands, such as one that only gives a shape or a device, must be cut like the
+/// result or be broadcast along its rows.
 struct copy {
     std::size_t x = 0;
 
@@ -32,7 +37,9 @@ struct copy {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Has the elements of operand `x` in another type. Sums over chunks pass unless fractions are dropped.
+/// Returns the elements of operand `x` in another type. It passes what `copy` passes, except that a sum over chunks is
+/// refused if the new type may drop fractions of its addends: a cast to booleans, or one from a type with fractions to
+/// integers, unless the elements are known to be integers (chunk_call::integers).
 struct cast {
     std::size_t x = 0;
 
@@ -40,33 +47,36 @@ struct cast {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Arithmetic on two operands, or an operand and a constant. It is elementwise, and does two things more: sums over
-/// chunks pass if the operation is linear in them, and numbers of rows stay numbers of rows if it moves all of them
-/// alike.
+/// Arithmetic on two operands, or on an operand and a constant. In addition to what elementwise does, a sum over chunks
+/// passes if the operation is linear in it, and row numbers stay row numbers if the amount by which they are shifted in
+/// each chunk is known afterwards. Row numbers may be added to or subtracted from integers, multiplied by a constant,
+/// and divided by a positive constant that divides the number of rows per token.
 struct arithmetic {
     enum class op : std::uint8_t {
         add,
         subtract,
         multiply,
         divide,
-        floor_divide,  ///< rounding down
-        remainder,
-        combine  ///< any other linear combination of both
+        floor_divide,  ///< the quotient is rounded down
+        remainder,     ///< of the division that floor_divide rounds
+        combine        ///< any other linear combination of both
     };
     op what = op::add;
     rule_number left = rule_number::of_operand(0);
     rule_number right = rule_number::of_operand(1);
-    bool scaled = false;         ///< an operand is multiplied by a constant first
-    bool has_constants = false;  ///< add, subtract and combine may have constant terms beside left and right
+    bool scaled = false;         ///< whether an operand is multiplied by a factor first
+    bool has_constants = false;  ///< whether add, subtract or combine has constant terms besides left and right
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("left", left).add("right", right); }
-    /// The same judgement, except that numbers of rows are refused: whoever reads the buffer would see them change.
+    /// Returns the verdict for an operation in place. It differs from `verdict` in that row numbers are refused: other
+    /// readers of the buffer rely on the amount by which they are shifted, which must not change.
     [[nodiscard]] chunk_verdict verdict_in_place(const chunk_call& c) const;
 };
 
-/// Overwrites operand `target` with the elements of operand `source`, broadcast: a rule for use in place. The result
-/// counts rows as `source` does, and `target` must have done so before, unless it is whole.
+/// Overwrites operand `target` with the elements of operand `source`, which are broadcast. This rule is meant to be
+/// used in place (any_rule::in_place). If `source` holds row numbers, so does the result, and a cut `target` must have
+/// held such row numbers before. Sums over chunks may only be written over sums over chunks.
 struct copy_into {
     std::size_t target = 0;
     std::size_t source = 1;
@@ -77,35 +87,36 @@ struct copy_into {
 
 namespace detail {
 
-/// Which sums an operation passes on.
+/// The sense in which an operation is linear, and so when its result is a sum over chunks.
 enum class passes_sums : std::uint8_t {
     never,
-    of_its_operand,        ///< f(a + b) = f(a) + f(b)
-    of_all_at_once,        ///< a sum of sums: all operands are addends
-    of_one_at_a_time,      ///< a product: one addend, the others whole
-    of_the_first,          ///< a quotient: the others whole
-    but_for_rounding_down  ///< a cast: unless it drops fractions
+    of_its_operand,        ///< f(a + b) = f(a) + f(b) for its only operand
+    of_all_at_once,        ///< a linear combination: all operands must be addends
+    of_one_at_a_time,      ///< a product: one factor must be an addend, and the others whole
+    of_the_first,          ///< a quotient: the dividend must be an addend, and the divisor whole
+    but_for_rounding_down  ///< a cast: its operand must be an addend, and the cast must not drop fractions
 };
 
-/// What an elementwise rule knows of its terms: all that the functions below need of a kind. Casts and copies name
-/// their only operand as `left`; `right`, `what` and the rest mean something to arithmetic only.
+/// What the functions below need to know about a kind. For copies and casts, `left` is the operand whose elements the
+/// result has; the members after it apply to arithmetic only.
 struct terms {
     passes_sums sums = passes_sums::never;
-    bool row_numbers = false;  ///< whether numbers of rows may come out as such
+    bool row_numbers = false;  ///< whether the result may hold row numbers if an operand does
     arithmetic::op what = arithmetic::op::combine;
     rule_number left = {}, right = {};
     bool scaled = false, has_constants = false;
 };
 
-/// Numbers of rows after arithmetic. On entry `result` has the rows of the operands; its `positions` become the amount
-/// by which each token in front of the chunk moves the result. False if that amount cannot be told; `v` says why.
+/// Decides what arithmetic does to row numbers. On entry, `result` has the rows of the operands; its `positions` become
+/// the amount by which each token before the chunk shifts the elements of the result. Returns false, with the reason in
+/// `v`, if that amount is unknown.
 ///
-/// If an operand is opaque, or is a permutation of rows that are not in the order of the tokens (`into` without
-/// `positions`), then integer sums and differences are let through as opaque, unless they are sliced: only the rule of
-/// a look-up can say what such a number names.
+/// If an operand is opaque, or numbers rows that are not in the order of the tokens (`into` without `positions`),
+/// integer sums and differences pass as opaque, unless the result is sliced: only the rule of a look-up can decide
+/// which rows such numbers name.
 inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& result, chunk_verdict& v) {
     using op = arithmetic::op;
-    std::int64_t moved[2] = {0, 0};
+    std::int64_t moved[2] = {0, 0};  // by how much each token shifts the left and the right side
     std::int64_t constant = 0;
     bool has_constant = false, unknown = false;
     const rule_number* both[2] = {&t.left, &t.right};
@@ -149,14 +160,15 @@ inline bool row_arithmetic(const chunk_call& c, const terms& t, chunk_state& res
     return v = c.refuse(reads_row_numbers), false;
 }
 
-/// The verdict on an operation of which an operand is a sum over chunks. The result is one too if the operation is
-/// linear in the way that `t.sums` says and the states of the operands fit that; nothing may be cut beside a sum.
+/// Returns the verdict on an operation with at least one operand that is a sum over chunks. The result is such a sum if
+/// the operation is linear as `t.sums` says and the states of the operands fit that. An operand with rows of the chunk
+/// is refused beside a sum.
 inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
-    std::size_t addends = 0, used = 0;  // an addend that is both left and right, as in x * x, is used twice
+    std::size_t addends = 0, used = 0;  // an addend that is both left and right, as in x * x, counts twice in `used`
     for (const rule_number* side : {&t.left, &t.right})
         used += c.is_tensor(side->operand) && is_addend(c.state(side->operand));
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
-        // Zero is a sum of zeros, so that a shared zero may be added to a sum though it is added in every chunk.
+        // Every chunk would add a shared operand again. Zeros may be shared, because zero is a sum of zeros.
         const bool zero = t.sums == passes_sums::of_all_at_once && c.is_tensor(k) && is_whole(c.state(k)) &&
                           c.shape(k).size() <= c.result_types[0].shape.size() && c.all_zero(k);
         addends += is_addend(c.state(k)) || zero;
@@ -188,14 +200,14 @@ inline chunk_verdict sums_computed(const chunk_call& c, const terms& t) {
     return exact ? c.give(a_sum) : c.refuse(not_linear);
 }
 
-/// Whether a tensor among the operands is a sum over chunks.
+/// Returns whether a tensor among the operands is a sum over chunks.
 inline bool has_sum(const chunk_call& c) {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (c.is_tensor(k) && is_addend(c.state(k))) return true;
     return false;
 }
 
-/// The verdict on any elementwise operation: sums, rows side by side, or numbers of rows.
+/// Returns the verdict on any elementwise operation, whether its operands are sums over chunks, rows or row numbers.
 inline chunk_verdict computed(const chunk_call& c, const terms& t) {
     if (has_sum(c)) return sums_computed(c, t);
     chunk_verdict v;
@@ -208,8 +220,8 @@ inline chunk_verdict computed(const chunk_call& c, const terms& t) {
     return c.give(result);
 }
 
-/// The verdict on an operation whose result has the elements of operand x, and so its state. Other operands (shapes to
-/// be like, devices) must go with it row by row, or be broadcast.
+/// Returns the verdict on an operation whose result has the elements of operand x, and therefore its state. Other
+/// operands, such as one that only gives a shape or a device, must be cut like the result or be broadcast.
 inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums) {
     if (c.is_tensor(x) && has_sum(c)) return sums_computed(c, {.sums = sums, .left = rule_number::of_operand(x)});
     chunk_verdict v;
@@ -218,7 +230,7 @@ inline chunk_verdict copied(const chunk_call& c, std::size_t x, passes_sums sums
     return c.is_tensor(x) ? c.give(c.state(x)) : c.refuse(reads_unknown);
 }
 
-/// The sense in which an operation of arithmetic is linear. With a constant term it is not: every chunk would add it.
+/// Returns the terms of arithmetic. A linear combination with a constant term is not linear: every chunk would add it.
 inline terms terms_of(const arithmetic& a) {
     using op = arithmetic::op;
     terms t{passes_sums::never, true, a.what, a.left, a.right, a.scaled, a.has_constants};

@@ -22,14 +22,16 @@ namespace stretto::chunk_rules {
 /// are the numbers of rows from and to each rank, in rank order. Two exchanges with the same amounts over the same
 /// group move rows in the same way.
 ///
-/// The rows of a chunk may be exchanged if they are in an order of their own and the amounts are numbers of the chunk.
-/// The rule relies on the program that these amounts count the rows by destination. An exchange of the same amounts in
-/// the other direction restores the previous order.
+/// The rows of a chunk may be exchanged if they are in an order of their own (neither that of the tokens nor blocks of
+/// it) and all amounts are numbers of the chunk, or all are constants that are multiples of the number of tokens. The
+/// rule relies on the program that the amounts of a chunk count its rows by destination. An exchange of the same
+/// amounts in the other direction restores the previous order. A sum over chunks, or a value that is cut along another
+/// dimension, passes if all chunks share the amounts. O(operands and the history of the amounts).
 struct exchange {
     std::size_t x = 0;
     std::vector<rule_number> received = {}, sent = {};
-    std::string_view group = {};    ///< Name of the group of ranks; together with group_number it identifies the group.
-    std::int64_t group_number = 0;  ///< Number of the group, if the program numbers groups.
+    std::string_view group = {};    ///< the name of the group of ranks; it identifies the group with group_number
+    std::int64_t group_number = 0;  ///< the number of the group, if the program numbers groups
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x).add("received", received).add("sent", sent); }
@@ -49,9 +51,10 @@ struct other_collective {
 ///
 /// All ranks cut the same rows because their extents are the same. A collective of rows in token order may therefore
 /// run once per chunk. If it joins blocks of ranks along the cut dimension, the rows of the result lie in these blocks
-/// (row_orders::origin::blocks). It may separate rows again if they lie in as many blocks. A collective of rows in
-/// another order is refused, because other ranks have different rows at the same positions. A collective of a sum runs
-/// only once, since a collective per part would move the full amount of data for every chunk.
+/// (row_orders::origin::blocks). It may separate blocks of ranks again if the rows lie in as many blocks as there are
+/// ranks, or in a multiple of that. A collective of rows in another order is refused, because other ranks have
+/// different rows at the same positions. A collective of a sum runs only once, since a collective per part would move
+/// the full amount of data for every chunk. O(operands).
 struct aligned_collective {
     std::size_t x = 0;
     bool joins_blocks = false;
@@ -78,7 +81,7 @@ inline std::vector<std::int64_t> amounts_key(const chunk_call& c, const exchange
     return key;
 }
 
-/// Returns the value from which the numbers of received rows were read in rank order, or -1 if there is none.
+/// Returns the key of the value from which the numbers of received rows were read in rank order; -1 if there is none.
 inline std::int64_t counts_received(const chunk_call& c, const exchange& e) {
     std::int64_t counts = -1;
     for (std::size_t j = 0; j < e.received.size(); ++j) {

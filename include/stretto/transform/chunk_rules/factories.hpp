@@ -1,6 +1,6 @@
-// Rule kinds of operations that create tensors without reading elements. Each rule decides how many rows a part gets. A
-// number of the chunk among the extents determines it; otherwise a tensor that the result is modelled on determines it;
-// otherwise every chunk creates the whole tensor.
+// Rule kinds of operations that create tensors without reading elements. Each rule decides how many rows a part gets.
+// If a number of the chunk (numbers.hpp) is among the extents, it determines the number of rows. Otherwise a tensor on
+// which the result is modelled does so. If neither determines it, every chunk creates the whole tensor.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_FACTORIES_HPP
 
@@ -51,8 +51,8 @@ struct fill_like {
 /// token order, the result counts from the first row of the chunk. In any other order, only the program knows which row
 /// a number refers to, and the result is opaque.
 struct iota {
-    std::size_t end = no_operand;  ///< The operand that is the upper bound; no_operand for a constant.
-    bool from_0_by_1 = true;       ///< False if the start is not 0 or the step is not 1, which is refused.
+    std::size_t end = no_operand;  ///< the operand that is the upper bound; no_operand for a constant
+    bool from_0_by_1 = true;       ///< false if the start is not 0 or the step is not 1, which is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("end", end); }

@@ -1,6 +1,6 @@
-// Rule kinds of operations that join several tensors into one, and that pick one of several. Joined tensors must be cut
-// alike. Along the dimension that is cut, rows of chunks would alternate: what is joined there lies in blocks, one for
-// each tensor (row_orders::origin::blocks), and must have as many rows in every block.
+// Rule kinds of operations that join several tensors into one, and of those that select one tensor from several. Joined
+// tensors must be cut alike. If they are joined along the cut dimension, a part has the rows of its chunk once for each
+// tensor, so the rows of the result lie in blocks (row_orders::origin::blocks). All blocks must have equally many rows.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_JOINING_HPP
 
@@ -13,8 +13,9 @@
 
 namespace stretto::chunk_rules {
 
-/// All operands, one after the other along `dim`. `first` is the operand that comes first; operands alone do not tell,
-/// since a value may be joined to itself.
+/// Joins all operands, one after the other along `dim`. `first` is the operand that comes first: the order of the
+/// operands does not determine it, because an operand may be joined more than once. If all operands are sums over
+/// chunks or shared zeros, the result is a sum over chunks. O(operands).
 struct concat {
     std::int64_t dim = 0;
     std::size_t first = 0;
@@ -23,24 +24,25 @@ struct concat {
     void name_operands(operand_names& to) const { to.add("first", first); }
 };
 
-/// All operands, side by side along a new dimension `dim` of the result.
+/// Joins all operands along a new dimension `dim` of the result. O(operands).
 struct stack {
     std::int64_t dim = 0;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Tensor `which` of its only operand, a value of several tensors. If the program counts other members too, tensors are
-/// told apart by their types, and what is no tensor is the same in every chunk.
+/// Selects tensor `which` of its only operand, a value of several tensors. A program may also count members that are
+/// not tensors. The tensor is then found by its type, and is refused if several of that type have different states; a
+/// member that is not a tensor is assumed to be the same in every chunk. O(tensors).
 struct component {
-    std::int64_t which = 0;  ///< negative: not known, which is refused
+    std::int64_t which = 0;  ///< from 0; negative if it is unknown, which is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
 namespace detail {
 
-/// The verdict on joining all operands along dimension `along`, at which one of them is cut.
+/// Returns the verdict on joining all operands along dimension `along`. Precondition: one of them is cut there.
 inline chunk_verdict joined_in_blocks(const chunk_call& c, std::int64_t along) {
     const std::int64_t rows = c.extent(0, along), all = c.result_extent(along);
     for (std::size_t k = 0; k < c.operands.size(); ++k)
@@ -50,9 +52,8 @@ inline chunk_verdict joined_in_blocks(const chunk_call& c, std::int64_t along) {
     return c.give(in_blocks(c, along, all / rows, rows / c.tokens));
 }
 
-/// The verdict on joining all operands along `dim` of the result. `adds_dimension`: the operands do not have it. Sums
-/// join to a sum if all operands are sums, as zeros are in every chunk; a value that is whole beside rows of the chunk
-/// would have to be cut.
+/// Returns the verdict on joining all operands along `dim` of the result; if `adds_dimension`, the operands do not have
+/// that dimension. If an operand is whole while others have rows of the chunk, the refusal asks to cut it.
 inline chunk_verdict joined(const chunk_call& c, std::int64_t dim, bool adds_dimension) {
     const std::int64_t along = wrapped(dim, c.result_types[0].shape.size());
     chunk_verdict v;
@@ -94,8 +95,8 @@ inline chunk_verdict component::verdict(const chunk_call& c) const {
             if (t.shape[d] != made.shape[d]) return false;
         return true;
     };
-    // `which` counts tensors alone if the one in that place is of the type of the result. Otherwise it counts other
-    // members too, and a tensor may be taken only if all of that type are in the same state.
+    // If the tensor at position `which` has the type of the result, `which` counts only tensors. Otherwise it also
+    // counts other members, and a tensor may be taken only if all tensors of its type have the same state.
     const std::size_t at = static_cast<std::size_t>(which);
     if (at < count && is_made(at)) return c.give(c.states[first + at]);
     if (made.element == element_type::other && made.shape.empty()) return c.give({});

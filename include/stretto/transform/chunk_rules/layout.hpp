@@ -1,9 +1,9 @@
-// Rule kinds of operations on one tensor that only arrange its elements: the dimension that is cut is followed. All of
-// them are linear, so that a sum over chunks passes, and none reads its elements, so that numbers of rows do. What they
-// must not do is to work along the cut dimension, where a part has other rows than the whole, or to read an extent from
-// a number of the chunk that is not the number of its rows.
+// Rule kinds of operations that only rearrange the elements of one tensor. Each rule determines at which dimension the
+// result is cut. All operations are linear, so sums over chunks pass, and none computes with elements, so row numbers
+// pass too. An operation is refused if it works along the cut dimension, where a part has other rows than the whole, or
+// if a number of the chunk (numbers.hpp) gives an extent and is not the number of the rows of the chunk.
 //
-// Longer than 300 lines: the kinds are many, and share one way of following a dimension.
+// Longer than 300 lines: there are many kinds, and they share one way of following a dimension.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_LAYOUT_HPP
 
@@ -18,10 +18,11 @@
 
 namespace stretto::chunk_rules {
 
-/// The elements of `x`, in the same order, in another shape. A cut dimension may be merged with inner ones, and split
-/// if the outer piece holds whole tokens. If it is merged with outer dimensions, its rows lie in blocks
-/// (row_orders::origin::blocks); splitting off the blocks gives the rows of the tokens again. `sizes` gives for each
-/// extent of the result the operand that determines it, or no_operand; it is empty if all extents are constants.
+/// Returns the elements of `x`, in the same order, in another shape. A cut dimension may be merged with inner ones. It
+/// may be split if the outer of the new dimensions has whole tokens. If it is merged with outer dimensions, its rows
+/// lie in blocks (row_orders::origin::blocks); if these blocks are split off again, the rows are in the order of the
+/// tokens. `sizes` gives, for each extent of the result, the operand that determines it, or no_operand; it is empty if
+/// all extents are constants. O(dimensions squared).
 struct reshape {
     std::size_t x = 0;
     std::vector<std::size_t> sizes = {};
@@ -30,7 +31,7 @@ struct reshape {
     void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
-/// `x`, repeated along dimensions of extent 1 and along new outer ones. `sizes` has the meaning that it has in reshape.
+/// Repeats `x` along dimensions of extent 1 and along new outer dimensions. `sizes` has the same meaning as in reshape.
 /// If one of these operands is a number of the chunk, a whole `x` is repeated to that many rows of the chunk.
 struct expand {
     std::size_t x = 0;
@@ -58,7 +59,7 @@ struct permute {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// All dimensions, the last one first.
+/// Reverses the order of all dimensions. (flip reverses the elements along dimensions.)
 struct reverse_dimensions {
     std::size_t x = 0;
 
@@ -66,7 +67,7 @@ struct reverse_dimensions {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Puts a dimension of extent 1 where the result has `dim`.
+/// Adds a dimension of extent 1, which is dimension `dim` of the result.
 struct unsqueeze {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -75,8 +76,8 @@ struct unsqueeze {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Removes those of `dims` whose extent is 1. `dims` must not name the cut dimension, because a part may have one row
-/// where the value has many.
+/// Removes those of `dims` whose extent is 1. It is refused if `dims` names the cut dimension, because a part may have
+/// one row where the value has several.
 struct squeeze {
     std::size_t x = 0;
     dim_list dims = {};
@@ -85,17 +86,17 @@ struct squeeze {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Selects entry `index` along a dimension and removes that dimension.
+/// Selects entry `index` along a dimension and removes that dimension, which must not be cut.
 struct select {
     std::size_t x = 0;
     std::int64_t dim = 0;
-    std::int64_t index = -1;  ///< -1: the program computes it, or counts it from the end
+    std::int64_t index = -1;  ///< -1 if the program computes it or counts it from the end; only value_history reads it
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Returns one result for each entry along a dimension, without that dimension.
+/// Returns one result for each entry along a dimension, without that dimension, which must not be cut.
 struct unbind {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -104,9 +105,10 @@ struct unbind {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Splits a dimension into pieces, with one result for each. Rows that lie in blocks may be split into these blocks,
-/// and each piece then has the rows of the tokens. `sizes` gives for each piece the operand that determines its extent,
-/// or the one operand that determines all; no_operand stands for a constant, and it is empty if all are constants.
+/// Splits a dimension into pieces, with one result for each. The cut dimension may be split only if its rows lie in
+/// blocks, and into exactly these blocks; each piece then has the rows of the tokens. `sizes` gives, for each piece,
+/// the operand that determines its extent or no_operand for a constant; or it has one operand, which determines all
+/// extents. It is empty if all extents are constants.
 struct split {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -116,10 +118,11 @@ struct split {
     void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }
 };
 
-/// Every `step`th entry of a dimension, from `first` to the one before `last`. Along the cut dimension only all of it.
+/// Selects every `step`th entry along a dimension, from entry `first` to the one before entry `last`. Along the cut
+/// dimension, it must select all entries.
 struct slice {
     static constexpr std::int64_t to_the_end = INT64_MAX;
-    static constexpr std::int64_t unknown = -1;  ///< a bound that the program computes, or counts from the end
+    static constexpr std::int64_t unknown = -1;  ///< a bound that the program computes or counts from the end
 
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -131,8 +134,8 @@ struct slice {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Reverses some dimensions. Reversed rows of a chunk are in an order of their own, and reversing them again restores
-/// the earlier order.
+/// Reverses the elements along some dimensions. Along the cut dimension, the rows of the chunk are then in an order of
+/// their own; if they are reversed again, they are in the earlier order. An opaque `x` is refused there.
 struct flip {
     std::size_t x = 0;
     dim_list dims = {};
@@ -141,8 +144,9 @@ struct flip {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The same elements with another last dimension, which is split, added or removed, such as pairs of reals viewed as
-/// complex numbers and the reverse. A dimension may be cut if the result has it, too.
+/// Returns the same elements with another last dimension, which is added or removed: pairs of reals viewed as complex
+/// numbers, and the reverse. A cut dimension must also exist in the result. Precondition: all other dimensions keep
+/// their extents, and the last one does so if it is cut.
 struct regroup_last {
     std::size_t x = 0;
 
@@ -150,8 +154,8 @@ struct regroup_last {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// `x`, `times[j]` times along dimension j of the result, which may have more dimensions, outermost. A number that the
-/// program computes stands as 0.
+/// Repeats `x` `times[j]` times along dimension j of the result, which may have additional outer dimensions. A number
+/// that the program computes is given as 0. Along the cut dimension, the number must be 1.
 struct repeat {
     std::size_t x = 0;
     dim_list times = {};
@@ -162,8 +166,9 @@ struct repeat {
 
 namespace detail {
 
-/// The rule of operations that move dimensions about: `where(d, rank)` says which dimension of the result dimension d
-/// of `x` is, or -1 if it is none or must not be cut. `x` must be a tensor and all other operands whole.
+/// Returns the verdict on an operation that gives dimensions other positions. `where(d, rank)` is the dimension of the
+/// result that dimension d of `x`, a tensor of rank `rank`, becomes; -1 if there is none or if d must not be cut.
+/// Refuses if `x` is not a tensor or if another operand is not whole.
 template <class Where>
 chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) {
     if (!c.is_tensor(x)) return c.refuse(chunk_number);
@@ -175,7 +180,7 @@ chunk_verdict dimensions_moved(const chunk_call& c, std::size_t x, Where where) 
     return d < 0 ? c.refuse_itself(along_chunks) : c.give(moved_to(s, d));
 }
 
-/// The same for operations that remove dimension `gone`, which must not be the cut one.
+/// Returns the verdict on an operation that removes dimension `gone`, which must not be the cut one.
 inline chunk_verdict dimension_removed(const chunk_call& c, std::size_t x, std::int64_t gone) {
     return dimensions_moved(c, x, [&](std::int64_t d, std::size_t rank) -> std::int64_t {
         const std::int64_t out = wrapped(gone, rank);
@@ -192,9 +197,9 @@ inline chunk_verdict reshape::verdict(const chunk_call& c) const {
         if (is_whole(s) || !detail::sizes_shared(c, sizes, -1)) return c.refuse(detail::chunk_number);
         return c.give(s);
     }
-    // The cut dimension of the result is the one with as many elements in front of it as the cut one of x has, so that
-    // it is the outermost of those into which that is split or merged. Rows in the order of the tokens must then be
-    // whole tokens still. Rows in any other order stay rows only if there are as many.
+    // A dimension of the result begins where the cut dimension of x does if the product of the extents outside of it is
+    // the same. If rows are in the order of the tokens, that dimension is cut if it has whole tokens. In any other
+    // order, rows stay rows only if there are as many of them.
     const std::span<const std::int64_t> from = c.shape(x), to = c.result_types[0].shape;
     const std::size_t d = static_cast<std::size_t>(s.dim);
     const std::int64_t outside = detail::product(from, 0, d);

@@ -16,7 +16,9 @@
 namespace stretto::chunk_rules {
 
 /// Selects the entries of `x` along `dim` that the tensor `index`, of any rank, names, in the order of `index`. In the
-/// result, the dimensions of `index` replace `dim`. Examples are a look-up of table rows and an embedding.
+/// result, the dimensions of `index` replace `dim`. Examples are a look-up of table rows and an embedding. An integer
+/// `x` that is a sum over chunks may be looked up by rows that are not in the order of the tokens; the result is
+/// opaque, since an entry of one part means nothing by itself. O(operands).
 struct look_up {
     std::size_t x = 0, index = 1;
     std::int64_t dim = 0;
@@ -25,8 +27,9 @@ struct look_up {
     void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
-/// Selects elements of `x`: `indices[d]` is the operand that indexes dimension d, or no_operand. Several indices are
-/// broadcast against each other, and one of them may number rows of the chunk.
+/// Selects elements of `x`: `indices[d]` is the operand that indexes dimension d, or no_operand. A single index is
+/// judged as by look_up. Several indices are broadcast against each other; they must index consecutive dimensions, the
+/// last one at the end of the list, and at most one of them may hold row numbers. Masks are refused. O(operands).
 struct look_up_elements {
     std::size_t x = 0;
     std::vector<std::size_t> indices = {};
@@ -36,7 +39,7 @@ struct look_up_elements {
 };
 
 /// Each element of the result is the element of `x` at the same position, except that the position along `dim` is the
-/// element of `index`, which has the rank of `x`.
+/// element of `index`, which has the rank of `x`. O(1).
 struct gather {
     std::size_t x = 0, index = 1;
     std::int64_t dim = 0;
@@ -45,10 +48,10 @@ struct gather {
     void name_operands(operand_names& to) const { to.add("x", x).add("index", index); }
 };
 
-/// Repeats the number of each kind as often as `counts` says that rows of this kind exist. If an exchange summed its
-/// amounts from the same counts, the result has the rows that it received, in the same order. The rows may also be used
-/// as those of a grouped product whose groups have these counts. `total` is the operand that holds the number of rows,
-/// if there is one.
+/// Returns a vector that contains each number i of a group `counts[i]` times, in ascending order. `counts` must be a
+/// sum over chunks. If the amounts of an exchange were summed from the same counts, the result has the rows that the
+/// exchange received, in the same order. The rows may also be used as those of a grouped product whose groups have
+/// these counts (row_orders::may_be_taken_for). `total` is the operand that gives the number of rows, or no_operand.
 struct repeat_by_counts {
     std::size_t counts = 0, total = no_operand;
 
@@ -58,14 +61,15 @@ struct repeat_by_counts {
 
 namespace detail {
 
-/// The verdict on a look-up in operand x along dimension `dim` of the entries that operand `index`, of any rank, names.
+/// Returns the verdict on a look-up of those entries of operand x along dimension `dim` that operand `index`, of any
+/// rank, names.
 inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::size_t index, std::int64_t dim) {
     const chunk_state &rows = c.state(x), &by = c.state(index);
     const std::int64_t widened = static_cast<std::int64_t>(c.shape(index).size()) - 1;
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         if (k != x && k != index && !is_whole(c.state(k))) return c.refuse(chunk_number);
     if (is_addend(by)) return c.refuse(not_linear);
-    if (is_whole(by)) {  // every chunk looks up the same entries, so the state of x is kept, as by a view
+    if (is_whole(by)) {  // every chunk looks up the same entries, so the result has the state of x, as with a view
         if (is_addend(rows)) return c.give(rows);
         if (rows.dim == dim) return c.refuse("looks up rows of one chunk by numbers that all chunks share");
         if (rows.what == chunk_kind::opaque) return c.refuse(reads_unknown);
@@ -82,12 +86,13 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
         }
         return c.refuse(is_addend(rows) ? "looks up a part of a sum" : foreign_rows);
     }
-    // Numbers of rows of the chunk find only rows of the same chunk.
+    // Row numbers of the chunk find only rows of the same chunk.
     if (is_whole(rows)) {
         if (by.positions != 0 && c.extent(x, dim) == by.positions * c.tokens) return c.want(x, dim, as_tokens);
         return c.refuse(foreign_rows);
     }
     if (!is_cut(rows) || rows.dim != dim || !numbers_rows_of(c, by, rows, c.shape(x))) return c.refuse(foreign_rows);
+    // Row numbers that the program computed name each row once (numbers_rows_of), so the rows found are permuted.
     if (found.what == chunk_kind::opaque) {
         if (counts_rows(rows)) return c.refuse(reads_row_numbers);
         found.what = chunk_kind::permuted;
@@ -100,7 +105,7 @@ inline chunk_verdict rows_looked_up(const chunk_call& c, std::size_t x, std::siz
     return c.give(found);
 }
 
-/// The verdict on a look-up of elements of operand x by several indices.
+/// Returns the verdict on a look-up of elements of operand x by several indices.
 inline chunk_verdict elements_looked_up(const chunk_call& c, std::size_t x, const std::vector<std::size_t>& list) {
     chunk_verdict v;
     index_rows r;

@@ -35,7 +35,7 @@ struct class_loss {
 
 /// The gradient of class_loss with respect to `x`. `gradient` is the gradient of the loss, and `total` is the divisor
 /// of a mean. The result has the rows of `x`. The mean must divide by the same number in every chunk as in the original
-/// program, so `total` must be whole.
+/// program, so `total` must be whole. Precondition: for a mean, `total` names a tensor. O(operands).
 struct class_loss_gradient {
     std::size_t gradient = 0, x = 1, target = 2, total = no_operand;
     loss_of how = loss_of::mean;
@@ -49,7 +49,7 @@ struct class_loss_gradient {
 /// The losses of single elements, where all operands are aligned elementwise and broadcast. If the losses are summed,
 /// the result is a sum over chunks; a mean is refused. With `of_gradient`, the operation is the gradient of such a
 /// loss. The gradient is elementwise for each_row and sum. The gradient of a mean divides by the number of rows of a
-/// part, so it is refused too.
+/// part, so it is refused too. O(operands).
 struct element_loss {
     loss_of how = loss_of::mean;
     bool of_gradient = false;

@@ -13,11 +13,11 @@ namespace stretto::chunk_rules {
 /// Normalizes `x` over its last `dims` dimensions, or computes the gradient of that: layer norm, RMS norm. Results with
 /// the rank of `x` (values, statistics, the gradient of `x`) have its rows. Other results are gradients of the scale
 /// and shift that all rows share, and are sums over chunks. All operands are aligned at the last dimension, as
-/// elementwise operands are, and must be cut alike or be broadcast. A sum over chunks is refused because normalization
-/// is not linear.
+/// elementwise operands are, and must be cut alike or be broadcast, at a dimension that is not normalized. A sum over
+/// chunks is refused because normalization is not linear. O(operands).
 struct normalization {
     std::size_t x = 0;
-    std::size_t dims = 1;
+    std::size_t dims = 1;  ///< at least 1, and less than the rank of `x`; otherwise it is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }

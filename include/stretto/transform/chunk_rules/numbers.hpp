@@ -1,8 +1,8 @@
 // Rule kinds of numbers: extents that are read, arithmetic on them, and conversions between numbers and elements.
 //
-// A number that differs between chunks is an addend: the numbers of all chunks sum to the number of the whole. Most
-// programs use such a number as a row count, so its state has two annotations, as far as they are known: `positions` is
-// the exact share of each token, and `order` identifies the rows that it counts.
+// A number that differs between chunks is an addend: the numbers of all chunks sum to the number of the whole. The
+// rules call it a number of the chunk. Programs usually count rows with it, so its state has two annotations, as far as
+// they are known: `positions` is the exact share of each token, and `order` identifies the rows that it counts.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_NUMBERS_HPP
 
@@ -15,8 +15,8 @@
 
 namespace stretto::chunk_rules {
 
-/// The extent of `x` along a dimension, as a number. Along the split dimension it is the number of rows of the part;
-/// along other dimensions it is the same in every chunk.
+/// Returns the extent of `x` along a dimension, as a number. Along the cut dimension it is the number of rows of the
+/// part; along other dimensions, or if `x` is a sum over chunks, it is the same in every chunk.
 struct read_extent {
     std::size_t x = 0;
     std::int64_t dim = 0;
@@ -25,7 +25,8 @@ struct read_extent {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The number of elements of `x`: a sum over chunks if `x` is split.
+/// Returns the number of elements of `x`. If `x` is cut, it is a number of the chunk; if `x` is a sum over chunks, it
+/// is the same in every chunk.
 struct read_size {
     std::size_t x = 0;
 
@@ -33,24 +34,28 @@ struct read_size {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// The only element of the first operand, as a number. The operand must be a sum over chunks, and so is the number.
+/// Returns the only element of the first operand as a number. The operand must be a sum over chunks, and so is the
+/// number.
 struct read_element {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// The first operand, a number, as a tensor of one element. Both must be sums over chunks.
+/// Returns the first operand, a number, as a tensor of one element. The number must be a sum over chunks, and so is the
+/// tensor.
 struct hold_number {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Arithmetic on numbers. Sums of shares are shares, and so is a share times a number that is equal in all chunks. A
-/// share may be divided only if the division is exact.
+/// Computes with numbers. A sum or difference of numbers of the chunk is a number of the chunk; so is the product of
+/// one of them and a number that all chunks share. Such a number may be divided only by a constant, and only if its
+/// share of each token is known and a multiple of the constant. A number that all chunks share must not be added to a
+/// number of the chunk, because every chunk would add it. O(operands and terms).
 struct number_arithmetic {
     enum class op : std::uint8_t {
         add,
-        subtract,  ///< all others from the first
+        subtract,  ///< all other terms are subtracted from the first
         multiply,
-        divide  ///< the first by a constant, rounding down
+        divide  ///< the first term is divided by a constant, and the quotient is rounded down
     };
     op what = op::add;
     std::vector<rule_number> terms = {rule_number::of_operand(0), rule_number::of_operand(1)};
@@ -59,15 +64,16 @@ struct number_arithmetic {
     void name_operands(operand_names& to) const { to.add("terms", terms); }
 };
 
-/// Compares a number with another. A number that differs between chunks may only be compared with zero: a count is
-/// nonnegative for a part if it is for the whole. The result is opaque, and may only be asserted.
+/// Compares a number with another one. Of a number of the chunk, only `number >= 0` is allowed: if it holds for the
+/// whole, it holds for the part, because such numbers are counts. The result is opaque and may only be asserted.
 struct compare_number {
+    /// Whether the comparison is `number >= 0`. Set it for no other comparison with 0, since a part may have no rows.
     bool with_zero = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
 
-/// Asserts the result of a comparison: all operands are accepted, since the comparison itself has been judged.
+/// Asserts the result of a comparison. All operands are accepted, because the comparison itself has been judged.
 struct assertion {
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const { return c.give({}); }
 };

@@ -1,6 +1,6 @@
 // Rule kinds of writing a slice into a tensor, of gradients of slices (zeros except in one place), and of shifts within
-// a tensor. They keep the split dimension if they work along another one, or if the slice is the complete dimension: a
-// slice of the split dimension would lie in some chunks and not in others.
+// a tensor. Rows of the chunk pass if the operation works along a dimension that is not cut, or if the slice is the
+// complete dimension: a slice of the cut dimension would lie in some chunks and not in others.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_PARTS_HPP
 
@@ -14,8 +14,9 @@
 
 namespace stretto::chunk_rules {
 
-/// `base`, with `source` written over a slice along `dim`. `dim` must not be the split dimension unless the slice is
-/// all of it. Both must be split alike, or both be sums over chunks, as zeros are; other operands must be whole.
+/// Returns `base` with `source` written over a slice along `dim`. `dim` must not be the cut dimension unless the slice
+/// is all of it. Both operands must be cut alike, or each must be a sum over chunks or shared zeros; other operands
+/// must be whole. O(operands).
 struct put_slice {
     std::size_t base = 0, source = 1;
     std::int64_t dim = 0;
@@ -25,10 +26,11 @@ struct put_slice {
     void name_operands(operand_names& to) const { to.add("base", base).add("source", source); }
 };
 
-/// The gradient of a slice or a select: zeros, with `gradient` at the place along `dim` from which it was taken; the
-/// operand of a select has one dimension more. `dim` must not be the split dimension unless the slice is all of it.
-/// `sizes` has, for each extent of the result, the operand that gives it, or no_operand; it is empty if all are
-/// constants. If rows are not in the order of the tokens, an operand must give their number, because a constant cannot.
+/// The gradient of a slice or a select: zeros, with `gradient` at the place along `dim` from which the slice was taken.
+/// The result for a select has one dimension more than `gradient`. `dim` must not be the cut dimension unless the slice
+/// is all of it. `sizes` gives, for each extent of the result, the operand that determines it, or no_operand; it is
+/// empty if all extents are constants. If rows are not in the order of the tokens, an operand must give their number,
+/// because a constant cannot. O(operands).
 struct slice_gradient {
     std::size_t gradient = 0;
     std::int64_t dim = 0;  ///< a dimension of the result
@@ -39,12 +41,13 @@ struct slice_gradient {
     void name_operands(operand_names& to) const { to.add("gradient", gradient).add("sizes", sizes); }
 };
 
-/// The elements of `x`, shifted along `dims`: rolled around, padded at the ends, or cropped there. The split dimension
-/// must not be among `dims`.
+/// Shifts the elements of `x` along `dims`: rolls them around, pads them at the ends, or crops them there. The cut
+/// dimension must not be among `dims`. O(operands).
 struct shift {
     std::size_t x = 0;
     dim_list dims = {};
-    bool adds_constants = false;  ///< the padding is not zero; then each chunk of a sum would add it
+    /// Whether the padding is not zero. A sum over chunks is then refused, because every chunk would add the padding.
+    bool adds_constants = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }

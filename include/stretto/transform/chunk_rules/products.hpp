@@ -31,7 +31,7 @@ struct matrix_product {
 };
 
 /// A matrix product to which operand `bias` is added with broadcasting. If the product is a sum over chunks, the bias
-/// must be one too; otherwise every chunk would add the bias again.
+/// must be one too; otherwise every chunk would add the bias again. At least one factor must not be whole. O(operands).
 struct biased_product {
     std::size_t bias = 0;
     matrix_product product = {.left = 1, .right = 2};
@@ -43,9 +43,10 @@ struct biased_product {
 };
 
 /// `left` [rows, k], whose rows are in groups that end at `ends`, times one matrix per group, `right` [groups, k, n];
-/// or, for two matrices, the products over the groups of their inner dimension. The rule relies on the program that the
-/// ends of a chunk delimit the groups among the rows of the chunk as the original ends do among all rows. The ends of a
-/// chunk are an addend that was computed from counts of the rows.
+/// or, for two matrices, one product per group of rows of their inner dimension, and so an addend. The rule relies on
+/// the program that the ends of a chunk delimit the groups among the rows of the chunk as the original ends do among
+/// all rows. The ends of a chunk are an addend that was computed from counts of the rows. As a side effect, the order
+/// of the rows of `left` records these counts (row_orders::note_groups). O(operands and the history of `ends`).
 struct grouped_product {
     std::size_t left = 0, right = 1, ends = 2;
 

@@ -1,6 +1,6 @@
 // Rule kinds of operations that combine elements along dimensions: sums, maxima, running sums, softmax, histograms.
-// Along a dimension that is not cut each works on rows by themselves. Along the cut dimension, parts have a known
-// relation to the whole only for what is a sum over rows.
+// Along a dimension that is not cut, each row is processed by itself. Along the cut dimension, the results of parts
+// have a known relation to the result of the whole only if the operation is a sum over rows.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_REDUCTIONS_HPP
 
@@ -14,8 +14,9 @@
 namespace stretto::chunk_rules {
 
 /// Combines the elements of `x` along `dims`, or along all dimensions if `dims` is empty. Along the cut dimension, a
-/// sum becomes a sum over chunks. Other kinds are refused there: a mean would divide by the rows of a part, and
-/// extremes and products have no sum. Along other dimensions, every kind works on each row by itself.
+/// sum becomes a sum over chunks, and other reductions are refused: a mean would divide by the number of rows of a
+/// part, and extremes and products of parts do not add up. Along other dimensions, every reduction is allowed. The sum
+/// and the mean of a sum over chunks are such sums too. `x` must be the only operand. O(dimensions).
 struct reduction {
     enum class by : std::uint8_t {
         sum,
@@ -25,26 +26,27 @@ struct reduction {
     by how = by::sum;
     std::size_t x = 0;
     dim_list dims = {};
-    bool keeps_dims = false;  ///< extents of 1 stay where `dims` were
+    bool keeps_dims = false;  ///< whether `dims` remain in the result, with extent 1
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Works along one dimension only, or along neighbouring ones: softmax, a running product, the largest entries, the
-/// lower triangles of matrices. Every other dimension may be cut. All operands that are tensors have the rank of `x`.
+/// Works along one dimension or along neighbouring ones: softmax, a running product, the largest entries, the lower
+/// triangles of matrices. Any other dimension may be cut, and all operands must then be cut alike. Precondition: all
+/// operands that are tensors have the rank of `x`. O(operands).
 struct along_dimension {
     std::size_t x = 0;
     std::int64_t dim = -1;
-    std::int64_t count = 1;  ///< how many dimensions it works along, from `dim` on
-    bool linear = false;     ///< linear in `x` if all other operands are whole: a sum over chunks passes
+    std::int64_t count = 1;  ///< the number of dimensions along which it works, from `dim` on
+    bool linear = false;     ///< whether it is linear in `x` if all other operands are whole: sums over chunks pass
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Running sums along a dimension, treated like a linear along_dimension. In addition, counts of groups become the ends
-/// of groups.
+/// Computes running sums along a dimension. The verdict is that of a linear along_dimension. It is a kind of its own
+/// because the running sum of the counts of groups gives the ends of the groups, which value_history recognises.
 struct running_sum {
     std::size_t x = 0;
     std::int64_t dim = -1;
@@ -53,9 +55,10 @@ struct running_sum {
     void name_operands(operand_names& to) const { to.add("x", x); }
 };
 
-/// Counts how many elements of its only operand fall into each bin. The result has integers, whatever its type.
+/// Counts how many elements of its only operand fall into each bin. If the operand is cut, the result is a sum over
+/// chunks. The elements of the result are integers, whatever its type.
 struct histogram {
-    bool fixed_bins = true;  ///< whether the bins do not depend on the elements
+    bool fixed_bins = true;  ///< whether the bins are independent of the elements; otherwise it is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
 };
@@ -106,7 +109,7 @@ inline chunk_verdict along_dimension::verdict(const chunk_call& c) const {
             if (is_cut(c.state(k))) return c.refuse(detail::sum_meets_rows);
         return c.give(c.state(x));
     }
-    // That it works along the cut dimension is said first: no number and no other operand could change it.
+    // This reason comes before those of rows_side_by_side, because no other state of another operand would remove it.
     const std::int64_t first = wrapped(dim, c.shape(x).size());
     for (std::size_t k = 0; k < c.operands.size(); ++k) {
         const bool along = is_cut(c.state(k)) && c.state(k).dim >= first && c.state(k).dim - first < count;

@@ -34,9 +34,10 @@ public:
         alike       ///< all rows are equal, so they are in every order with this number of rows
     };
 
+    /// An order. The first four members are its identity; `counts` and `groups` are facts that rules find later.
     struct order {
         origin how = origin::natural;
-        std::uint32_t before = 0;
+        std::uint32_t before = 0;       ///< the order from which it was made; 0 if there is none
         std::uint32_t rows = 0;         ///< the order that represents all orders of the same rows
         std::vector<std::int64_t> key;  ///< two orders of the same origin are the same if their keys are
         std::int64_t counts = -1;       ///< for exchanged: the value from which the numbers of received rows were read
@@ -57,24 +58,25 @@ public:
         return id;
     }
 
-    /// The order of the tokens, with `rows_per_token` rows for each.
+    /// Returns the order of the tokens, with `rows_per_token` rows for each.
     std::uint32_t natural(std::int64_t rows_per_token) { return name(origin::natural, 0, 0, {rows_per_token}); }
-    /// The order of rows that lie in consecutive blocks, each of which has `rows_per_token` rows for every token.
+    /// Returns the order of rows that lie in consecutive blocks, each of which has `rows_per_token` rows for every
+    /// token.
     std::uint32_t in_blocks(std::int64_t blocks, std::int64_t rows_per_token) {
         return name(origin::blocks, natural(rows_per_token), 0, {blocks});
     }
-    /// The order of rows that are all equal. There are as many as in `rows`, which is an order that represents its
-    /// rows.
+    /// Returns the order of rows that are all equal. There are as many of them as in order `rows`. Precondition: `rows`
+    /// represents its rows.
     std::uint32_t alike(std::uint32_t rows) { return name(origin::alike, rows, rows, {}); }
 
-    /// Whether `id` is the number of an order. It is a precondition of the members below that do not check it.
+    /// Returns whether `id` is the number of an order. That is a precondition of operator[]; other members check it.
     [[nodiscard]] bool knows(std::uint32_t id) const noexcept { return id != 0 && id < orders_.size(); }
     [[nodiscard]] const order& operator[](std::uint32_t id) const { return orders_[id]; }
     order& operator[](std::uint32_t id) { return orders_[id]; }
-    /// The order that represents the rows of order `id`; 0 if there is no such order. Two orders with the same
+    /// Returns the order that represents the rows of order `id`; 0 if there is no such order. Two orders with the same
     /// representative have the same rows, and therefore the same number of rows in every chunk.
     [[nodiscard]] std::uint32_t rows_of(std::uint32_t id) const { return knows(id) ? orders_[id].rows : 0; }
-    /// Whether rows lie in blocks in the order of the tokens, possibly reversed.
+    /// Returns whether rows lie in blocks in the order of the tokens, possibly reversed.
     [[nodiscard]] bool lies_in_blocks(std::uint32_t id) const {
         while (knows(id) && orders_[id].how == origin::flipped) id = orders_[id].before;
         return knows(id) && orders_[id].how == origin::blocks;
@@ -85,13 +87,14 @@ public:
     void note_groups(std::uint32_t id, std::int64_t counts) {
         if (knows(id) && orders_[id].groups < 0) orders_[id].groups = counts;
     }
-    /// For an order of origin `runs`, the order in which its rows are distinguished; otherwise `id` itself.
+    /// Returns the order in which the rows of `id` are distinguished if its origin is `runs`; otherwise `id` itself.
     std::uint32_t placed(std::uint32_t id) {
         return knows(id) && orders_[id].how == origin::runs ? name(origin::placed, id, rows_of(id), {}) : id;
     }
-    /// Whether rows in the order `id` may be used as if they were in the order `other`, which has the same rows. This
-    /// holds if all rows are equal, or if `id` consists of runs and the rows of `other` are in groups of the same
-    /// kinds. It does not hold for runs that represent their own rows, because these may have been written row by row.
+    /// Returns whether rows in the order `id` may be used as if they were in the order `other`. This holds if all rows
+    /// of `id` are equal, or if `id` consists of runs and the rows of `other` are in groups with the same counts. It
+    /// does not hold for runs that represent their own rows, because these may have been written row by row; they may
+    /// only be taken for their `placed` order. Precondition: both orders have the same rows (rows_of).
     [[nodiscard]] bool may_be_taken_for(std::uint32_t id, std::uint32_t other) const {
         if (all_alike(id)) return true;
         if (!knows(id) || !knows(other) || orders_[id].how != origin::runs) return false;
@@ -99,8 +102,8 @@ public:
         return orders_[id].rows != id && orders_[id].groups >= 0 && orders_[id].groups == orders_[other].groups;
     }
 
-    /// Stores both texts, separated by a blank, or only the sentence if there is no subject. The result is valid as
-    /// long as this object exists. O(number of different sentences stored).
+    /// Stores the subject and the sentence, separated by a blank, or only the sentence if the subject is empty, and
+    /// returns the text. It is valid as long as this object exists. O(number of different texts stored).
     std::string_view say(std::string_view subject, std::string_view sentence) {
         const std::size_t blank = subject.empty() ? 0 : 1, size = subject.size() + blank + sentence.size();
         for (const std::vector<char>& text : said_) {

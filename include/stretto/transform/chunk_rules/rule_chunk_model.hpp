@@ -25,8 +25,8 @@
 
 namespace stretto {
 
-/// One operation and the states of its operands, laid out for its rule. It cannot be copied, because the call points
-/// into it.
+/// One operation and the states of its operands, laid out for its rule: `call()` is the chunk_call that the rule reads.
+/// It cannot be copied, because the call points into it.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class laid_out_call {
@@ -35,6 +35,7 @@ public:
     using value_type = value_t<G>;
 
     /// `operands` and `results` are those of combine_rule. Precondition: they and the orders outlive this object.
+    /// O(types of operands and results).
     laid_out_call(G view, D dialect, row_orders& orders, const value_numbers<G>* numbers, vertex_type v,
                   std::int64_t tokens, std::span<const chunk_state> operands, std::span<chunk_state> results)
         : history_(view, dialect, numbers) {
@@ -65,8 +66,8 @@ public:
     laid_out_call(const laid_out_call&) = delete;
     laid_out_call& operator=(const laid_out_call&) = delete;
 
-    /// Returns whether states fit shapes: their numbers are equal, and split dimensions exist and have rows of all
-    /// tokens.
+    /// Returns whether states fit shapes: there is a state for each component, cut dimensions exist and have rows of
+    /// all tokens, and the orders of permuted values are known.
     [[nodiscard]] bool is_sound() const { return sound_; }
     [[nodiscard]] const chunk_rules::chunk_call& call() const { return call_; }
 
@@ -88,7 +89,8 @@ private:
         if constexpr (requires { dialect.name(v); }) return dialect.name(v);
         else return {};
     }
-    /// Equal for operations that do the same with the same operands.
+    /// Returns a number that only operations with the same effect on the same operands share: that of the first result
+    /// or, without value numbers or results, the index of v.
     [[nodiscard]] static std::int64_t key(const G& view, const value_numbers<G>* numbers, vertex_type v) {
         if (numbers != nullptr)
             for (value_type x : view.results(v)) return numbers->number(x);
@@ -100,8 +102,9 @@ private:
         else to.insert(to.end(), own.begin(), own.end());
     }
 
-    /// Returns whether ranks and states are valid: a rule keeps dimensions as bits of one integer; a split dimension
-    /// must exist and have rows of all tokens; and a permuted value must be in an order that the orders know.
+    /// Returns whether ranks and states are valid. Ranks are limited because a rule keeps dimensions as bits of one
+    /// integer. A cut dimension must exist and, if it is sliced, have equally many rows for every token. A permuted
+    /// value must be in an order that the orders know.
     [[nodiscard]] bool ranks() const {
         for (const tensor_type& t : result_types_)
             if (t.shape.size() > 60) return false;

@@ -27,8 +27,9 @@ struct rule_number {
     friend bool operator==(const rule_number&, const rule_number&) = default;
 };
 
-/// Checks the operands that the members of a rule name, and keeps the first that the operation does not have.
-/// `no_operand` and constants are ignored.
+/// Checks the operands that the members of a rule name, and keeps the first one that the operation does not have.
+/// `no_operand` and constants are ignored. Each call of `add` names one member, `part`; its text must outlive this
+/// object.
 class operand_names {
 public:
     /// `operands` is the number of operands of the operation.
@@ -62,8 +63,7 @@ private:
 /// have, which a rule then reports.
 class dim_list {
 public:
-    /// The maximum length. A list takes 32 bytes without an allocation, so that a rule can hold a kind with several
-    /// lists.
+    /// The maximum length. A list takes 32 bytes and allocates nothing, so a rule can hold a kind with several lists.
     static constexpr std::size_t capacity = 31;
 
     constexpr dim_list() = default;

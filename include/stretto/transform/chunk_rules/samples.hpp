@@ -21,10 +21,10 @@ namespace stretto::chunk_rules {
 struct by_sample {
     static constexpr std::size_t all_results = SIZE_MAX;
 
-    std::vector<std::size_t> batched = {0};
-    std::size_t own = all_results;
-    std::size_t linear_in = no_operand;  ///< the operand in which all results are linear
-    rule_number samples = {};            ///< the number of samples, if the operation takes it as an argument
+    std::vector<std::size_t> batched = {0};  ///< the operands that have samples along dimension 0
+    std::size_t own = all_results;           ///< the number of leading results that have samples
+    std::size_t linear_in = no_operand;      ///< the operand in which all results are linear
+    rule_number samples = {};                ///< the number of samples, if the operation takes it as an argument
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const {
@@ -37,10 +37,12 @@ namespace detail {
 inline constexpr std::string_view needs_whole_samples =
     "works along the dimension that is chunked: chunk it along the samples of the batch";
 
-/// Returns whether the number of samples that the operation takes is right for a chunk whose samples are `rows`.
+/// Returns whether the number of samples that the operation takes as an argument, if any, can be that of a chunk whose
+/// samples are `rows`. A constant, or a number that all chunks share, can be replaced by the exact share of sliced
+/// rows; a number of the chunk must count these rows.
 inline bool samples_counted(const chunk_call& c, const by_sample& b, const chunk_state& rows) {
     const std::size_t k = b.samples.operand;
-    if (k >= c.operands.size() || is_whole(c.state(k)))  // a constant, or as good as one: the exact share, if there is
+    if (k >= c.operands.size() || is_whole(c.state(k)))
         return rows.what == chunk_kind::sliced || (k >= c.operands.size() && !b.samples.is_constant);
     const chunk_state& n = c.state(k);
     if (!is_addend(n)) return false;
@@ -81,7 +83,7 @@ inline chunk_verdict by_sample::verdict(const chunk_call& c) const {
         if (c.is_number(samples.operand) && !is_whole(c.state(samples.operand))) return c.refuse(detail::chunk_number);
         return c.give(a_sum);
     }
-    if (cut == 0) return c.refuse(detail::chunk_number);  // only a number belongs to the chunk
+    if (cut == 0) return c.refuse(detail::chunk_number);  // only a number differs between chunks
     for (std::size_t k : batched)
         if (c.is_tensor(k) && is_whole(c.state(k))) return c.want(k, 0, rows);
     if (!detail::samples_counted(c, *this, rows))

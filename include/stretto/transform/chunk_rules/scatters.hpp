@@ -1,6 +1,10 @@
-// Rule kinds of writing where indices say. The cases are those of looking up (lookups.hpp), with one question more: do
-// chunks write into the same place? If indices are values, they may: then only sums into zeros, or into a sum, are the
-// same in parts. If indices are numbers of the chunk's rows, chunks write into rows of their own.
+// Rule kinds of writes to places that indices name. The cases are those of look-ups (lookups.hpp), with one more
+// question: may several chunks write to the same place? If the indices are row numbers of the chunk, each chunk writes
+// to rows of its own. If they are ordinary values, chunks may meet. Then the operation must add, and to zeros or to a
+// sum over chunks; its result is a sum over chunks.
+//
+// If such an addition works in place, its clones may also add to any value that all chunks share, one after another
+// (any_rule). The kinds say so with `accumulates`.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_SCATTERS_HPP
 
@@ -15,7 +19,8 @@
 
 namespace stretto::chunk_rules {
 
-/// `base`, with the entries of `source` along `dim` written (or added, if it `adds`) where vector `index` says.
+/// Writes the entries of `source` along `dim` to the places of `base` that vector `index` names, or adds them there if
+/// it `adds`. O(operands).
 struct put_rows {
     std::size_t base = 0, index = 1, source = 2;
     std::int64_t dim = 0;
@@ -26,8 +31,8 @@ struct put_rows {
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
-/// `base`, with elements of `values`, broadcast, written or added where indices say: `indices[d]` is the operand that
-/// indexes dimension d, or no_operand.
+/// Writes the elements of `values`, which are broadcast, to the elements of `base` that the indices name, or adds them
+/// there if it `adds`. `indices[d]` is the operand that indexes dimension d, or no_operand. O(operands).
 struct put_elements {
     std::size_t base = 0;
     std::vector<std::size_t> indices = {};
@@ -39,8 +44,8 @@ struct put_elements {
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
-/// `base`, with each element of `source` written or added in the same place, but along `dim` where `index` says. All
-/// have the same rank. `source` == no_operand: a constant is written.
+/// Writes or adds each element of `source` to its own position in `base`, except that its position along `dim` is the
+/// element of `index`. All three have the same rank. If `source` is no_operand, a constant is written. O(operands).
 struct scatter {
     std::size_t base = 0, index = 1, source = 2;
     std::int64_t dim = 0;
@@ -51,7 +56,8 @@ struct scatter {
     [[nodiscard]] bool accumulates() const { return adds; }
 };
 
-/// `base`, with rows of `source` added where `index`, the numbers of rows expanded to the shape of `source`, says.
+/// Adds the rows of `source` to the rows of `base` that `index` names. `index` has the shape of `source`: it is a
+/// vector of row numbers that was expanded, so all elements of a row are equal. O(operands).
 struct add_expanded_rows {
     std::size_t base = 0, index = 1, source = 2;
 
@@ -60,11 +66,11 @@ struct add_expanded_rows {
     [[nodiscard]] bool accumulates() const { return true; }
 };
 
-/// The gradient of a table of which rows were looked up by `index`: a row for each row of the table, the sum of the
-/// rows of `gradient` that were looked up there.
+/// The gradient of a table from which `index` looked up rows. Row i of the result is the sum of those rows of
+/// `gradient` whose index is i. If the looked-up rows are cut, the result is a sum over chunks. O(1).
 struct look_up_gradient {
     std::size_t gradient = 0, index = 1;
-    bool scales_by_count = false;  ///< divides by how often a row was looked up
+    bool scales_by_count = false;  ///< each sum is divided by the number of look-ups of that row, which is refused
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("gradient", gradient).add("index", index); }
@@ -78,7 +84,7 @@ inline chunk_verdict put_elements::verdict(const chunk_call& c) const {
     const chunk_state& by = c.state(index);
     const std::size_t rank = c.shape(base).size() + c.shape(index).size() - 1;
     if (is_whole(by)) {
-        // The same places in every chunk: other dimensions may be chunked, and sums may be added to sums.
+        // Every chunk writes to the same places. Only addends may be added there; no other case has a rule here.
         const chunk_state &into = c.state(base), &v = c.state(values);
         if (adds && is_addend(v) && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);
         return c.refuse("writes rows of one chunk by numbers that all chunks share");
@@ -128,7 +134,7 @@ inline chunk_verdict put_rows::verdict(const chunk_call& c) const {
         if (is_addend(c.state(index))) return c.refuse(detail::not_linear);
         return detail::rows_written(c, base, index, at, source, at, adds);
     }
-    // The same rows in every chunk: other dimensions may be chunked, and sums may be added to sums.
+    // Every chunk writes to the same rows. Another dimension may be cut, and addends may be added to addends.
     if (!is_plain(into) || !is_plain(rows)) return c.refuse(detail::reads_row_numbers);
     if (is_addend(into) || is_addend(rows)) {
         if (adds && is_addend(rows) && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);

@@ -1,6 +1,7 @@
-// The rule kind of sorting. Programs sort row numbers, or the experts that rows go to, to bring rows into groups, and
-// sort once more to bring them back; sorting a chunk by itself is right because of how the result is used: everything
-// that is gathered by the sorted numbers is in one order, which the rule names.
+// The rule kind of sorting. Programs sort rows by the expert that processes them, so that the rows of an expert are
+// consecutive, and sort once more to restore the order. The sorted rows of a chunk are not a slice of all sorted rows.
+// Each chunk may nevertheless be sorted by itself: the sorted values are permuted, in an order that the rule names, and
+// everything that is gathered with the resulting row numbers is in the same order.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_SORTING_HPP
 
@@ -12,14 +13,17 @@
 
 namespace stretto::chunk_rules {
 
-/// Sorts `x` along a dimension. Two results: the values, and the numbers of the rows that they came from. Sorting all
-/// rows chunk by chunk brings them into an order of its own, the same for all that is then gathered by those numbers;
-/// what ties do makes no difference to that. Sorting a permutation of numbers of rows inverts it.
+/// Sorts `x` along a dimension. There are two results: the sorted values, and the positions from which they came. Along
+/// a dimension that is not cut, each row is sorted by itself. A cut vector becomes permuted, in an order that its keys
+/// identify, and the positions are row numbers; how ties are broken makes no difference to that. An ascending sort of a
+/// permutation of row numbers inverts it. A sort along the cut dimension of a tensor with several dimensions is
+/// refused.
 struct sort {
     std::size_t x = 0;
     std::int64_t dim = -1;
     bool descending = false;
-    /// Equal values stay in the order they have: sorting the same value again gives the same order.
+    /// Whether equal values keep their relative order. If so, sorting the same values again gives the same order;
+    /// otherwise each operation is assumed to make an order of its own.
     bool stable = false;
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
@@ -37,8 +41,8 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
         return c.give(s);
     }
     if (rank != 1) return c.refuse_itself("sorts each column of the chunk's rows by itself");
-    // A permutation of the rows of order `s.into` is sorted: its values are those rows' numbers in their own order, and
-    // the numbers it gives are the inverse permutation, back into the order that the rows have now.
+    // If x is a permutation of the row numbers of order `s.into`, the sorted values are these row numbers in that
+    // order, and the second result is the inverse permutation, which numbers the rows in their present order.
     const std::uint32_t from = detail::order_of(c, s, c.shape(x));
     row_orders& orders = *c.orders;
     const std::int64_t share = s.what == chunk_kind::sliced ? c.extent(x, 0) / c.tokens : 0;
@@ -53,8 +57,7 @@ inline chunk_verdict sort::verdict(const chunk_call& c) const {
         return {};
     }
     if (s.into != 0) return c.refuse(detail::reads_row_numbers);
-    // What is not stable may break ties differently the next time: such an order is known by the operation that made
-    // it.
+    // A sort that is not stable may break ties differently the next time, so the operation identifies its order.
     const std::uint32_t to = orders.name(row_orders::origin::sorted, from, orders.rows_of(from),
                                          {stable ? c.operands[x].key : -1 - c.key, descending});
     chunk_state rows{chunk_kind::permuted, 0, s.positions, to, 0};

@@ -11,12 +11,12 @@
 
 namespace stretto::chunk_rules {
 
-/// Has the elements of operand `x` in other memory: an asynchronous move, or the wait for it. As with a copy, all
-/// states pass. Operands other than `x` and `sizes` are only listed to keep them alive until then. Their elements are
-/// not read, so they may be in any state.
+/// Returns the elements of operand `x` in other memory: an asynchronous move, or the wait for it. All states of `x`
+/// pass. An operand in `sizes` must be the same in every chunk or count the rows of the chunk. Any other operand is
+/// listed only to keep it alive until then; its elements are not read, so it may be in any state. O(sizes).
 struct transfer {
     std::size_t x = 0;
-    std::vector<std::size_t> sizes = {};  ///< for each extent, the operand that gives it; empty if there is none
+    std::vector<std::size_t> sizes = {};  ///< for each extent, the operand that gives it, or no_operand; may be empty
 
     [[nodiscard]] chunk_verdict verdict(const chunk_call& c) const;
     void name_operands(operand_names& to) const { to.add("x", x).add("sizes", sizes); }

@@ -1,10 +1,10 @@
-// What a program says about where a value comes from, beyond the operands of one operation: the answers to the
-// questions of chunk_call. The walk over the graph follows the rules of producers, so no names of operators are known
-// here.
+// Answers the questions of chunk_call about the origin of an operand. The answers follow from the rules of the
+// operations that produced it, so nothing here depends on names of operators.
 //
-// Some rules hold only for operands of a certain origin: zeros may be added to a sum in every chunk, a count is that of
-// an exchange if both were read from one value. Such facts are asked for only where they decide, and so they are found
-// by walking back from there and not by a pass over all operations.
+// Some rules hold only for operands of a certain origin. For example, zeros may be added to a sum in every chunk, and a
+// count is that of an exchange if both were read from the same value. Few verdicts depend on such facts, so they are
+// found by a walk back from the operand when a rule asks, and not by a pass over all operations. The header also
+// defines chunk_dialect, which provides the rules.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_VALUE_HISTORY_HPP
 
@@ -42,13 +42,14 @@ concept name_returns_text_that_outlives_the_call =
 
 }  // namespace detail
 
-/// What an author says of the operators of a program: all that rules need besides the view.
-///   rule(v) -> chunk_rules::any_rule           which kind v is, with its members; `{}` for inputs, outputs, and
+/// What the author of an IR states about the operations of a program: everything that rules need besides the view.
+///   rule(v) -> chunk_rules::any_rule           the kind of v, with its members; `{}` for inputs, outputs, and
 ///                                              operations that have no rule
 ///   components(x) -> span<const tensor_type>   the tensors of which value x consists: usually one, several for a
 ///                                              tuple, none for a number; spans live as long as the program
 ///   name(v) -> string_view                     optional: the name of v in refusals
-/// Spans and texts are read after the call: a std::vector or a std::string that is returned by value is refused.
+/// Repeated calls must return the same. Spans and texts are read after the call, so a std::vector or a std::string that
+/// is returned by value does not compile.
 template <class D, class G>
 concept chunk_dialect = dataflow_graph<G> &&
                         requires(const D& d, const vertex_t<G> v) {
@@ -56,8 +57,9 @@ concept chunk_dialect = dataflow_graph<G> &&
                         } && detail::components_returns_span_that_outlives_the_call<D, G> &&
                         detail::name_returns_text_that_outlives_the_call<D, G>;
 
-/// Walks from a value to that of which it is a copy, a view or a sum. It is small, and is copied like the view and the
-/// dialect in it. Every question takes O(operations on the way and their readers).
+/// Walks back from a value to the one of which it is a copy, a view or a sum. It is as small as the view and the
+/// dialect that it holds, so it can be copied freely. Every question takes O(operations on the way and their readers),
+/// and its answer depends only on the program. `key`, `key_read` and `is_zero` are documented in detail/value_walk.hpp.
 template <dataflow_graph G, chunk_dialect<G> D>
     requires indexed_graph<G>
 class value_history : chunk_rules::detail::value_walk<G, D> {
@@ -67,15 +69,15 @@ public:
     using vertex_type = vertex_t<G>;
     using value_type = value_t<G>;
 
-    /// `numbers` say which values are the same; nullptr: each is the same as itself alone, unless something writes into
-    /// it in place.
+    /// `numbers` identifies values with equal contents; it must be that of the same view and outlive this object. With
+    /// nullptr, a value is equal only to itself, and only if nothing writes into it in place.
     value_history(G view, D dialect, const value_numbers<G>* numbers = nullptr) : walk(view, dialect, numbers) {}
 
     using walk::is_zero;
     using walk::key;
     using walk::key_read;
 
-    /// Whether x holds integers, whatever its type.
+    /// Returns whether the elements of x are known to be integers, whatever its type.
     [[nodiscard]] bool holds_integers(value_type x) const {
         while (true) {
             const element_type e = components(x).empty() ? element_type::other : components(x)[0].element;
@@ -88,14 +90,14 @@ public:
         }
     }
 
-    /// Whether x was made as 0, 1, 2, ..., and nothing writes into it in place.
+    /// Returns whether x was made as 0, 1, 2, ..., and nothing writes into it in place.
     [[nodiscard]] bool is_ascending(value_type x) const {
         if (!copied_from(x)) return false;
         const chunk_rules::any_rule r = made_by(x);
         return r.as<chunk_rules::iota>() != nullptr && r.as<chunk_rules::iota>()->from_0_by_1;
     }
 
-    /// Whether x, and whatever it is a view of, has at most one reader each.
+    /// Returns whether x has at most one reader, and so has every value of which x is a view.
     [[nodiscard]] bool has_one_reader(value_type x) const {
         do {
             std::size_t readers = 0;
@@ -105,7 +107,8 @@ public:
         return true;
     }
 
-    /// The value from which x, a count or a tensor of counts, was read: see chunk_call::counts.
+    /// Returns the key of the value from which x, a count or a tensor of counts, was read: see chunk_call::counts. At
+    /// most one element is selected on the way; `from_place` is its position along the first dimension, or -1.
     [[nodiscard]] std::int64_t counted(value_type x, std::int64_t& from_place) const {
         from_place = -1;
         while (true) {
@@ -132,11 +135,11 @@ public:
             if ((read >= 0 && from_place >= 0) || !step(x, next)) return key(counts);
             if (read >= 0) from_place = read;
             const std::int64_t held = key_read(p, next, x);
-            if (held != key(x)) return held;  // somebody has written into it
+            if (held != key(x)) return held;  // an operation has written into it before p read it
         }
     }
 
-    /// The value that holds the counts of groups: see chunk_call::groups.
+    /// Returns the key of the value that holds the counts of groups: see chunk_call::groups.
     [[nodiscard]] std::int64_t groups(value_type x, bool ends) const {
         if (!differences().copied_from(x) || components(x)[0].shape.size() != 1) return -1;
         const chunk_rules::any_rule r = made_by(x);
@@ -172,20 +175,20 @@ private:
         return n;
     }
 
-    /// Whether dimension `dim` of operand k of p is its first.
+    /// Returns whether dimension `dim` of operand k of p is its first.
     [[nodiscard]] bool is_first(vertex_type p, std::size_t k, std::int64_t dim) const {
         for (value_type y : view_.operands(p))
             if (k-- == 0)
                 return components(y).size() == 1 && chunk_rules::wrapped(dim, components(y)[0].shape.size()) == 0;
         return false;
     }
-    /// Whether operand k of p consists of all entries along the first dimension of something.
+    /// Returns whether operand k of p was made by unbind.
     [[nodiscard]] bool unbinds_first(vertex_type p, std::size_t k) const {
         for (value_type y : view_.operands(p))
             if (k-- == 0) return made_by(y).template as<chunk_rules::unbind>() != nullptr;
         return false;
     }
-    /// Whether p sums over its innermost dimensions, but not over all dimensions.
+    /// Returns whether p sums over its innermost dimensions, but not over all dimensions.
     [[nodiscard]] bool is_inner(vertex_type p, const chunk_rules::reduction& sum) const {
         std::size_t k = sum.x;
         for (value_type x : view_.operands(p)) {

@@ -1,6 +1,7 @@
-// Finds out which call of which verb every operation of a rewritten program has come from, so that verify_applied can
-// follow a program that a foreign rewriter has made. What a verb returns is all that is known of what it did: an IR may
-// need several operations for one verb (an address, a view, a copy), and those are found by what they are connected to.
+// Finds out from which call of which verb every operation of a rewritten program comes, so that verify_applied can
+// check a program that a foreign rewriter has made. Of a call, only its arguments and the values that it returned are
+// known. An IR may need several operations for one verb (an address, a view, a copy); the others are found by what they
+// read and by what reads them.
 #ifndef STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 #define STRETTO_TRANSFORM_DETAIL_APPLIED_ORIGINS_HPP
 
@@ -16,7 +17,8 @@ namespace stretto::detail {
 
 using recorded_origin = applied_origin<std::uint32_t, std::uint32_t>;
 
-/// A value that a verb has returned. For verbs that take parts, `part` is the one that it was made from.
+/// A value that a verb has returned. `part` is the part that it was made from, the first one if there are several; for
+/// a verb that takes no parts it is the value itself.
 template <class X>
 struct recorded_result {
     X made;
@@ -24,16 +26,16 @@ struct recorded_result {
     X part;
 };
 
-/// A clone of an operation without results, and what it was given to read.
+/// A call of clone for an operation without results, and the operands that it was given.
 template <class X>
 struct recorded_clone {
     recorded_origin from;
     std::vector<X> operands;
 };
 
-/// The origins of all operations. A verb may make several operations. Those whose results it has returned are known at
-/// once; the others read, or are read by, what is known, and nothing else. None of this is believed: verify_replay
-/// checks that every operation reads what its origin demands.
+/// The origins of all operations. An operation whose result a verb has returned comes from that verb. The helpers that
+/// a verb has made besides are found through operations of that verb that read their results. Origins are not trusted:
+/// verify_replay checks that every operation reads what its origin requires.
 template <class G>
 class applied_origins {
 public:
@@ -41,8 +43,9 @@ public:
     using X = value_t<G>;
     using what = recorded_origin::kind;
 
-    /// Finds all origins: of what was there, of what verbs have returned, of clones without results, of writers of
-    /// slices, and at last of helpers. `before`, with what has been erased since, must outlive this object. O(V + E).
+    /// Finds all origins, in this order: those of operations that were kept, of producers of values that verbs have
+    /// returned, of clones without results, of operations that write slices, and of helpers. `before`, which also knows
+    /// what has been erased since, must outlive this object. O(V + E).
     applied_origins(const recorded_program<G>& before, const std::vector<recorded_result<X>>& made,
                     const std::vector<recorded_clone<X>>& resultless, const G& after)
         : before_(before), after_(after), from_(after.index_bound()), known_(after.index_bound(), false) {
@@ -50,8 +53,8 @@ public:
             if (!before.is_erased(v)) set(before.vertices()[v], {what::kept, v, 0, 0, 0});
         for (const recorded_result<X>& r : made) take(r);
         for (const recorded_clone<X>& r : resultless) take(r);
-        // What writes a slice may have no result that the verb has returned. Then it is the only reader of the part
-        // that is nothing else.
+        // The operation that writes a slice need not be the one whose result the verb has returned. Then it is the only
+        // reader of the part that has no other origin.
         for (const recorded_result<X>& r : made)
             if (r.from.what == what::slice)
                 for (V reader : after.consumers(r.part))
@@ -59,19 +62,20 @@ public:
         take_helpers();
     }
 
-    /// The origin of an operation of the program after.
-    /// It takes O(V) time if v has none, which happens in faulty programs only.
+    /// The origin of an operation of the program after. If it has none, it counts as kept: as the operation of the
+    /// program before with the same handle, or as none of them. That takes O(V) time, and happens only in faulty
+    /// programs.
     [[nodiscard]] recorded_origin of(const V& v) const {
         const std::size_t i = after_.index(v);
         if (known_[i]) return from_[i];
-        // No verb has made it. It may be one that should be gone.
+        // No verb has made it. It may be an original operation that should have been erased.
         for (std::uint32_t u = 0; u < before_.vertices().size(); ++u)
             if (before_.vertices()[u] == v) return {what::kept, u, not_recorded, 0, 0};
         return {what::kept, not_recorded, not_recorded, 0, 0};
     }
 
 private:
-    /// Whether v has an origin by now. The passes go from certain to likely, and the first one to find an origin wins.
+    /// Whether v has an origin by now. Certain origins are found before likely ones, and the first one found counts.
     [[nodiscard]] bool is_known(const V& v) const { return known_[after_.index(v)]; }
     void set(const V& v, const recorded_origin& from) {
         const std::size_t i = after_.index(v);
@@ -79,23 +83,22 @@ private:
         known_[i] = true;
     }
 
-    /// The producer of a value that a verb has returned comes from that verb.
+    /// Sets the origin of the producer of a value that a verb has returned.
     void take(const recorded_result<X>& r) {
         const V v = after_.producer(r.made);
         recorded_origin from = r.from;
         if (from.what == what::split) {
-            // An operation that makes several parts stands for all of them.
+            // An operation with several results makes all parts.
             std::size_t results = 0;
             for ([[maybe_unused]] X x : after_.results(v)) ++results;
             if (results > 1) from.chunk = recorded_origin::all_parts;
             return set(v, from);
         }
-        // Joins and memory are asked for by their parts; which value that is follows from the clone that has made the
-        // part.
+        // The calls for joins and memory name only parts; the clone that made a part determines the value.
         if (from.what == what::join || from.what == what::empty) from.value = value_of_part(r.part);
         if (!is_known(v)) set(v, from);
     }
-    /// The clone of an operation without results is found by what it reads.
+    /// Finds the clone of an operation without results by its operands, and sets its origin.
     void take(const recorded_clone<X>& r) {
         if (r.operands.empty()) return;
         for (V reader : after_.consumers(r.operands[0])) {
@@ -109,7 +112,7 @@ private:
             if (same && k == r.operands.size()) return set(reader, r.from);
         }
     }
-    /// The value before of which a result of a clone is a part.
+    /// The value of the program before of which this result of a clone is a part; not_recorded if it is none.
     [[nodiscard]] std::uint32_t value_of_part(const X& part) const {
         const V v = after_.producer(part);
         const recorded_origin& from = from_[after_.index(v)];
@@ -123,15 +126,14 @@ private:
         return not_recorded;
     }
 
-    /// Goes backwards: whatever makes up the result of a verb is part of that verb, unless it is known to be something
-    /// else. Readers come after what they read, so that one pass from the last operation meets every reader first.
+    /// Sets the origins of helpers: an operation without an origin comes from the same verb as a reader of its results.
+    /// Readers come after the operations that they read, so one pass from the last operation to the first suffices.
     void take_helpers() {
         std::vector<V> order;
         for (V v : after_.vertices()) order.push_back(v);
         for (std::size_t k = order.size(); k-- > 0;) {
             if (is_known(order[k])) continue;
-            // What a kept operation or a clone reads is no part of it: that would explain away an operation which
-            // nobody planned.
+            // A reader that was kept or cloned gives no origin: that would hide an operation which was not planned.
             for (X x : after_.results(order[k]))
                 for (V reader : after_.consumers(x)) {
                     if (!is_known(reader) || is_known(order[k])) continue;
@@ -146,7 +148,7 @@ private:
     const recorded_program<G>& before_;
     G after_;
     std::vector<recorded_origin> from_;  // by index in the program after
-    std::vector<char> known_;
+    std::vector<char> known_;            // by index in the program after
 };
 
 }  // namespace stretto::detail

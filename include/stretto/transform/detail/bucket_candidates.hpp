@@ -1,4 +1,5 @@
-// Which collectives could be merged at all, and which of them are alike.
+// Decides which collectives may be members of a bucket, and what the members of one bucket must have in common.
+// plan_buckets and verify_buckets share these tests. Vertices are positions in program order, as in program_facts.hpp.
 #ifndef STRETTO_TRANSFORM_DETAIL_BUCKET_CANDIDATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_BUCKET_CANDIDATES_HPP
 
@@ -17,17 +18,18 @@
 
 namespace stretto::detail {
 
-/// What members of one bucket have in common.
+/// The properties in which all members of a bucket must agree.
 struct bucket_key {
     std::uint32_t label = 0;
     group_id group = 0;
     collective_kind kind = collective_kind::other;
     reduction_kind reduction = reduction_kind::none;
-    element_type element = element_type::other;  ///< `other` for gathers whose elements are bytes to everybody
+    element_type element = element_type::other;  ///< `other` for gathers whose elements are treated as bytes
     friend auto operator<=>(const bucket_key&, const bucket_key&) = default;
 };
 
-/// A collective that may be merged: positions of its start, its wait and the cast that its pack would do.
+/// A collective that may be merged: the positions of its start, of its wait, and of the cast that its pack would
+/// perform (UINT32_MAX if there is none). `place` is its place in registration order.
 struct bucket_candidate {
     std::uint32_t start = 0, wait = 0, cast = UINT32_MAX;
     std::uint32_t place = 0;
@@ -35,13 +37,16 @@ struct bucket_candidate {
     bytes payload, received;
 };
 
-/// Why the start at p can be no member, whatever the others are; `other` is the position of who is at fault.
+/// Why a start can be in no bucket, whatever the other members are. `other` is the position of the vertex that prevents
+/// it, possibly the start itself.
 struct no_candidate {
     bucket_obstacle why;
     std::uint32_t other;
 };
 
-/// The wait of the start at p, or why it is no collective of one value that only its wait looks at.
+/// Stores in `wait` the position of the only wait of the start at p. Returns nothing if the start may be a member: it
+/// is an all-gather, or a reduce-scatter or all-reduce whose reduction and element type are known; it sends one value
+/// and receives one, into memory of its own; and only its wait reads that. Otherwise returns the reason.
 template <class Facts, class M>
 [[nodiscard]] std::optional<no_candidate> find_wait(const Facts& f, const M& model, std::uint32_t p,
                                                     std::uint32_t& wait) {
@@ -67,7 +72,7 @@ template <class Facts, class M>
     return std::nullopt;
 }
 
-/// The key of the start at p. Gathers only move bytes, so they may differ in what these mean if `mixed`.
+/// The key of the start at p. Gathers only move bytes, so their element types are left out of it if `mixed` is true.
 template <class Facts, class M>
 [[nodiscard]] bucket_key key_of(const Facts& f, const M& model, std::uint32_t p, std::uint32_t label, bool mixed) {
     using G = decltype(f.graph);
@@ -77,16 +82,16 @@ template <class Facts, class M>
             !folds && mixed ? element_type::other : call.element};
 }
 
-/// Whether the kernel that makes what the start at p sends may be left to its pack: it has one operand and one result
-/// in memory of its own, nobody else looks at that, and the operand is as it was when the pack reads it, because nobody
-/// writes into its memory any more.
+/// Whether a pack can do the work of the kernel that produces the operand of the start at p, so that the kernel can be
+/// removed. The kernel must have one operand, and one result in memory of its own that only this collective uses. No
+/// vertex may write the operand after the kernel, because the pack reads it later than the kernel did.
 template <class Facts>
 [[nodiscard]] bool absorbs_cast(const Facts& f, const storage_uses<Facts>& uses, std::uint32_t p) {
     const std::uint32_t x = f.operands[p][0], cast = f.producer[x];
     if (f.kind[cast] != op_kind::compute || f.operands[cast].size() != 1 || f.only_result(cast) != x ||
         !f.writes[cast].empty() || f.consumers[x].size() != 1 || f.storages[x].size() != 1 || f.storages[x][0] != x)
         return false;
-    for (std::uint32_t q : uses.users(x))  // somebody may have made a view of it
+    for (std::uint32_t q : uses.users(x))  // a view of x uses its storage too
         if (q != cast && q != p && !(f.kind[q] == op_kind::wait && f.launch[q] == p)) return false;
     for (std::uint32_t s : f.storages[f.operands[cast][0]])
         for (std::uint32_t q : uses.writers(s))
@@ -95,10 +100,10 @@ template <class Facts>
     for ([[maybe_unused]] const auto& v : f.graph.successors(f.vertex[cast])) ++followers;
     std::size_t leaders = 0;
     for ([[maybe_unused]] const auto& v : f.graph.predecessors(f.vertex[cast])) ++leaders;
-    return followers == 1 && leaders == 1;  // and no dependence that is no value
+    return followers == 1 && leaders == 1;  // other dependences would be lost with the kernel
 }
 
-/// How many bytes a bucket counts for a member.
+/// The bytes of a member that count towards the limit of a bucket: those that it sends or receives, whichever is more.
 [[nodiscard]] constexpr bytes weight(const bucket_candidate& c) noexcept { return std::max(c.payload, c.received); }
 
 }  // namespace stretto::detail

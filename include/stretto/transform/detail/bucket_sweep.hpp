@@ -1,6 +1,7 @@
-// Grows buckets along a program: what plan_buckets does.
+// The work of plan_buckets: finds the candidates, grows buckets along the program, and writes the plan. All candidates
+// with one key are tried as one bucket first; buckets grow step by step only where that is illegal or exceeds a limit.
 //
-// Longer than 300 lines: candidates, growth and the plan that is written share what is known of the program.
+// Longer than 300 lines: candidates, growth and the written plan share the facts about the program.
 #ifndef STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_BUCKET_SWEEP_HPP
 
@@ -27,8 +28,8 @@
 
 namespace stretto::detail {
 
-/// Candidates, the buckets that they are put into, and the program as it is with those merged. What it knows of the
-/// program is gathered once, and merges are undone when a plan is finished, so many plans may be asked of it.
+/// Plans buckets of one program. Facts about the program are gathered once, and merges are undone when a plan is
+/// finished, so an object can make many plans. The model, the costs and the options must outlive it.
 template <dependence_graph G, op_model<G> M, bucket_cost_model<G> C>
     requires dataflow_graph<G>
 class bucket_sweep {
@@ -56,7 +57,7 @@ public:
         }
     }
 
-    /// Grows buckets along the program, key by key.
+    /// The plan of plan_buckets: grows buckets along the program, key by key.
     template <class Choose>
     [[nodiscard]] plan_type sweep(Choose& choose) {
         std::vector<bucket_candidate> all;
@@ -81,7 +82,7 @@ public:
         return finish();
     }
 
-    /// Merges exactly what is asked for.
+    /// The plan of plan_these_buckets: merges exactly the given sets.
     template <class Choose>
     [[nodiscard]] expected<plan_type, refused_bucket<V>> merge(std::span<const std::vector<V>> sets, Choose& choose) {
         if (auto no = merge_all(sets, choose)) {
@@ -92,7 +93,7 @@ public:
     }
 
 private:
-    /// Merges the sets, or says what cannot be merged.
+    /// Merges the sets, and returns nothing; or returns the first start that cannot join its set.
     template <class Choose>
     [[nodiscard]] std::optional<refused_bucket<V>> merge_all(std::span<const std::vector<V>> sets, Choose& choose) {
         std::vector<char> claimed(f_.size(), false);
@@ -120,20 +121,21 @@ private:
         return std::nullopt;
     }
 
+    /// A bucket that may still grow; its members are merged in reach_.
     struct bucket_in_growth {
         std::vector<bucket_candidate> members;
         bytes weight, payload;
-        std::uint32_t first = none, last = 0;  // positions of starts
+        std::uint32_t first = none, last = 0;  // positions of its first and last start
     };
 
     void refuse(bucket_obstacle why, std::uint32_t p, std::uint32_t other) {
         refused_.push_back({why, f_.vertex[p], f_.vertex[other]});
     }
 
-    /// What a start is, whatever is chosen for it.
+    /// The facts about a start that do not depend on the choice for it.
     struct known_start {
         std::optional<no_candidate> no;
-        bucket_candidate as;  // with the cast that its pack could do
+        bucket_candidate as;  // with the cast, if its pack can perform it
         nanoseconds takes, cast_takes;
         bytes cast_reads;
     };
@@ -165,7 +167,7 @@ private:
         return std::nullopt;
     }
 
-    /// Whether b, which begins with `first` and has so many members, is within the limits.
+    /// Whether b is within the limits, if `first` is its first member and `members` is their number.
     [[nodiscard]] bool within(const bucket_in_growth& b, const bucket_candidate& first, std::size_t members) const {
         return b.weight <= options_.most_bytes && members <= options_.most_members &&
                b.last - b.first <= options_.most_span &&
@@ -173,7 +175,7 @@ private:
                (options_.longest.count == INT64_MAX ||
                 costs_.of_merged(f_.vertex[first.start], b.payload) <= options_.longest);
     }
-    /// Whether b with c is within the limits.
+    /// Whether b would be within the limits with c.
     [[nodiscard]] bool has_room(const bucket_in_growth& b, const bucket_candidate& c) const {
         bucket_in_growth with{{}, b.weight, b.payload, b.first, b.last};
         count(with, c);
@@ -189,29 +191,30 @@ private:
         b.first = std::min(b.first, c.start);
         b.last = std::max(b.last, c.start);
     }
-    /// Whether one of the two needs the other: the quick half of the question, without changing anything.
+    /// Whether one of b and c depends on the other. Otherwise a merge may still be illegal, which `joins` finds out.
     [[nodiscard]] bool depend(const bucket_in_growth& b, const bucket_candidate& c) {
         return reach_.reaches(b.members[0].wait, c.start) || reach_.reaches(c.wait, b.members[0].start);
     }
+    /// Merges c into b in reach_, if that is legal. Returns whether it was.
     [[nodiscard]] bool joins(const bucket_in_growth& b, const bucket_candidate& c) {
         return reach_.try_merge_collectives({b.members[0].start, b.members[0].wait}, {c.start, c.wait}).has_value();
     }
-    /// A member of b that c cannot travel with, for a report.
+    /// The member of b that a report names if c cannot join b. All members are merged, so each reaches what one does.
     [[nodiscard]] V conflict(const bucket_in_growth& b, const bucket_candidate& c) {
         for (const bucket_candidate& m : b.members)
             if (reach_.reaches(m.wait, c.start) || reach_.reaches(c.wait, m.start)) return f_.vertex[m.start];
         return f_.vertex[b.members[0].start];
     }
 
-    /// All of one key as one bucket, without its members, if it has room for them.
+    /// The candidates of one key as one bucket, without its list of members; nothing if that exceeds a limit.
     [[nodiscard]] std::optional<bucket_in_growth> one_bucket(std::span<const bucket_candidate> all) const {
         bucket_in_growth b;
         for (const bucket_candidate& c : all) count(b, c);
         return within(b, all[0], all.size()) ? std::optional(std::move(b)) : std::nullopt;
     }
-    /// The plan in which whatever is alike travels together, if there is room for that and nothing depends on itself
-    /// then. That a program order exists shows it, so nobody is asked about single merges; and if all of them are legal
-    /// together, no single one would have been refused.
+    /// The plan with one bucket for each key; nothing if that exceeds a limit or creates a cycle. It is legal if the
+    /// order of the plan exists, so reach_ is not asked. If all merges are legal together, each of them is legal, so
+    /// growing buckets step by step would give the same plan.
     [[nodiscard]] std::optional<plan_type> all_together(std::span<const std::span<const bucket_candidate>> alike) {
         const std::size_t refused = refused_.size();
         for (const auto& all : alike) {
@@ -230,7 +233,7 @@ private:
         grown_.clear();
         return plan;
     }
-    /// Puts all of one key into one bucket, if it has room for them and that is legal.
+    /// Puts all candidates of one key into one bucket, if that is legal and within the limits. Returns whether it is.
     [[nodiscard]] bool grow_together(std::span<const bucket_candidate> all) {
         if (all.size() < 2) return false;
         auto b = one_bucket(all);
@@ -242,6 +245,7 @@ private:
         grown_.push_back(*std::move(b));
         return true;
     }
+    /// Grows the buckets of one key along the program, as plan_buckets describes.
     void grow(std::span<const bucket_candidate> all) {
         if (grow_together(all)) return;
         std::vector<bucket_in_growth> open, closed;
@@ -269,7 +273,7 @@ private:
                 else refuse_single(b.members[0], all);
             }
     }
-    /// Says of a collective that found no partner why the nearest one of its kind is none.
+    /// Records why c has no partner: what keeps it from the candidate before it, or after it if c is the first.
     void refuse_single(const bucket_candidate& c, std::span<const bucket_candidate> all) {
         if (all.size() == 1) return refuse(bucket_obstacle::nobody_fits, c.start, c.start);
         std::size_t k = 0;
@@ -279,7 +283,7 @@ private:
         refuse(needs ? bucket_obstacle::dependent : bucket_obstacle::limits, c.start, near.start);
     }
 
-    /// The plan. The program is then as it was.
+    /// Returns the plan and undoes all merges.
     [[nodiscard]] plan_type finish() {
         auto plan = planned();
         STRETTO_ASSERT(plan.has_value(), "merges that were accepted make a cycle");
@@ -291,7 +295,7 @@ private:
         grown_.clear();
         refused_.clear();
     }
-    /// What has grown as a plan; nothing if the buckets depend on themselves.
+    /// The plan of the grown buckets; nothing if merging them creates a cycle.
     [[nodiscard]] std::optional<plan_type> planned() {
         std::vector<merged_set> sets;
         sets.reserve(2 * grown_.size());
@@ -320,7 +324,7 @@ private:
                   [this](const auto& a, const auto& b) { return f_.position_of(a.vertex) < f_.position_of(b.vertex); });
         refused_.clear();
         if (sets.empty()) return plan;
-        std::vector<std::uint32_t> launched(f_.size(), none);  // by position of its first member: which bucket
+        std::vector<std::uint32_t> launched(f_.size(), none);  // by position of the first member: its bucket
         for (std::uint32_t k = 0; k < grown_.size(); ++k) launched[grown_[k].members[0].start] = k;
         plan.order.reserve(f_.size());
         plan.buckets.reserve(grown_.size());
@@ -331,12 +335,13 @@ private:
         return plan;
     }
 
-    /// How large a value is, if somebody says so: a view allocates nothing.
+    /// The bytes of a value: from the costs if they know it, because a view allocates none.
     [[nodiscard]] bytes size_of(const X& x) const {
         if constexpr (has_size_as_documented<C, X>) return costs_.size_of(x);
         else return allocation_of<G>(model_, x);
     }
 
+    /// The bucket as the plan describes it.
     [[nodiscard]] bucket<V, X> written(const bucket_in_growth& b) const {
         bucket<V, X> made;
         made.mode = options_.mode;
@@ -363,7 +368,7 @@ private:
             made.casts.push_back(f_.vertex[c.cast]);
             made.copies -= k.cast_takes;
             read += k.cast_reads.count > 0 ? k.cast_reads
-                                           : c.payload;  // a view of something else does not say how large it is
+                                           : c.payload;  // a view may have no known size of its own; it is 0 then
         }
         made.merged = costs_.of_merged(made.members[0], made.payload);
         if (made.mode == bucket_mode::pack)
@@ -379,9 +384,9 @@ private:
     const bucket_options& options_;
     incremental_reachability<snapshot_view> reach_;
     reachability_mark unmerged_;
-    std::vector<std::optional<known_start>> known_;  // by position
-    std::vector<std::uint32_t> starts_;              // positions
-    std::vector<std::int64_t> kernels_;              // time of the kernels before a position
+    std::vector<std::optional<known_start>> known_;  // by position; empty until it is needed
+    std::vector<std::uint32_t> starts_;              // positions, ascending
+    std::vector<std::int64_t> kernels_;              // by position: time of all kernels before it, in ns
     std::vector<bucket_in_growth> grown_;
     std::vector<collective_ends<std::uint32_t>> ends_;
     std::vector<refused_bucket<V>> refused_;

@@ -1,6 +1,6 @@
-// What every clone of a chunk plan reads, found before the first clone is made. apply_chunks must not ask an IR while
-// it changes it, since the answers then change too; so the view is read here, once, and applying only moves handles
-// between the cells of an array.
+// What every clone of a chunk plan reads, determined before the first clone is made. While apply_chunks changes an IR,
+// the operands that the view lists change too. Therefore they are read here, once, and applying the plan only moves
+// handles between the cells of an array.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_CELLS_HPP
 
@@ -17,22 +17,23 @@
 
 namespace stretto::detail {
 
-/// A cell holds a value. Each value that a chunked operation reads or makes has a cell for what stands for it outside
-/// its region, and in each region where it has parts, one cell per part, one after the other. Applying the plan is then
-/// a walk over arrays: parts are written to their cells when they are made, and are read from there. It takes
-/// O(operations of the plan + their operands + the results of what produces those), plus a search among the results of
-/// its producer for each value.
+/// The cells, each of which holds the handle of one value. Each value that a chunked operation reads or produces has a
+/// cell for the whole value and, in each region where it has parts, consecutive cells for these. To apply the plan is
+/// then a walk over arrays: parts are written into their cells when they are made, and are read from there.
+/// Construction takes O(operations of the plan + their operands + the results of the producers of those) time, plus a
+/// search among the results of its producer for each value.
 template <dataflow_graph G>
     requires indexed_graph<G>
 class chunk_cells {
 public:
     using X = value_t<G>;
 
-    /// Chunk c reads cell `first + c * step`.
+    /// An operand of a clone: chunk c reads cell `first + c * step`.
     struct operand {
         std::uint32_t first, step;
     };
-    /// Part c of result i of an operation is in cell `first_result + i * clones + c`.
+    /// Operation k of the plan reads `operands` from `first_operand` up to `last_operand`. Part c of its result i is in
+    /// cell `first_result + i * clones + c`.
     struct operation {
         std::uint32_t first_operand, last_operand, first_result, clones, results;
     };
@@ -46,8 +47,8 @@ public:
     std::vector<operation> operations;  // in the order of the plan
     std::vector<split> splits;          // in the order of the plan
 
-    /// Requires a plan for this graph (verify_chunks). Cells of whole values hold them; cells of parts hold nothing
-    /// yet.
+    /// Precondition: verify_chunks accepts the plan for this graph. Afterwards the cells of whole values are filled,
+    /// and those of parts are empty.
     chunk_cells(const chunk_plan<vertex_t<G>, X>& plan, const G& g) : g_(g), numbers_(g) {
         operations.resize(plan.operations.size());
         splits.resize(plan.splits.size());
@@ -57,7 +58,7 @@ public:
         const index_lists splits_of = by_region(plan.splits, plan.regions.size());
         for (std::uint32_t r = 0; r < plan.regions.size(); ++r) {
             const std::uint32_t chunks = static_cast<std::uint32_t>(plan.regions[r].sizes.size());
-            auto next_split = splits_of[r].begin();  // they are in the order of the operations
+            auto next_split = splits_of[r].begin();  // in the order of the operations that read them first
             for (std::uint32_t k : operations_of[r]) {
                 const chunked_operation<vertex_t<G>>& o = plan.operations[k];
                 operation& own = operations[k];
@@ -67,7 +68,8 @@ public:
                     if (next_split != splits_of[r].end() && plan.splits[*next_split].value == x)
                         splits[*next_split++] = {k, cell_[number], add_parts(number, r, chunks, 1)};
                     const parts& p = parts_[number];
-                    // A step of 0 makes every chunk read the same cell: a value from outside, or what ran once.
+                    // With step 0 every chunk reads the same cell: that of a whole value, or of the result of what ran
+                    // once.
                     operands.push_back(p.region == r ? operand{p.first, p.step} : operand{cell_[number], 0});
                 }
                 own.last_operand = static_cast<std::uint32_t>(operands.size());
@@ -79,16 +81,16 @@ public:
                     const std::uint32_t first = add_parts(number, r, own.clones, o.once ? 0 : 1);
                     if (own.first_result == none) own.first_result = first;
                     ++own.results;
-                    // What reads a chain's result reads what its last clone has left, whichever chunk it is for.
+                    // Readers of the result of a chain read what its last clone has left, in every chunk.
                     if (o.is_chain()) parts_[number] = {r, first + own.clones - 1, 0};
                 }
             }
         }
     }
 
-    /// The cell of a value that a chunked operation reads or makes.
+    /// The cell of a whole value, which a chunked operation reads or produces.
     [[nodiscard]] std::uint32_t whole_cell(X x) const { return cell_[known(x)]; }
-    /// The first part of a result of operation k.
+    /// The cell of the first part of a result of operation k of the plan.
     [[nodiscard]] std::uint32_t first_part(std::uint32_t k, X result) const {
         const std::uint32_t i = numbers_.number(result) - numbers_.first(g_.producer(result));
         return operations[k].first_result + i * operations[k].clones;
@@ -97,11 +99,12 @@ public:
 private:
     static constexpr std::uint32_t none = UINT32_MAX;
 
+    /// The cells of the parts of a value in one region.
     struct parts {
         std::uint32_t region = none, first = 0, step = 0;
     };
 
-    /// The positions of what is listed, by region, each in the order of the list.
+    /// By region: the positions of the entries of a list that belong to it, ascending.
     template <class Listed>
     static index_lists by_region(const std::vector<Listed>& all, std::size_t regions) {
         index_lists lists;
@@ -122,7 +125,7 @@ private:
         cell_.reserve(2 * plan.operations.size());
         parts_.reserve(2 * plan.operations.size());
     }
-    /// The number of a value. The first value of a vertex that is met gives cells to all of its values.
+    /// The number of a value. The first time that a result of a vertex is met, all its results get cells.
     std::uint32_t met(X x) {
         const vertex_t<G> from = g_.producer(x);
         if (!numbers_.contains(from)) {

@@ -1,7 +1,7 @@
-// Whether what leaves a region can be recombined from its parts.
+// Decides whether values that leave a region can be recombined from their parts.
 //
-// A value that leaves a region must recombine in a known way, must have arrived, and must not change any more. If it
-// does not, the operation that makes it runs whole, and what that reads leaves the region in turn.
+// Such a value must be one that is recombined in a known way, it must have arrived, and it must not be written any
+// more. Otherwise the operation that produces it must run whole, and then its operands leave the region too.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_LIVE_OUTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_LIVE_OUTS_HPP
 
@@ -17,14 +17,14 @@
 
 namespace stretto::detail {
 
-/// Judges the operations that run per chunk by what becomes of their results outside of their regions. `waits` lists
-/// the waits of each start. Keeps references to its arguments.
+/// Checks the operations that run per chunk for uses of their results outside their regions. `waits` lists the waits of
+/// each start. The arguments must outlive this object.
 class chunk_live_outs {
 public:
     chunk_live_outs(const chunk_states& states, const index_lists& waits) : p_(states.p), s_(states), waits_(waits) {}
 
-    /// Why v cannot run per chunk as things are; nothing if it can. Precondition: v runs per chunk. O(uses of what v
-    /// makes, and of the storages that it is in).
+    /// Returns why v cannot run per chunk as the states are now; nothing if it can. Precondition: v runs per chunk.
+    /// O(uses of the results of v, and writes of their storages).
     [[nodiscard]] std::optional<chunk_fault> fault_of(std::uint32_t v) const {
         using reason = chunk_reason;
         if (!s_.together(p_.launch[v], v)) return chunk_fault{reason::left_in_flight, p_.launch[v], v, {}};
@@ -33,11 +33,11 @@ public:
         for (std::uint32_t x = p_.first_result[v]; x < p_.first_result[v + 1]; ++x) {
             std::uint32_t last_write = 0;
             for (std::uint32_t w : p_.writers[p_.storage[x]]) {
-                if (s_.chain[v]) break;  // no parts: whoever writes or reads the memory finds it whole
+                if (s_.chain[v]) break;  // a chain leaves no parts: its memory is whole for every reader and writer
                 if (!s_.together(w, v)) return chunk_fault{reason::written_outside, v, w, {}};
                 last_write = w;
             }
-            bool first = true;  // of the readers outside
+            bool first = true;  // whether u is the first reader outside
             for (std::uint32_t u : p_.readers[x]) {
                 if (s_.together(u, v)) continue;
                 if (!waits_[v].empty() || (std::exchange(first, false) && !has_arrived(x, u)))
@@ -50,9 +50,9 @@ public:
     }
 
 private:
-    /// Whether all collectives that bring parts of x have arrived where the parts are recombined: where x is made, or,
-    /// if something writes its memory, in front of u, which is the first outside to read it. What nothing waits for
-    /// never arrives. The same value in all chunks is not recombined.
+    /// Whether all collectives that fill the memory of x have been waited for where the parts of x are recombined:
+    /// right after x or, if the memory is written in place, before u, its first reader outside. A collective without a
+    /// wait never arrives. A value that is the same in all chunks is not recombined, so it need not have arrived.
     [[nodiscard]] bool has_arrived(std::uint32_t x, std::uint32_t u) const {
         if (s_.state[p_.first_component[x]].what == chunk_state::kind::whole) return true;
         const std::uint32_t m = p_.storage[x], v = p_.producer[x];
@@ -64,7 +64,8 @@ private:
         return true;
     }
 
-    /// Whether the parts of x recombine to x. Integers that count rows from the first one of the chunk do not.
+    /// Whether the parts of x can be recombined. This is not known of values with several components, and integers that
+    /// count rows from the first row of their chunk cannot be.
     [[nodiscard]] bool is_known(std::uint32_t x) const {
         using kind = chunk_state::kind;
         const chunk_state& s = s_.state[p_.first_component[x]];

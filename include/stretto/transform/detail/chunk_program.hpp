@@ -1,6 +1,6 @@
-// A program in the form in which the search of plan_chunks needs it: on numbers. The search sweeps over the program
-// until nothing changes; it must not ask the view and the models the same questions in every round, and as a function
-// of numbers most of it depends on no type of the caller.
+// A program as numbers, for the search of plan_chunks. The search sweeps over the program until nothing changes. With
+// numbers, the view and the models are asked once instead of once per sweep, and most of the search does not depend on
+// the types of the caller.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_PROGRAM_HPP
 
@@ -25,7 +25,7 @@ struct chunk_program {
     static constexpr std::uint32_t no_region = UINT32_MAX;
 
     index_lists operands;                        // vertex -> values
-    index_lists writes;                          // vertex -> values it writes in place
+    index_lists writes;                          // vertex -> values that it writes in place
     index_lists readers;                         // value -> vertices that have it as an operand
     std::vector<std::uint32_t> storage;          // value -> the first of all values that share memory with it
     index_lists writers;                         // storage -> vertices that write it in place, ascending
@@ -33,12 +33,12 @@ struct chunk_program {
     std::vector<std::uint32_t> producer;         // value -> vertex
     std::vector<std::uint32_t> first_component;  // value -> components
     std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
-    index_lists launches;                        // storage -> starts that bring what it holds, ascending
+    index_lists launches;                        // storage -> starts whose results live in it, ascending
     std::vector<std::uint32_t> region;           // vertex -> the region of which it is a candidate
     std::vector<char> kept;                      // vertex -> whether it must stay whole although it is a candidate
-    std::vector<char> controlled;                // vertex -> whether it has a dependence that is no value, either way
-    std::vector<std::int8_t> token_dim;  // value -> the dimension along which it is cut when read whole; -1: none
-    std::vector<std::int64_t> tokens;    // by region
+    std::vector<char> controlled;                // vertex -> whether it has a dependence that no value carries
+    std::vector<std::int8_t> token_dim;  // value -> the dimension along which regions cut it if it is whole; -1: none
+    std::vector<std::int64_t> tokens;    // region -> its number of rows
 
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(region.size()); }
     [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
@@ -46,7 +46,7 @@ struct chunk_program {
     }
 };
 
-/// The waits of each start, ascending. It is a template only so that those who merely include it do not pay for it.
+/// By start: its waits, ascending. It is a template so that it is compiled only where it is used.
 template <class = void>
 [[nodiscard]] inline index_lists waits_of_starts(const chunk_program& p) {
     index_lists launches;
@@ -57,26 +57,26 @@ template <class = void>
     return launches.inverse(p.size());
 }
 
-/// What the search finds wrong, in numbers of the program.
+/// A chunk_error as the search reports it, with numbers in place of handles.
 struct chunk_fault {
     chunk_reason why;
     std::uint32_t vertex, other;
     std::string detail;
-    std::uint32_t component = 0;  // the component of the results that the rule has left unset
+    std::uint32_t component = 0;  // for result_unset: the component among those of all results
 };
 
 /// A candidate that a token reaches but that must stay whole.
 struct chunk_refusal {
     std::uint32_t vertex;
     chunk_fault why;
-    std::uint32_t cause;  // the vertex whose refusal led to this one, or the vertex itself
+    std::uint32_t cause;  // the vertex with which the chain of refusals begins; possibly `vertex`
 };
 
-/// The program of a view, and the way back to its handles.
+/// The program of a view as numbers, and the handles that the numbers stand for.
 template <class G>
 struct numbered_chunk_program {
     chunk_program p;
-    std::vector<vertex_t<G>> vertices;
+    std::vector<vertex_t<G>> vertices;         // in program order
     std::vector<std::uint32_t> vertex_number;  // by index of the view
     value_numbering<G> value_numbers;
 
@@ -94,9 +94,9 @@ struct numbered_chunk_program {
     [[nodiscard]] std::uint32_t values() const { return value_numbers.size(); }
 };
 
-/// Gives values that share memory, however far apart they are, one number: that of the first of them.
-/// A union-find in which the least number of a set is its root, so that the answer does not depend on the order of the
-/// aliases. Nearly linear in values and aliases.
+/// Finds for every value the first of all values that share memory with it, directly or through other values. This is a
+/// union-find in which the least number of a set is its root, so the order of the aliases makes no difference. Nearly
+/// linear in values and aliases.
 template <class G, class M>
 void number_storages(numbered_chunk_program<G>& n, const M& model) {
     std::vector<std::uint32_t>& parent = n.p.storage;
@@ -114,12 +114,13 @@ void number_storages(numbered_chunk_program<G>& n, const M& model) {
             if (a < b) parent[b] = a;
             else parent[a] = b;
         });
-    // The parent of a value is a value before it, which has its root as its parent by now.
+    // The parent of a value is not after it, so the parent already points to its root here.
     for (std::uint32_t x = 0; x < parent.size(); ++x) parent[x] = parent[parent[x]];
 }
 
-/// Asks the view and the model O(V + E) questions. To find a value among the results of its producer takes time linear
-/// in their number. No vertex is a candidate yet, and no value is cut.
+/// Numbers a program. It asks the view and the models O(V + E) questions; finding a value among the results of its
+/// producer takes time linear in their number. In the result no vertex is a candidate and no value has a token
+/// dimension. Precondition: the view lists the producers of all values that its vertices read or write.
 template <class G, class M, class C>
 [[nodiscard]] numbered_chunk_program<G> number_chunk_program(const G& g, const M& model, const C& chunks) {
     numbered_chunk_program<G> n(g);
@@ -145,7 +146,7 @@ template <class G, class M, class C>
     p.launch.resize(size);
     p.operands.reserve(size, 2 * std::size_t{size});  // most operations have up to two operands
     p.writes.reserve(size, 0);
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> written, brought;  // values, and the vertices that do so
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> written, brought;  // a value, and a writer or start
     for (std::uint32_t own = 0; own < size; ++own) {
         const vertex_t<G> v = n.vertices[own];
         for (value_t<G> operand : g.operands(v)) {
@@ -168,7 +169,7 @@ template <class G, class M, class C>
             for (std::uint32_t x = p.first_result[own]; x < p.first_result[own + 1]; ++x) brought.emplace_back(x, own);
     }
     p.controlled.assign(size, false);
-    std::vector<std::uint32_t> read_by(size, chunk_program::none);  // by vertex: the last one found to read it
+    std::vector<std::uint32_t> read_by(size, chunk_program::none);  // by vertex: its last known reader
     for (std::uint32_t v = 0; v < size; ++v) {
         for (std::uint32_t x : p.operands[v]) read_by[p.producer[x]] = v;
         for (vertex_t<G> before : g.predecessors(n.vertices[v])) {

@@ -1,8 +1,8 @@
-// What the caller of plan_chunks asks for: it is checked and written into the program.
+// Reads the request of the caller of plan_chunks: checks it, and writes it into the numbered program and the plan.
 //
-// Regions, sizes and token dimensions come from outside, and may name what is not there or contradict each other. All
-// of that is found here, before the search, which need check nothing any more. The steps must be called in the order in
-// which they stand here.
+// The regions, sizes and token dimensions of a request may name what the program does not have, or contradict each
+// other. All such errors are found here, before the search, which therefore checks nothing of this. The steps must be
+// called in the order in which the class declares them.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_REQUEST_HPP
 
@@ -32,9 +32,9 @@ public:
 
     [[nodiscard]] const chunk_error<V>& error() const { return error_; }
 
-    /// Takes the regions with their sizes and candidates. An empty chunk is dropped, since its clones would do nothing.
-    /// A candidate may be named twice by one region, but not by two: an operation is cloned for one set of chunks. What
-    /// is to be kept counts only where it is a candidate.
+    /// Takes the regions with their sizes and candidates. Empty chunks are left out, because their clones would do
+    /// nothing. One region may list a candidate twice, but two regions may not share one, because an operation is
+    /// cloned for one set of chunks. An entry of `kept` that is no candidate of its region has no effect.
     bool take_regions(std::span<const chunk_region<V>> regions) {
         if (regions.empty()) return fail(chunk_reason::no_regions, 0);
         for (std::uint32_t r = 0; r < regions.size(); ++r) {
@@ -64,8 +64,7 @@ public:
         return true;
     }
 
-    /// Takes the dimensions of tokens. What a collective brings is cut after its wait; on the way to it, only its shape
-    /// may be read.
+    /// Takes the token dimensions. One of a result in flight is ignored: its wait gives the value that can be cut.
     bool take_tokens(std::span<const token_dimension<X>> tokens) {
         std::vector<char> flies(p_.size(), false);
         for (std::uint32_t w = 0; w < p_.size(); ++w)
@@ -84,8 +83,8 @@ public:
         return true;
     }
 
-    /// Checks that in every region whatever tokens reach in any way is convex. What they do not reach is shared,
-    /// wherever it comes from.
+    /// Checks for every region that its candidates which tokens reach are convex. All chunks share the results of the
+    /// other candidates, so it does not matter where these are.
     bool check_convex() {
         const auto order = topological_sort(g_);
         STRETTO_ASSERT(order.has_value(), "a view lists its vertices in a topological order");
@@ -93,8 +92,8 @@ public:
         std::vector<std::vector<V>> reached(p_.tokens.size());
         std::vector<char> in(p_.size(), false);
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
-            // Tokens flow through every operation, candidate or not: a path that leaves a region and comes back carries
-            // them, and none of the parts on it could be finished before the others.
+            // Tokens are followed through every operation, candidate or not: a path that leaves a region and enters it
+            // again needs all parts before it goes on, so everything behind it waits for all chunks.
             for (std::uint32_t x : p_.operands[v]) in[v] = in[v] || p_.token_dim[x] >= 0 || in[p_.producer[x]];
             if (in[v] && p_.region[v] != chunk_program::no_region) reached[p_.region[v]].push_back(n_.vertices[v]);
         }
@@ -108,7 +107,7 @@ public:
         return true;
     }
 
-    /// Takes the candidates of regions with a single chunk out, because such a region is the program as it is.
+    /// Removes the candidates of regions with a single chunk, because such a region stays as it is.
     void leave_single_chunks() {
         for (std::uint32_t& r : p_.region)
             if (r != chunk_program::no_region && plan_.regions[r].sizes.size() == 1) r = chunk_program::no_region;

@@ -1,4 +1,4 @@
-// States of values under chunking as words of a text, written and read.
+// Chunk states as words of a text: how chunk_plan_text.hpp writes and reads them. The form is described there.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_STATE_WORDS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_STATE_WORDS_HPP
 
@@ -13,10 +13,12 @@
 
 namespace stretto::detail {
 
+/// The words for the kinds of states, in the order of chunk_state::kind. `unset`, which occurs in no plan, has none.
 inline constexpr std::array<std::string_view, 5> chunk_state_words = {"whole", "sliced", "permuted", "addend",
                                                                       "opaque"};
 
-/// Appends a blank and a state: its kind, then those of its notes that say something. read_chunk_state reads it.
+/// Appends a blank and a state: its kind, then each other member that differs from its default. read_chunk_state reads
+/// it. Precondition: the state is not `unset`.
 inline void append_chunk_state(std::string& text, const chunk_state& s) {
     text += ' ';
     text += chunk_state_words[static_cast<std::size_t>(s.what)];
@@ -26,7 +28,8 @@ inline void append_chunk_state(std::string& text, const chunk_state& s) {
     if (s.into != 0) text += ",into=" + std::to_string(s.into);
 }
 
-/// The next word, which must be a state as append_chunk_state writes it. Notes may come in any order.
+/// Takes the next word, which must be a state as append_chunk_state writes it, except that the members after the
+/// dimension may come in any order.
 inline chunk_state read_chunk_state(plan_text_words& in) {
     chunk_state s;
     std::string_view text = in.word();

@@ -1,4 +1,4 @@
-// What the search of plan_chunks has found so far: which candidates run per chunk, and in which state every value is.
+// What the search of plan_chunks has found so far: which candidates run per chunk, and the chunk state of every value.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_STATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_STATES_HPP
 
@@ -10,9 +10,9 @@
 
 namespace stretto::detail {
 
-/// The candidates of all regions that run per chunk, by vertex, and the states of what they make, by component. A state
-/// means something only if the operation that makes the component runs per chunk; everything else is whole, or cut
-/// along the `token_dim` of the program.
+/// The candidates of all regions that run per chunk, and the states of their results. The state of a component has a
+/// meaning only if the operation that produces it runs per chunk. Every other value is whole, or is cut along its
+/// `token_dim` where a region reads it. The program must outlive this object.
 struct chunk_states {
     explicit chunk_states(const chunk_program& program) : p(program) {
         body.assign(p.size(), false);
@@ -21,15 +21,15 @@ struct chunk_states {
     }
 
     const chunk_program& p;
-    std::vector<char> body;   // runs per chunk
-    std::vector<char> chain;  // may write memory that all chunks share, one chunk after the other
-    std::vector<chunk_state> state;
+    std::vector<char> body;          // by vertex: it runs per chunk
+    std::vector<char> chain;         // by vertex: its chunks may write, one after the other, memory that they all share
+    std::vector<chunk_state> state;  // by component
 
     /// Whether u and v run per chunk, in the same region.
     [[nodiscard]] bool together(std::uint32_t u, std::uint32_t v) const {
         return body[u] && body[v] && p.region[u] == p.region[v];
     }
-    /// Whether x is made in parts in region r.
+    /// Whether an operation that runs per chunk in region r produces x.
     [[nodiscard]] bool made_in(std::uint32_t r, std::uint32_t x) const {
         return body[p.producer[x]] && p.region[p.producer[x]] == r;
     }
@@ -47,9 +47,10 @@ struct chunk_states {
                 f(x, seen_in(p.region[v], x, c));
     }
 
-    /// The state of the first component that v makes. Precondition: v has a result.
+    /// The state of the first component that v produces. Precondition: v has a result.
     [[nodiscard]] chunk_state& first_state(std::uint32_t v) { return state[p.first_component[p.first_result[v]]]; }
-    /// The position, among the operands of a chain, of the one that it writes.
+    /// The position among the operands of v of the value that v writes; the number of operands if it is none of them.
+    /// Precondition: v writes a value.
     [[nodiscard]] std::uint32_t chained_operand(std::uint32_t v) const {
         std::uint32_t k = 0;
         for (std::uint32_t x : p.operands[v]) {

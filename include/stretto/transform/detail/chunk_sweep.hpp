@@ -1,11 +1,13 @@
-// The search of plan_chunks, on numbers: which candidates run per chunk, and in which state every value is.
+// The search of plan_chunks, on numbers: it finds out which candidates run per chunk, and the chunk state of every
+// value.
 //
-// It starts from all candidates and takes out those that cannot stay. One sweep in program order gives every candidate
-// the states of its operands and asks its rule for those of its results. A candidate that is refused runs whole; its
-// readers come later, and are asked in the same sweep with what it makes whole. Two things need another sweep: an
-// operand that is cut for a candidate after others have seen it whole, and a result that leaves its region and cannot
-// be recombined there, so that its operation must run whole. An operation that was taken out never comes back, and an
-// operand that was cut stays cut, which is why this ends.
+// It begins with all candidates and removes those that cannot run per chunk. One sweep in program order determines the
+// states of the operands of every candidate, and asks the chunk model for the states of its results. A candidate that
+// is refused runs whole; its readers come later, so the same sweep already sees its results as whole. Three events
+// require another sweep: an operand is cut for a candidate after others have seen it whole; a result leaves its region
+// and cannot be recombined, so its operation must run whole; or chunks must share zeros that each of them has made
+// (chunk_zeros.hpp). The search ends, because a removed operation never returns, a cut operand stays cut, and shared
+// zeros stay shared.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_SWEEP_HPP
 
@@ -28,9 +30,9 @@
 
 namespace stretto::detail {
 
-/// Sweeps over the program, judging candidates by the states of their operands, until nothing changes. Asks
-/// `rule(v, tokens, operands, results)` for a chunk_verdict, `extent(value, dim)`: -1 if there is none, and `zeros(v)`:
-/// whether v makes nothing but zeros.
+/// The search. `rule(v, tokens, operands, results)` returns a chunk_verdict, `extent(value, dim)` the extent of a
+/// single tensor (-1 if the value has no such dimension), and `zeros(v)` whether v only makes zeros. The program must
+/// outlive this object.
 template <class Rule, class Extent, class Zeros>
 class chunk_sweep {
 public:
@@ -39,11 +41,11 @@ public:
         keep_collectives_together();
         refused_ = p_.kept;
     }
-    chunk_sweep(const chunk_sweep&) = delete;  // its parts refer to each other
+    chunk_sweep(const chunk_sweep&) = delete;  // its members refer to each other
     chunk_sweep& operator=(const chunk_sweep&) = delete;
 
-    /// Whether the search has succeeded; if not, `fault()` says why. The number of rounds is bounded: every one but the
-    /// last takes out a candidate, cuts an operand, or decides for good about zeros.
+    /// Returns whether the search has succeeded; if not, `fault()` says why. The number of sweeps is bounded, because
+    /// each one except the last removes a candidate, cuts an operand, or makes a final decision about zeros.
     bool run() {
         do {
             if (!sweep()) return false;
@@ -59,7 +61,7 @@ public:
     }
 
     [[nodiscard]] const chunk_fault& fault() const { return fault_; }
-    /// Which candidates run per chunk, and the states of what they make.
+    /// Which candidates run per chunk, and the states of their results.
     [[nodiscard]] const chunk_states& states() const { return s_; }
     /// The candidates that a token reaches but that must stay whole, with the reasons. They are in program order.
     [[nodiscard]] std::vector<chunk_refusal> refusals() const {
@@ -73,7 +75,7 @@ private:
     using kind = chunk_state::kind;
     static constexpr std::uint32_t none = chunk_program::none;
 
-    /// If a start or one of its waits must stay whole, so must the others: a launch in chunks has a wait for each.
+    /// Makes a start and all its waits stay whole if one of them must, because they can only be chunked together.
     void keep_collectives_together() {
         for (std::uint32_t w = 0; w < p_.size(); ++w)
             if (p_.kept[w]) p_.kept[p_.launch[w]] = true;
@@ -81,12 +83,12 @@ private:
             if (p_.kept[p_.launch[w]]) p_.kept[w] = true;
     }
 
-    /// What a vertex that makes zeros in every chunk leaves, once the chunks have added to them, is part of a sum.
+    /// Sets the state of zeros that every chunk makes for itself: what the chunks add to them are addends of the whole.
     void make_addend(std::uint32_t z) { s_.first_state(z) = {kind::addend, -1, 0, 0, 0}; }
 
-    /// Judges every candidate that has not been refused, in program order, so that the states of its operands are final
-    /// in this round. Returns false if the search cannot go on: a rule has left a result unset, or a refusal is not to
-    /// be skipped.
+    /// Decides on every candidate that has not been refused. In program order, the states of its operands are final for
+    /// this sweep. Returns false if the search has failed: the rule left a result unset, or a candidate was refused and
+    /// refusals may not be skipped.
     bool sweep() {
         again_ = false;
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
@@ -96,8 +98,8 @@ private:
             if (p_.region[v] == chunk_program::no_region) continue;
             apart_.look_behind(v);
             operands_.clear();
-            // `rows` tells a candidate that has rows of its own chunk from one that only has addends: the latter can
-            // run once on the sum, so that its refusal is no failure.
+            // `rows` is false for a candidate that reads only addends and whole values. It can run once, on the sums,
+            // so its refusal is no failure.
             bool reached = false, rows = false;
             s_.for_each_operand(v, [&](std::uint32_t, chunk_state s) {
                 operands_.push_back(s);
@@ -111,7 +113,7 @@ private:
             const bool shared = writes_what_is_shared(v);
             if (shared) s_.chain[v] = can_be_chain(v);
             if (s_.chain[v] && apart_.take_apart(v, [&](std::uint32_t z) { return !refused_[z] && zeros_(z); })) {
-                // Back to where the zeros are made, before anything has read what the chain leaves.
+                // Go back to where the zeros are made. Nothing has read the result of the chain in this sweep yet.
                 v = p_.producer[p_.storage[p_.writes[v][0]]] - 1;
                 continue;
             }
@@ -133,9 +135,9 @@ private:
         return true;
     }
 
-    /// Memory that all chunks share is written once, by the operation as it is, unless take_in_chains finds something
-    /// better. The same holds if the operation also reads that memory through another value that is not in parts of
-    /// this chunk: the next chunk would read what this one has written.
+    /// Whether v writes memory that all chunks share. Then it runs once, whole, unless take_in_chains makes it a chain.
+    /// The same holds if v also reads the memory through another value that is not in parts of this chunk, because the
+    /// next chunk would read what this one has written.
     bool writes_what_is_shared(std::uint32_t v) const {
         const std::uint32_t r = p_.region[v];
         for (std::uint32_t x : p_.writes[v]) {
@@ -150,8 +152,9 @@ private:
         return false;
     }
 
-    /// Whether each chunk may write its share into the memory in which all chunks write. There must be only one such
-    /// value; nothing else may be read through its memory, and the result must be in it.
+    /// Whether the chunks of v may add their shares, one after the other, to memory that they all share. v must write
+    /// one value, which is its only operand in that memory; its only result must live there too; and the rule must
+    /// agree.
     bool can_be_chain(std::uint32_t v) {
         const auto writes = p_.writes[v];
         const std::uint32_t result = p_.first_result[v];
@@ -165,8 +168,8 @@ private:
         return verdict.possible && verdict.chain && s_.state[p_.first_component[result]].what == kind::whole;
     }
 
-    /// Asks the rule. If it accepts an operation and leaves a state of a result unset, that is the fault, even when
-    /// refusals are skipped: no state may be taken for granted.
+    /// Asks the rule. If it accepts v and leaves the state of a result unset, that is recorded as the fault, even if
+    /// refusals are skipped, because no state may be assumed.
     chunk_verdict ask(std::uint32_t v) {
         const std::span<chunk_state> results(s_.state.data() + p_.first_component[p_.first_result[v]],
                                              s_.state.data() + p_.first_component[p_.first_result[v + 1]]);
@@ -178,8 +181,8 @@ private:
         return verdict;
     }
 
-    /// The verdict of the rule. If it refuses because an operand is whole along a chunked dimension, that operand is
-    /// cut, if possible, and the rule is asked again.
+    /// Returns the verdict of the rule. If the rule refuses v because an operand is whole, that operand is cut along
+    /// the wanted dimension, if possible, and the rule is asked again.
     chunk_verdict judge(std::uint32_t v) {
         const chunk_verdict verdict = ask(v);
         if (verdict.possible) return verdict;
@@ -193,16 +196,16 @@ private:
             if (extent <= 0 || extent % p_.tokens[p_.region[v]] != 0) continue;
             p_.token_dim[x] = verdict.wanted_dim;
             operands_[static_cast<std::size_t>(verdict.wanted)] = {kind::sliced, verdict.wanted_dim};
-            again_ = true;  // others have seen it whole
+            again_ = true;  // other candidates may have seen it whole
             return judge(v);
         }
         return verdict;
     }
 
-    /// Operations that only pass addends on to the outside run once, on the sum. Those that take an addend out of a
-    /// value with several components do not: such a value has no sum.
+    /// Removes operations that only pass addends on to the outside; they run once, on the sum. An operation that reads
+    /// an addend from a value with several components stays, because such a value cannot be summed.
     void take_out_tails() {
-        // Readers come first, so that a whole series of such operations is taken out in one pass.
+        // Readers are visited first, so one pass removes a whole series of such operations.
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!s_.body[v]) continue;
             bool tail = convert_sums_ || !converts_[v];
@@ -215,14 +218,15 @@ private:
         }
     }
 
-    /// What is added to shared memory need not be summed first, unless something else reads the sum. Rows that are
-    /// added there are in parts in any case. The rule is asked again, because sums may have become whole by now.
+    /// Decides which writes to shared memory become chains. Addends that are only added there need not be summed first;
+    /// if another operation reads their sum, the write runs once, on the sum. Rows that are added there are in parts in
+    /// any case. The rule is asked again, because addends may have become whole by now.
     void take_in_chains() {
         for (std::uint32_t v = 0; v < p_.size(); ++v) {
             if (!s_.chain[v]) continue;
             const std::uint32_t r = p_.region[v];
-            bool parts = false;                                 // they may have become a sum by now
-            bool alone = p_.token_dim[p_.first_result[v]] < 0;  // what a chain leaves is not cut
+            bool parts = false;                                 // whether an operand is still in parts
+            bool alone = p_.token_dim[p_.first_result[v]] < 0;  // the result of a chain is never cut
             operands_.clear();
             s_.for_each_operand(v, [&](std::uint32_t x, chunk_state s) {
                 operands_.push_back(s);
@@ -236,7 +240,8 @@ private:
         }
     }
 
-    /// Takes out what makes a value that leaves its region and cannot be recombined there, readers first.
+    /// Removes operations whose results leave their region and cannot be recombined. Readers are visited first, because
+    /// the operands of a removed reader leave the region too. Returns false if that must not happen.
     bool check_live_outs() {
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!s_.body[v]) continue;
@@ -245,13 +250,13 @@ private:
             again_ = true;
             if (apart_.share(v)) continue;
             refuse(v, *fault);
-            s_.body[v] = false;  // what it reads now leaves the region
+            s_.body[v] = false;  // its operands now leave the region
             if (!skip_) return false;
         }
         return true;
     }
 
-    /// Takes v out for good, and notes which refusal this one follows from.
+    /// Removes v for good, and records why, and from which refusal this one follows.
     void refuse(std::uint32_t v, const chunk_fault& why, bool inherent = false) {
         const auto possible = [&](std::span<const chunk_state> operands, std::span<chunk_state> results) {
             return rule_(v, p_.tokens[p_.region[v]], operands, results).possible;
@@ -265,14 +270,14 @@ private:
     Extent extent_;
     Zeros zeros_;
     bool skip_, convert_sums_;
-    bool again_ = false;  // whether there must be another round
+    bool again_ = false;  // whether another sweep is needed
     const index_lists waits_ = waits_of_starts(p_);
     chunk_states s_{p_};
     chunk_zeros apart_{s_};
     chunk_live_outs live_outs_{s_, waits_};
     refusal_causes causes_{s_};
     std::vector<char> refused_;
-    std::vector<char> converts_ = std::vector<char>(p_.size(), false);  // as its verdict says
+    std::vector<char> converts_ = std::vector<char>(p_.size(), false);  // by vertex: the last verdict says `converts`
     std::vector<chunk_state> operands_;
     std::vector<chunk_refusal> refusals_;  // in the order in which they were found
     chunk_fault fault_{};

@@ -1,10 +1,10 @@
-// Zeros to which chunks add: shared by all chunks, or made by each chunk for itself.
+// Decides whether the zeros to which chunks add are shared by all chunks, or made by each chunk for itself.
 //
-// A program makes zeros once and adds to them, for instance the gradients of rows that several tokens chose. If all
-// chunks add to the same zeros, one after the other, what they leave is whole, but nobody can read it before the last
-// chunk has run. If each chunk makes zeros of its own, what it leaves there is an addend of the whole, and what follows
-// can go on with it per chunk. The search tries the second, and goes back to the first where nothing has use for the
-// parts or something behind is refused because of them.
+// A program makes zeros once and adds to them, for example the gradients of rows that several tokens have chosen. If
+// all chunks add to the same zeros, one after the other, the sum is whole, but no operation can read it before the last
+// chunk has run. If each chunk makes zeros of its own, it leaves an addend of the sum there, and later operations can
+// read that per chunk. The search of plan_chunks tries separate zeros first. It shares them if no operation needs the
+// parts, or if a later operation is refused because it reads parts.
 #ifndef STRETTO_TRANSFORM_DETAIL_CHUNK_ZEROS_HPP
 #define STRETTO_TRANSFORM_DETAIL_CHUNK_ZEROS_HPP
 
@@ -18,8 +18,8 @@
 
 namespace stretto::detail {
 
-/// Which operations that make zeros run in every chunk. One that was made to be shared again stays so, which is why the
-/// search ends. Keeps a reference to the states.
+/// The decision for each operation that makes zeros. Zeros that are shared after an attempt to separate them stay
+/// shared, so the search ends. The states must outlive this object.
 class chunk_zeros {
 public:
     explicit chunk_zeros(chunk_states& states) : p_(states.p), s_(states) {
@@ -30,9 +30,9 @@ public:
     /// Whether v makes zeros in every chunk.
     [[nodiscard]] bool runs_per_chunk(std::uint32_t v) const { return use_[v] == use::per_chunk; }
 
-    /// Lets the zeros to which chain v adds be made in every chunk, if they can be and it has not been tried. `can_run`
-    /// says whether the operation that makes them makes nothing but zeros and was not refused. Returns whether this has
-    /// changed anything.
+    /// Lets every chunk make the zeros to which chain v adds, if that is possible and has not been tried. `can_run(z)`
+    /// says whether the operation z that makes them does nothing else and has not been refused. Returns whether this
+    /// has changed the decision.
     template <class CanRun>
     bool take_apart(std::uint32_t v, CanRun can_run) {
         const std::uint32_t x = p_.storage[p_.writes[v][0]], z = p_.producer[x];
@@ -45,28 +45,29 @@ public:
         return true;
     }
 
-    /// Notes the zeros that every chunk makes for itself, and from which v, or an operand of v, has its sums.
+    /// Records for share_behind which zeros, made in every chunk, v makes or its operands derive from. Operations are
+    /// visited in program order.
     void look_behind(std::uint32_t v) {
         if (any_) behind_[v] = find_behind(v);
     }
 
-    /// Has v share its zeros, if it makes them in every chunk. Returns whether it did.
+    /// Shares the zeros that v makes, if it makes them in every chunk. Returns whether it did.
     bool share(std::uint32_t v) {
         if (!runs_per_chunk(v)) return false;
         use_[v] = use::shared;
         return true;
     }
-    /// Has the zeros behind v shared, because v is refused beside parts of them: what chunks add to them is whole then,
-    /// which v may be able to read. Returns whether there are such zeros.
+    /// Shares the zeros from which the operands of v derive, because v is refused: the sum in them is then whole, and v
+    /// may be able to read that. Returns whether there are such zeros.
     bool share_behind(std::uint32_t v) { return behind_[v] != chunk_program::none && share(behind_[v]); }
 
-    /// Has those zeros shared for whose parts no operation has any use: each of those that read them, or what is made
-    /// of them, reads nothing but sums. Returns whether there are such zeros. O(V + E) if there are any in chunks.
+    /// Shares all zeros whose parts no operation needs: everything that reads them, or a value that derives from them,
+    /// reads nothing but sums. Returns whether there are such zeros. O(V + E) if any zeros are made in every chunk.
     bool share_idle() {
         using kind = chunk_state::kind;
         if (!any_ || std::find(use_.begin(), use_.end(), use::per_chunk) == use_.end()) return false;
-        std::vector<char> useful(p_.size(), false);        // reads rows of a chunk, or is read by what does
-        std::vector<char> read(p_.storage.size(), false);  // by storage: by something useful that does not write it
+        std::vector<char> useful(p_.size(), false);  // by vertex: it reads rows, or such a vertex reads its results
+        std::vector<char> read(p_.storage.size(), false);  // by storage: a useful vertex reads it and does not write it
         for (std::uint32_t v = p_.size(); v-- > 0;) {
             if (!s_.body[v]) continue;
             bool uses = false;
@@ -90,6 +91,8 @@ public:
     }
 
 private:
+    /// The zeros for look_behind: v itself, or those recorded for the first operand that has some; none if there are
+    /// none.
     [[nodiscard]] std::uint32_t find_behind(std::uint32_t v) const {
         if (runs_per_chunk(v)) return v;
         for (std::uint32_t x : p_.operands[v])
@@ -105,9 +108,9 @@ private:
     };
     const chunk_program& p_;
     chunk_states& s_;
-    bool any_ = false;                   // whether any zeros have ever been made in every chunk
-    std::vector<use> use_;               // of a vertex that makes zeros
-    std::vector<std::uint32_t> behind_;  // of a vertex: see look_behind
+    bool any_ = false;                   // whether any zeros have been made in every chunk so far
+    std::vector<use> use_;               // by vertex that makes zeros
+    std::vector<std::uint32_t> behind_;  // by vertex: see look_behind
 };
 
 }  // namespace stretto::detail

@@ -1,4 +1,4 @@
-// A program in the words of its owner, for the descriptions of plans.
+// Names of the operations and values of a program, in the words of its owner, for the descriptions of plans.
 #ifndef STRETTO_TRANSFORM_DETAIL_DESCRIBED_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_DESCRIBED_PROGRAM_HPP
 
@@ -9,7 +9,8 @@
 
 namespace stretto::detail {
 
-/// `operator_name(v)` and `value_name(x)` return texts, which are copied before they are asked again.
+/// The names. `operator_name(v)` and `value_name(x)` return texts, which are copied before either is called again. Both
+/// must outlive this object.
 template <dataflow_graph G, class OperatorName, class ValueName>
 class described_program {
 public:
@@ -18,13 +19,14 @@ public:
 
     /// The operator of v.
     [[nodiscard]] std::string op(vertex_t<G> v) const { return std::string(std::string_view(operator_name_(v))); }
+    /// The name of x.
     [[nodiscard]] std::string name(value_t<G> x) const { return std::string(std::string_view(value_name_(x))); }
-    /// What v is called in a sentence: its first result, or its operator if it has none.
+    /// The name of v in a sentence: that of its first result, or its operator if it has no result.
     [[nodiscard]] std::string made_by(vertex_t<G> v) const {
         for (value_t<G> x : graph_.results(v)) return name(x);
         return op(v);
     }
-    /// Names with commas between them, of any range of values.
+    /// The names of a range of values, separated by commas.
     template <class Values>
     [[nodiscard]] std::string list(Values&& values) const {
         std::string text;

@@ -1,4 +1,6 @@
-// A program order in which chosen operations stand side by side, as near to the given order as is easy to have.
+// Finds a program order in which the members of given sets stand next to each other and which otherwise stays close to
+// the given order. plan_buckets makes the order of a plan with it: the starts of a bucket become neighbours, and so do
+// its waits.
 #ifndef STRETTO_TRANSFORM_DETAIL_MERGED_ORDER_HPP
 #define STRETTO_TRANSFORM_DETAIL_MERGED_ORDER_HPP
 
@@ -13,17 +15,21 @@
 
 namespace stretto::detail {
 
-/// Operations that become one. An early set stands where its first member was, and what it needs is drawn forward; a
-/// late one where its last member was, and what needs it is put off.
+/// Operations that become one. An early set takes the position of its first member, and everything that it depends on
+/// is moved forward to that position. A late set takes the position of its last member, and everything that depends on
+/// it is moved back.
 struct merged_set {
-    std::vector<std::uint32_t> members;  ///< positions, in the order in which they are to stand
+    std::vector<std::uint32_t> members;  ///< positions, in the order that they shall have
     bool early = true;
 };
 
-/// What merged_order does. It is a list scheduler: of what may come next, it takes what stood first. Vertices of the
-/// contracted graph are named by the first position of theirs, and visited in the order of where they are to stand.
-/// Most of them can be taken at once, and nothing is asked about them. Only sets, what was moved, what follows a late
-/// set, and what follows somebody who had to wait may have to wait; whoever had to is taken as soon as it can be.
+/// Computes the order. It is a list scheduler on the graph in which every set is contracted to one vertex: of the
+/// vertices that may come next, it takes the one with the least rank, that is, the position at which the vertex shall
+/// stand. A contracted vertex is named by the first of its positions (its head).
+///
+/// Vertices are visited by rank, and most can be taken without a look at their edges. Only these may have to wait for
+/// another vertex: sets, vertices that were moved, successors of late sets, and successors of vertices that wait. A
+/// vertex that waits is taken as soon as everything that it depends on has been taken.
 template <class = void>
 class order_merger {
     using id = std::uint32_t;
@@ -51,8 +57,9 @@ public:
         }
     }
 
-    /// The order. It is complete if and only if contracting the sets makes no cycle: whoever is taken comes after all
-    /// that it needs, and of those that are not taken each one waits for another.
+    /// The order. It contains all positions if and only if contracting the sets creates no cycle: a vertex that is
+    /// taken comes after everything that it depends on, and each vertex that is never taken waits for another such
+    /// vertex.
     [[nodiscard]] std::vector<id> run() {
         for (const merged_set& s : sets_)
             if (s.early && !s.members.empty()) draw_forward(head_[s.members[0]]);
@@ -65,7 +72,7 @@ public:
         auto next = moved.begin();
         for (id p = 0; p < size_; ++p) {
             while (next != moved.end() && *next < entry{p, p}) visit((next++)->second);
-            if (state_[p] == 0) {  // the common case: nobody has a question
+            if (state_[p] == 0) {  // the common case: it cannot have to wait
                 state_[p] = taken;
                 order_[count_++] = p;
             } else if ((state_[p] & (inside | was_moved)) == 0) {
@@ -80,15 +87,15 @@ public:
 private:
     using entry = std::pair<id, id>;  // rank and vertex
 
-    // What is known of a vertex.
+    // The bits of state_.
     static constexpr std::uint8_t taken = 1;
-    static constexpr std::uint8_t asked = 2;      // it may have to wait
-    static constexpr std::uint8_t awaited = 4;    // somebody waits for it
-    static constexpr std::uint8_t was_moved = 8;  // it does not stand where it stood
-    static constexpr std::uint8_t heads_set = 16;
-    static constexpr std::uint8_t inside = 32;  // of a position: it belongs to a set that is named by another one
+    static constexpr std::uint8_t asked = 2;       // it may have to wait, so its predecessors must be checked
+    static constexpr std::uint8_t awaited = 4;     // another vertex waits for it
+    static constexpr std::uint8_t was_moved = 8;   // its rank is not its head
+    static constexpr std::uint8_t heads_set = 16;  // it is the head of a set
+    static constexpr std::uint8_t inside = 32;     // of a position: it belongs to a set and is not its head
 
-    /// Calls f for the vertices beside u, in one direction, as often as there are edges.
+    /// Calls f for the successors or the predecessors of u in the contracted graph, once for each edge.
     template <class F>
     void for_each_beside(const index_lists& lists, id u, F f) const {
         const auto one = [&](id p) {
@@ -99,13 +106,14 @@ private:
         for (id p : sets_[set_of_[u]].members) one(p);
     }
 
+    /// Gives u a rank other than its head.
     void move(id u, id rank) {
         rank_[u] = rank;
         if ((state_[u] & was_moved) != 0) return;
         state_[u] |= was_moved | asked;
         moved_.push_back(u);
     }
-    /// What an early set needs comes as early as the set.
+    /// Moves everything that an early set depends on, directly or not, forward to the rank of the set.
     void draw_forward(id head) {
         const id wanted = rank_[head];
         for (open_.assign(1, head); !open_.empty();) {
@@ -118,11 +126,13 @@ private:
             });
         }
     }
+    /// Notes that the successors of u may have to wait for it.
     void ask_followers(id u) {
         for_each_beside(after_, u, [&](id x) { state_[x] |= asked; });
     }
 
-    /// Takes u and all that could have come before it had it not waited for it, or lets it wait.
+    /// Takes u, and then all vertices that have waited and now need not wait any longer; or lets u wait, if something
+    /// that it depends on has not been taken.
     void visit(id u) {
         if ((state_[u] & asked) != 0) {
             for_each_beside(before_, u, [&](id w) {
@@ -141,6 +151,7 @@ private:
         }
     }
     static bool later(const entry& a, const entry& b) { return b < a; }
+    /// Puts u (or all members of its set) next in the order, and finds out which vertices waited only for it.
     void take(id u) {
         state_[u] |= taken;
         if ((state_[u] & heads_set) == 0) order_[count_++] = u;
@@ -158,19 +169,19 @@ private:
     const index_lists& after_;
     const std::vector<merged_set>& sets_;
     id size_;
-    std::vector<id> head_;             // by position: the vertex that it belongs to
-    std::vector<id> rank_;             // by vertex: where it is to stand
+    std::vector<id> head_;             // by position: the contracted vertex to which it belongs
+    std::vector<id> rank_;             // by vertex: the position at which it shall stand
     std::vector<std::uint8_t> state_;  // by vertex
-    std::vector<id> set_of_;           // by vertex that heads one
-    std::vector<id> missing_;          // by vertex that has been visited: what it waits for
+    std::vector<id> set_of_;           // by head of a set
+    std::vector<id> missing_;          // by visited vertex: the edges from vertices that it waits for
     std::vector<id> moved_, open_, order_;
-    std::size_t count_ = 0;     // of those that have their place in the order
-    std::vector<entry> ready_;  // have waited, and need wait no longer
+    std::size_t count_ = 0;     // positions that are in the order so far
+    std::vector<entry> ready_;  // a heap of vertices that have waited and can be taken
 };
 
-/// Positions in their new order. `before` lists, by position, what must come before it; `after` is its inverse.
-/// Precondition: the sets have no member in common, and contracting them makes no cycle. O(V), and O(log v) for each
-/// edge of the v vertices that are merged, moved, or have to wait.
+/// The positions in their new order. `before` lists, by position, what must come before it; `after` is its inverse.
+/// Preconditions: no two sets have a member in common, and contracting them creates no cycle. Takes O(V) time, and
+/// O(log v) for each edge of the v vertices that are merged, are moved or have to wait. Deterministic.
 template <class = void>
 [[nodiscard]] std::vector<std::uint32_t> merged_order(const index_lists& before, const index_lists& after,
                                                       const std::vector<merged_set>& sets) {

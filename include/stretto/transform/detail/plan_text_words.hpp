@@ -1,7 +1,7 @@
-// The words and lines of the text forms of plans, written and read. chunk_plan_text.hpp, bucket_plan_text.hpp and
-// split_plan_text.hpp have the grammars of their items. The reader is almost as strict as the writer (one blank between
-// words, none at the end), since a text that is not what was written is more likely damaged than meant, and every
-// failure has its line and a cause.
+// Writes and reads the words and lines of plan texts. chunk_plan_text.hpp, bucket_plan_text.hpp and split_plan_text.hpp
+// describe the items of their texts. The reader is almost as strict as the writer (one blank between words, none at the
+// end of a line), because a text that deviates is more likely damaged than intended. Every failure has a line and a
+// cause.
 #ifndef STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
 #define STRETTO_TRANSFORM_DETAIL_PLAN_TEXT_WORDS_HPP
 
@@ -20,19 +20,19 @@
 
 namespace stretto::detail {
 
-/// `name(h)` is the text by which a reader knows the handle h.
+/// `name(h)` returns the text that stands for the handle h in a plan text.
 template <class Name, class H>
 concept names_handles = requires(Name& name, H h) {
     { name(h) } -> std::convertible_to<std::string_view>;
 };
-/// `find(name)` is the handle of that name, or nothing.
+/// `find(name)` returns the handle with that name, or nothing.
 template <class Find, class H>
 concept finds_handles = requires(Find& find, std::string_view name) {
     { find(name) } -> std::convertible_to<std::optional<H>>;
 };
 
 /// Appends a blank and a quoted name. Quotes and backslashes are escaped by a backslash, and control characters are
-/// written as \x and two digits, so that a name is one line whatever it contains.
+/// written as \x and two hexadecimal digits, so a name never contains a line break.
 inline void append_quoted_name(std::string& text, std::string_view name) {
     constexpr std::string_view digits = "0123456789abcdef";
     text += " \"";
@@ -45,23 +45,23 @@ inline void append_quoted_name(std::string& text, std::string_view name) {
     text += '"';
 }
 
-/// Takes a text apart, line by line and word by word, until something is not as demanded. From then on `good()` is
-/// false, and nothing more is taken: a reader can ask for all that it wants and look at the outcome once. The text must
-/// outlive this object, which keeps views of it.
+/// Reads a text line by line and word by word until something is not as required. From then on `good()` is false, and
+/// every request returns a default, so a caller can make all its requests and check the outcome once at the end. The
+/// text must outlive this object.
 class plan_text_words {
 public:
     explicit plan_text_words(std::string_view text) : rest_(text) {}
 
-    /// Whether everything was as demanded so far; if not, line() and cause() say where and why.
+    /// Whether everything was as required so far; if not, line() and cause() say where and why.
     [[nodiscard]] bool good() const { return cause_.empty(); }
     [[nodiscard]] std::size_t line() const { return line_; }  // from 1; 0 before the first
     [[nodiscard]] const std::string& cause() const { return cause_; }
-    /// Records a failure; only the first counts.
+    /// Records a failure; only the first one counts. Precondition: the cause is not empty.
     void fail(std::string cause) {
         if (good()) cause_ = std::move(cause);
     }
 
-    /// Goes on to the next line. It is a failure if there is none.
+    /// Begins the next line, which must exist and end in a line break. Returns whether it does.
     bool next_line() {
         if (!good()) return false;
         ++line_;
@@ -74,7 +74,7 @@ public:
         rest_.remove_prefix(end + 1);
         return true;
     }
-    /// Demands that the text ends here.
+    /// The text must end here.
     void end_text() {
         end_line();
         if (!rest_.empty()) {
@@ -82,16 +82,16 @@ public:
             fail("nothing may follow the end");
         }
     }
-    /// Demands that the line ends here.
+    /// The line must end here.
     void end_line() {
         if (more()) fail("nothing more is expected in this line");
     }
-    /// Whether something is left in this line.
+    /// Whether this line has more words.
     [[nodiscard]] bool more() const { return !now_.empty(); }
-    /// Whether the next word is this one; it is not taken.
+    /// Whether the next word is `word`; it is not taken.
     [[nodiscard]] bool next_is(std::string_view word) const { return now_.substr(0, now_.find(' ')) == word; }
 
-    /// The next word, up to a blank.
+    /// Takes the next word, which ends before a blank or at the end of the line.
     std::string_view word() {
         const std::string_view taken = good() ? now_.substr(0, now_.find(' ')) : std::string_view();
         if (taken.empty()) fail("a word is missing");
@@ -99,7 +99,7 @@ public:
         drop_blank();
         return taken;
     }
-    /// Takes the next word if it is `wanted`.
+    /// Takes the next word if it is `wanted`. Returns whether it was.
     bool skip(std::string_view wanted) {
         if (!good() || !next_is(wanted)) return false;
         (void)word();
@@ -109,12 +109,13 @@ public:
     void expect(std::string_view wanted) {
         if (!skip(wanted)) fail("\"" + std::string(wanted) + "\" is expected");
     }
-    /// The next word, which must be a decimal number from `least` to `most`; `least` if it is none.
+    /// Takes the next word, which must be a decimal number from `least` to `most`. Returns `least` on failure.
     std::int64_t number(std::int64_t least, std::int64_t most) {
         const std::string_view digits = word();
         return good() ? number_of(digits, least, most) : least;
     }
-    /// The next word, which must be a quoted name, with its escapes resolved. A name may contain blanks.
+    /// Takes the next word, which must be a quoted name. Returns the name with its escapes resolved; it may contain
+    /// blanks.
     std::string name() {
         std::string taken;
         std::size_t k = 1;
@@ -140,7 +141,8 @@ public:
         drop_blank();
         return taken;
     }
-    /// The number that these digits are; a failure, and `least`, if they are none in that range.
+    /// Returns the number that these digits denote. It is a failure if they denote none from `least` to `most`; then
+    /// returns `least`.
     std::int64_t number_of(std::string_view digits, std::int64_t least, std::int64_t most) {
         std::int64_t n = 0;
         const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), n);
@@ -148,8 +150,8 @@ public:
         fail("a number from " + std::to_string(least) + " to " + std::to_string(most) + " is expected");
         return least;
     }
-    /// The next word, which must be a quoted name that `find` knows: it returns a handle or nothing. `what` says of
-    /// what.
+    /// Takes the next word, which must be a quoted name for which `find` returns a handle. `what` is the word for what
+    /// it names, in the cause of a failure.
     template <class H, class Find>
     H named(Find& find, std::string_view what) {
         const std::optional<H> found = find(std::string_view(name()));
@@ -158,7 +160,7 @@ public:
     }
 
 private:
-    /// Takes the blank behind a word; a second one, or one at the end of the line, is a failure.
+    /// Takes the blank after a word. One at the end of the line is a failure, and so is a missing one before more text.
     void drop_blank() {
         if (now_.empty()) return;
         if (now_[0] != ' ' || now_.size() == 1) fail("one blank between words is expected, and none at the end");
@@ -170,9 +172,9 @@ private:
     std::string cause_;
 };
 
-/// Reads a text that begins with a line `title` 1, has one item on a line, and ends with `end`. `read_item(word)` takes
-/// the rest of the line whose first word is that, and says whether an item begins like this. It gives `plan`, which
-/// `read_item` fills, or the first fault.
+/// Reads a text that begins with the line `title 1`, has one item on each line, and ends with the line `end`.
+/// `read_item(word)` reads the rest of a line that begins with `word`, and returns whether items may begin with that
+/// word. Returns `plan`, which `read_item` fills, or the first fault.
 template <class Plan, class ReadItem>
 [[nodiscard]] expected<Plan, plan_text_error> read_plan_items(plan_text_words& in, std::string_view title, Plan& plan,
                                                               ReadItem read_item) {

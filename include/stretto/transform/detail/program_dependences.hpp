@@ -1,5 +1,6 @@
-// Everything that must come before an operation, by position in program order: what it reads, what the graph says
-// beyond that, and what memory implies.
+// All dependences of a program, by position in program order: those that the graph lists (values, and any others), that
+// of a wait on its start, and those that follow from writes in place. plan_buckets and verify_buckets use them to
+// decide which orders of the program are legal.
 #ifndef STRETTO_TRANSFORM_DETAIL_PROGRAM_DEPENDENCES_HPP
 #define STRETTO_TRANSFORM_DETAIL_PROGRAM_DEPENDENCES_HPP
 
@@ -15,10 +16,10 @@
 
 namespace stretto::detail {
 
-/// The dependences of a program whose facts are given. Uses of one memory keep their order where one of them writes it.
-/// A wait counts as reading what its start reads and as writing what its start fills: nobody overwrites the operand of
-/// a collective before its wait, or reads its result. A view that only looks at a result in flight, at its shape, is no
-/// use of it. O(V + E + uses of memory that is written in place).
+/// The dependences of a program whose facts are given. Two uses of a storage keep their order if one of them writes it.
+/// A wait counts as reading what its start reads and as writing what its start fills, because the collective uses both
+/// until then: no other vertex may overwrite the operand or read the result before the wait. A view of a result in
+/// flight reads only its shape, which is not a use. O(V + E + uses of storages that are written).
 template <class Facts>
 class program_dependences {
 public:
@@ -31,20 +32,22 @@ public:
     program_dependences(const program_dependences&) = delete;
     program_dependences& operator=(const program_dependences&) = delete;
 
-    /// Positions, each once, not sorted.
+    /// By position: the positions that must come before it, each once, in no particular order.
     [[nodiscard]] const index_lists& before() const noexcept { return before_; }
-    /// The inverse.
+    /// The inverse: by position, the positions that must come after it, ascending.
     [[nodiscard]] const index_lists& after() const noexcept { return after_; }
-    /// A view of positions in program order. Valid as long as this object.
+    /// The dependences as a graph whose vertices are positions. It refers to this object.
     [[nodiscard]] snapshot_view view() const { return {after_, before_}; }
 
 private:
     struct uses {
-        std::uint32_t writer = Facts::none;
-        std::vector<std::uint32_t> readers;  // since
+        std::uint32_t writer = Facts::none;  // the last write of a storage so far
+        std::vector<std::uint32_t> readers;  // those since that write
     };
 
-    /// What p writes, in terms of memories. A start fills memory that is not its own; its first wait fills all of it.
+    /// Calls f(storage) for everything that p writes: the storages that it writes in place; for a start, also the
+    /// storages of other values in which its results live; and for the first wait for a start, everything that the
+    /// start fills.
     template <class F>
     void for_each_written(std::uint32_t p, F f) const {
         for (std::uint32_t x : f_.writes[p])
@@ -58,12 +61,13 @@ private:
             for (std::uint32_t x : f_.writes[start])
                 for (std::uint32_t s : f_.storages[x]) f(s);
     }
-    /// Whether memory s is that of a collective for which nobody has waited yet.
+    /// Whether s is the storage of a collective for which no wait has been visited yet.
     [[nodiscard]] bool in_flight(std::uint32_t s) const {
         const std::uint32_t p = f_.producer[s];
         return f_.kind[p] == op_kind::start && !waited_[p];
     }
 
+    /// Appends the row of p. Vertices are visited in program order.
     void add(std::uint32_t p) {
         const auto depend = [&](std::uint32_t q) {
             if (q != Facts::none && q != p) rows_.add(before_, q);
@@ -91,9 +95,9 @@ private:
     }
 
     const Facts& f_;
-    std::vector<char> waited_;  // by position of a start
-    std::vector<char> written_;
-    std::vector<uses> history_;  // by memory
+    std::vector<char> waited_;   // by position of a start: whether a wait for it has been visited
+    std::vector<char> written_;  // by storage: whether anything writes it
+    std::vector<uses> history_;  // by storage
     unique_rows<> rows_;
     index_lists before_, after_;
 };

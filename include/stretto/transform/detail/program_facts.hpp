@@ -1,5 +1,6 @@
-// What planning and verifying merged collectives have to know of a program, by position in program order: a
-// transcription of the view and the op model, without any judgement.
+// What a view and an op model say about a program, copied into arrays that are indexed by position in program order.
+// The planners and verifiers of buckets, splits and reductions read it. It contains facts and makes no decisions, so a
+// verifier may share it with the planner that it checks.
 #ifndef STRETTO_TRANSFORM_DETAIL_PROGRAM_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_PROGRAM_FACTS_HPP
 
@@ -18,7 +19,7 @@
 
 namespace stretto::detail {
 
-/// Positions of vertices and numbers of values are 32-bit; `none` stands for neither.
+/// The facts. Vertices are named by their positions, values by their numbers; `none` stands for no vertex or no value.
 template <dependence_graph G>
     requires dataflow_graph<G>
 struct program_facts {
@@ -26,30 +27,33 @@ struct program_facts {
 
     explicit program_facts(G g) : graph(g), values(g), position(g.index_bound(), none) {}
 
+    /// The position of v; none if the graph did not list it.
     [[nodiscard]] std::uint32_t position_of(vertex_t<G> v) const {
         const std::size_t i = graph.index(v);
         return i < position.size() && position[i] != none && vertex[position[i]] == v ? position[i] : none;
     }
     [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(vertex.size()); }
-    /// The number of the only result of the vertex at p; none if it has none or several.
+    /// The number of the only result of the vertex at p; none if it has no result, or several.
     [[nodiscard]] std::uint32_t only_result(std::uint32_t p) const {
         return first_result[p + 1] - first_result[p] == 1 ? first_result[p] : none;
     }
 
     G graph;
-    std::vector<vertex_t<G>> vertex;
+    std::vector<vertex_t<G>> vertex;  ///< by position
     value_numbering<G> values;
     std::vector<std::uint32_t> position;      ///< by index of a vertex
-    std::vector<std::uint32_t> first_result;  ///< by position, and one more
+    std::vector<std::uint32_t> first_result;  ///< by position, with one more entry: a number of a value
     std::vector<std::uint32_t> producer;      ///< by value: a position
     std::vector<op_kind> kind;
-    std::vector<std::uint32_t> launch;  ///< by position, of waits: the position of the start, or none
-    index_lists operands, writes;       ///< by position: values
+    std::vector<std::uint32_t> launch;  ///< by position: the start for which a wait waits, or none
+    index_lists operands, writes;       ///< by position: numbers of values
     index_lists consumers;              ///< by value: positions, once for each use
-    index_lists storages;               ///< by value: the values in whose memory it lives
+    index_lists storages;               ///< by value: the storages in which it lives; a storage is named by its owner
 };
 
-/// O(V + E + aliases). A value lives in memory of its own if it allocates, or if it aliases nothing.
+/// Reads the facts from the view and the model. A value owns a storage if it allocates bytes or aliases nothing, and it
+/// lives in all storages of the values that it aliases. O(V + E + aliases). Precondition: the view lists the producers
+/// of all values that its vertices read or write.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] program_facts<G> gather_program_facts(G g, const M& model) {
@@ -77,7 +81,7 @@ template <dependence_graph G, op_model<G> M>
             for_each_alias<G>(model, f.values.value(x), [&](value_t<G> y) {
                 aliases = true;
                 const std::uint32_t n = f.values.number(y);
-                if (n >= f.storages.rows()) return;  // itself, or a later result
+                if (n >= f.storages.rows()) return;  // only aliases of earlier values count
                 row.insert(row.end(), f.storages[n].begin(), f.storages[n].end());
             });
             if (!aliases || allocation_of<G>(model, f.values.value(x)).count > 0) row.push_back(x);
@@ -91,8 +95,9 @@ template <dependence_graph G, op_model<G> M>
     return f;
 }
 
-/// Which vertices use a memory, and which of them write it: a use is a read, a write, a wait for a collective that
-/// reads it, and a result that lives in it. O(V + E + storages).
+/// Which vertices use each storage, and which write it in place. A vertex uses a storage if it reads or writes a value
+/// in it, if one of its results lives in it, or if it waits for a collective that reads a value in it. O(V + E +
+/// storages).
 template <class Facts>
 class storage_uses {
 public:
@@ -117,8 +122,9 @@ public:
         writers_ = written.inverse(f.values.size());
     }
 
-    /// Positions, ascending; one occurs as often as it uses the memory.
+    /// Positions in ascending order. A position occurs once for each of its uses.
     [[nodiscard]] std::span<const std::uint32_t> users(std::uint32_t storage) const { return users_[storage]; }
+    /// The same for writes in place.
     [[nodiscard]] std::span<const std::uint32_t> writers(std::uint32_t storage) const { return writers_[storage]; }
 
 private:

@@ -1,6 +1,6 @@
-// A dataflow program copied into numbers, so that it can be asked about when the IR that it comes from has become
-// something else. verify_applied compares a program with what a rewriter has made of it in place: there is no second IR
-// to look at, so the first state is recorded. O(V + E) time and memory.
+// A copy of a dataflow program as numbers, which remains when the IR is rewritten in place. verify_applied compares the
+// program before with the program after; chunk_recording makes this copy, because the IR itself does not keep the
+// program before. O(V + E) time and memory.
 #ifndef STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 #define STRETTO_TRANSFORM_DETAIL_RECORDED_PROGRAM_HPP
 
@@ -15,9 +15,10 @@
 
 namespace stretto::detail {
 
+/// Stands for a vertex or value that does not belong to the recorded program.
 inline constexpr std::uint32_t not_recorded = UINT32_MAX;
 
-/// The part of the copy that does not depend on handles. Vertices and values are numbered in program order.
+/// The part of the copy that does not depend on handle types. Vertices and values are numbered in program order.
 struct numbered_program {
     index_lists operands;                  // by vertex: values
     index_lists results;                   // by vertex: values
@@ -27,7 +28,7 @@ struct numbered_program {
     std::vector<std::uint32_t> producer;   // by value: its vertex
 };
 
-/// A dataflow graph over the copy.
+/// A view of the copy. Its vertices and values are numbers.
 struct numbered_program_view {
     using vertex_type = std::uint32_t;
     using value_type = std::uint32_t;
@@ -44,15 +45,15 @@ struct numbered_program_view {
     [[nodiscard]] std::span<const std::uint32_t> consumers(std::uint32_t x) const { return p->readers[x]; }
 };
 
-/// The copy, and the way from handles to numbers as long as the operations are there.
+/// The copy, with the numbers of the handles. A handle can be looked up until its operation is erased.
 template <dataflow_graph G>
 class recorded_program {
 public:
     using V = vertex_t<G>;
     using X = value_t<G>;
 
-    /// Copies the program. Precondition: the view lists the producer of every operand. O(V + E), times the results of
-    /// what produces an operand.
+    /// Copies the program. Precondition: the view lists the producer of every operand. O(V + E), plus a search among
+    /// the results of its producer for each operand.
     explicit recorded_program(G g) : number_(g.index_bound(), not_recorded) {
         for (V v : g.vertices()) {
             const auto id = static_cast<std::uint32_t>(vertices_.size());
@@ -84,17 +85,16 @@ public:
     [[nodiscard]] numbered_program_view view() const { return {&p_}; }
     [[nodiscard]] const numbered_program& numbers() const { return p_; }
     [[nodiscard]] const std::vector<V>& vertices() const { return vertices_; }
-    /// Whether erase() was called for that vertex. The copy keeps it: only its handle is of no use any more.
+    /// Whether erase() was called for that vertex. It remains in the copy, but its handle is no longer valid.
     [[nodiscard]] bool is_erased(std::uint32_t v) const { return erased_[v]; }
 
-    /// The number of a vertex; not_recorded if it is not of this program.
+    /// The number of a vertex; not_recorded if it does not belong to this program.
     [[nodiscard]] std::uint32_t number(const G& g, const V& v) const {
         const std::size_t i = g.index(v);
         return i < number_.size() && number_[i] != not_recorded && vertices_[number_[i]] == v ? number_[i]
                                                                                               : not_recorded;
     }
-    /// The number of a value; not_recorded if it is not of this program. The time is linear in the results of its
-    /// producer.
+    /// The number of a value; not_recorded if it does not belong to this program. O(results of its producer).
     [[nodiscard]] std::uint32_t value(const G& g, const X& x) const {
         const std::uint32_t v = number(g, g.producer(x));
         if (v == not_recorded) return not_recorded;
@@ -102,14 +102,14 @@ public:
             if (values_[k] == x) return k;
         return not_recorded;
     }
-    /// Notes that the IR has erased a vertex. Nothing happens if it is not_recorded.
+    /// Records that the IR has erased a vertex. Does nothing if the vertex is not_recorded.
     void erase(std::uint32_t v) {
         if (v != not_recorded) erased_[v] = true;
     }
 
-    /// The plan with numbers for handles, so that it can be checked against the copy when the handles are gone. Handles
-    /// that are not of this program become not_recorded, which the verifier then finds in no list. What the plan has
-    /// refused is left out: applying does not need it.
+    /// The plan with numbers in place of handles, so that it can be compared with the copy when the handles are no
+    /// longer valid. Handles that do not belong to this program become not_recorded, which the verifier rejects. The
+    /// lists `refused` and `unreached` are left out, because applying a plan does not use them.
     [[nodiscard]] chunk_plan<std::uint32_t, std::uint32_t> numbered(const G& g, const chunk_plan<V, X>& plan) const {
         chunk_plan<std::uint32_t, std::uint32_t> made;
         for (const auto& r : plan.regions) made.regions.push_back({r.tokens, r.sizes});

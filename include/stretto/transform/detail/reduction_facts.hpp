@@ -1,4 +1,5 @@
-// What planning and verifying reductions ask of linear collectives, and of the memory that their operands live in.
+// Properties of linear collectives, and of the memory of their operands, that plan_reductions and verify_reductions
+// both test.
 #ifndef STRETTO_TRANSFORM_DETAIL_REDUCTION_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_REDUCTION_FACTS_HPP
 
@@ -14,8 +15,9 @@
 
 namespace stretto::detail {
 
-/// Whether v launches a collective that hands the sum, or the average, of what the ranks put in to everybody, or to
-/// each a share of it, and does nothing else. Averages of integers are rounded, so they are not linear.
+/// Whether the start v launches a linear collective: an all-reduce or a reduce-scatter that yields the sum or the
+/// average of the data of the ranks. Averages count only for element types that are known to be floating point, because
+/// averages of integers are rounded.
 template <dataflow_graph G, op_model<G> M>
 [[nodiscard]] bool launches_linear_collective(const M& model, vertex_t<G> v) {
     const collective_call call = call_of<G>(model, v);
@@ -26,7 +28,7 @@ template <dataflow_graph G, op_model<G> M>
     return call.reduction == reduction_kind::average && !rounds;
 }
 
-/// Whether two starts differ in their data alone. Which collective of the program each of them is does not matter.
+/// Whether two starts differ only in their data (and in their logical ids and chunks, which do not matter here).
 template <dataflow_graph G, op_model<G> M, linear_model<G> L>
 [[nodiscard]] bool same_reduction(const M& model, const L& linear, vertex_t<G> a, vertex_t<G> b) {
     const collective_call x = call_of<G>(model, a), y = call_of<G>(model, b);
@@ -35,14 +37,15 @@ template <dataflow_graph G, op_model<G> M, linear_model<G> L>
            linear.alike(a, b);
 }
 
-/// Whether the operand x of a member may be overwritten at position `at`: a kernel has made it, in memory that only it
-/// allocates, nobody but `vanishing` uses that memory from there on, and it is no result of the step. `vanishing` is
-/// asked for positions.
+/// Whether the operand x of a member may be overwritten at position `at`: it is the only result of a kernel, which
+/// allocates memory for it alone; from `at` on, no vertex uses that memory, except those for whose positions
+/// `vanishing` is true; and it is no result of the step. Without the member `aliases`, an op model cannot tell views of
+/// x from copies, so the answer is false.
 template <class Facts, class M, class Vanishing>
 [[nodiscard]] bool dies_at(const Facts& f, const storage_uses<Facts>& uses, const M& model, std::uint32_t x,
                            std::uint32_t at, Vanishing vanishing) {
     using G = decltype(f.graph);
-    if constexpr (!members_of<G, M>().aliases) return false;  // views of x could not be told from copies
+    if constexpr (!members_of<G, M>().aliases) return false;
     if (f.storages[x].size() != 1 || f.storages[x][0] != x || f.kind[f.producer[x]] != op_kind::compute) return false;
     if (f.first_result[f.producer[x] + 1] - f.first_result[f.producer[x]] != 1) return false;
     if constexpr (members_of<G, M>().bytes_of)

@@ -1,5 +1,5 @@
-// The order of maps keyed by text in which a string_view is looked up without a copy. std::less<> would do as well, and
-// would include <functional>, which this layer keeps out.
+// The order of maps whose keys are texts, which lets a string_view be looked up without a copy. std::less<> would do
+// the same, but it needs <functional>, which this layer does not include.
 #ifndef STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 #define STRETTO_TRANSFORM_DETAIL_TEXT_ORDER_HPP
 

@@ -1,5 +1,5 @@
-// Where the operations of a chunked program come from, and the rules that such a program must keep: the vocabulary of
-// verify_applied, which includes this header. docs/algorithms/verify-chunks.md says how they are checked.
+// The origins of the operations of a chunked program, and the rules that such a program must satisfy: the vocabulary of
+// verify_applied, which includes this header. docs/algorithms/verify-chunks.md describes how they are checked.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_APPLIED_RULES_HPP
 
@@ -10,29 +10,29 @@
 
 namespace stretto {
 
-/// Where an operation of a chunked program comes from.
+/// The origin of an operation of a chunked program, in terms of the program before.
 template <handle V, handle X>
 struct applied_origin {
     enum class kind : std::uint8_t {
-        kept,   ///< it was there before
-        clone,  ///< it is the copy of an operation for one chunk
-        split,  ///< it makes parts, or helps to
-        join,   ///< it recombines parts, or some of them
-        empty,  ///< it makes memory for a value that is written slice by slice, whatever it reads
-        slice   ///< it writes a part in place to where it belongs in such memory, or only finds the place
+        kept,   ///< it is an operation of the program before
+        clone,  ///< it is a copy of such an operation for one chunk
+        split,  ///< it makes parts of a value, or helps to make them
+        join,   ///< it recombines the parts of a value, or some of them
+        empty,  ///< it allocates memory for a value that is written slice by slice; what it reads does not matter
+        slice   ///< it writes a part to its place in such memory, or only makes a view of the place
     };
-    /// The chunk of a split that is not for one part. Its result k is part k; or, if it has fewer results, only other
-    /// splits of the value read it.
+    /// The `chunk` of a split that is not for one part. If it has as many results as there are chunks, result k is part
+    /// k; otherwise only other splits of the value may read its results.
     static constexpr std::uint32_t all_parts = UINT32_MAX;
 
     kind what = kind::kept;
-    V vertex{};                ///< for kept and clone: the operation before
-    X value{};                 ///< for split, join and empty: the value before
-    std::uint32_t region = 0;  ///< for split
-    std::uint32_t chunk = 0;   ///< for clone; for split: which part its results are; for slice: whose place it is
+    V vertex{};                ///< for kept and clone: the operation of the program before
+    X value{};                 ///< for split, join and empty: the value of the program before
+    std::uint32_t region = 0;  ///< for split: the region for which the value is split
+    std::uint32_t chunk = 0;   ///< for clone; for split: the part that its results are; for slice: the part written
 };
 
-/// The rules for a program to which a plan has been applied; `hint` says what each demands.
+/// The rules that verify_applied checks; `hint` describes each of them.
 enum class applied_rule : std::uint8_t {
     plan_unfit,
     out_of_step,
@@ -54,7 +54,7 @@ enum class applied_rule : std::uint8_t {
     slice_missing
 };
 
-/// What the rule demands, in one sentence.
+/// Returns what the rule requires, in one sentence.
 [[nodiscard]] constexpr std::string_view hint(applied_rule rule) {
     switch (rule) {
         case applied_rule::plan_unfit:
@@ -97,13 +97,13 @@ enum class applied_rule : std::uint8_t {
     return {};
 }
 
-/// A rule that a chunked program breaks.
+/// A violation of a rule by a chunked program. A vertex that is not known is W{} or V{}.
 template <handle W, handle V>
 struct applied_violation {
     applied_rule broken;
-    W vertex{};  ///< in the program after; W{} for plan_unfit and unfinished
-    V other{};   ///< in the program before: the original, or the operation expected, or the one whose result is wrongly
-                 ///< read
+    W vertex{};  ///< in the program after; W{} for plan_unfit, unfinished and a slice_missing
+    V other{};   ///< in the program before: the original, the operation that is expected, or the producer of the value
+                 ///< that is read wrongly
 };
 
 }  // namespace stretto

@@ -1,6 +1,6 @@
-// The facts about a program against which a chunk plan is checked, on numbers. They are gathered from the view and the
-// models alone: nothing here is shared with the planner except the numbering in core. What looks like chunk_program is
-// written again on purpose, because a verifier that shared code with the planner would share its mistakes.
+// The facts about a program against which a chunk plan is checked, as numbers. They come from the view and the models
+// alone, and share only the numbering of values in core with the planner. What resembles chunk_program is written again
+// on purpose, because a verifier that shares code with the planner shares its mistakes.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_FACTS_HPP
 
@@ -19,22 +19,23 @@
 
 namespace stretto::detail {
 
+/// Stands for no vertex, no value, and no entry of a plan.
 inline constexpr std::uint32_t verify_none = UINT32_MAX;
 
 /// A program whose vertices and values are numbered in program order.
 template <class G>
 struct verify_facts {
-    std::vector<vertex_t<G>> vertices;
-    std::vector<value_t<G>> values;
+    std::vector<vertex_t<G>> vertices;           // in program order
+    std::vector<value_t<G>> values;              // those of one vertex after those of another
     std::vector<op_kind> kind;                   // by vertex
-    std::vector<std::uint32_t> group;            // by vertex, for starts
+    std::vector<std::uint32_t> group;            // by vertex: the group of a start, 0 for others
     std::vector<std::uint32_t> launch;           // vertex -> the start that it waits for, or itself
     std::vector<std::uint32_t> first_result;     // vertex -> values
     std::vector<std::uint32_t> producer;         // value -> vertex
     std::vector<std::uint32_t> first_component;  // value -> components; a number has one
     std::vector<std::uint32_t> memory;           // value -> one number for all values that may share memory
-    std::vector<std::uint32_t> bound_to;         // vertex -> another with which it has a dependence that is no value,
-                                                 // or itself
+    std::vector<std::uint32_t> bound_to;         // vertex -> another one, if a dependence that no value carries
+                                                 // connects the two; otherwise itself
     index_lists operands, writes;                // vertex -> values
     index_lists readers;                         // value -> vertices, ascending, once per use
 
@@ -42,11 +43,12 @@ struct verify_facts {
     [[nodiscard]] std::uint32_t components(std::uint32_t x) const {
         return first_component[x + 1] - first_component[x];
     }
+    /// The first value after the results of v.
     [[nodiscard]] std::uint32_t end_of_results(std::uint32_t v) const { return first_result[v + 1]; }
 };
 
-/// Gives values that share memory, however many views are between them, one number: the least of theirs. A union-find
-/// with path halving; nearly constant time per call.
+/// Gives all values that share memory, directly or through other values, one number: the least of theirs. This is a
+/// union-find with path halving; a call takes nearly constant time on average.
 class memory_classes {
 public:
     explicit memory_classes(std::uint32_t values) : parent_(values) {
@@ -67,8 +69,9 @@ private:
     std::vector<std::uint32_t> parent_;
 };
 
-/// Asks the view and the models O(V + E) questions. To find a value among the results of its producer takes time linear
-/// in their number.
+/// Gathers the facts. It asks the view and the models O(V + E) questions; finding a value among the results of its
+/// producer takes time linear in their number. Precondition: the view lists the producers of all values that its
+/// vertices read or write.
 template <class G, class M, class C>
 [[nodiscard]] verify_facts<G> gather_verify_facts(const G& g, const M& model, const C& chunks) {
     verify_facts<G> f;
@@ -121,7 +124,7 @@ template <class G, class M, class C>
     }
     f.bound_to.resize(f.size());
     for (std::uint32_t id = 0; id < f.size(); ++id) f.bound_to[id] = id;
-    std::vector<std::uint32_t> read_by(f.size(), verify_none);  // vertex -> the last one found to read what it makes
+    std::vector<std::uint32_t> read_by(f.size(), verify_none);  // by vertex: the last one known to read its results
     for (std::uint32_t id = 0; id < f.size(); ++id) {
         for (std::uint32_t x : f.operands[id]) read_by[f.producer[x]] = id;
         for (vertex_t<G> p : g.predecessors(f.vertices[id])) {

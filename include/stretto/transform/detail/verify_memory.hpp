@@ -1,7 +1,7 @@
-// Checks what leaves the regions of a chunk plan, and what happens to the memory that it lives in. States say what
-// parts are when they are made; three things can make that untrue later, and are checked here: somebody outside writes
-// the memory of parts, somebody reads it between two writes, or the parts have not arrived yet when they are
-// recombined.
+// Checks the values that leave the regions of a chunk plan, and the memory that they live in. A state describes parts
+// at the time when they are made. Three later events can make it untrue, and are checked here: an operation outside
+// writes the memory of the parts, an operation outside reads it between two writes of the region, or the parts have not
+// arrived when they are recombined.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_MEMORY_HPP
 
@@ -14,8 +14,8 @@
 
 namespace stretto::detail {
 
-/// One of the passes of verify_chunks; it needs matched structure and checked states, and reports to the structure.
-/// O(V + E + uses), times the regions that write one memory.
+/// The third pass of verify_chunks. It needs the matched structure and the checked states, and reports to the
+/// structure. Takes O(V + E) time; a memory that several regions write is examined once for each of them.
 template <class G, class C>
 class verify_memory {
 public:
@@ -25,7 +25,7 @@ public:
     verify_memory(verify_structure<G>& structure, const verify_states<G, C>& states)
         : s_(structure), f_(structure.facts()), states_(states) {}
 
-    /// Checks results, operation by operation, and then flights, which concern the program as a whole.
+    /// Checks the results of every operation of the plan, and then all collectives of the program.
     void check() {
         note_writers();
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) {
@@ -36,7 +36,7 @@ public:
     }
 
 private:
-    /// The last write of a memory by one region, or by everything that is in none.
+    /// The last write of a memory by one region, or by the operations outside all regions (`region` is verify_none).
     struct last_write {
         std::uint32_t region, vertex, next;
     };
@@ -46,8 +46,8 @@ private:
         return s_.place(v) == verify_none ? verify_none : s_.plan().operations[s_.place(v)].region;
     }
 
-    /// Finds for each memory the last write by each region. Writes are visited in program order, and entries of one
-    /// memory are linked: memory is rarely written by more than one region.
+    /// Finds the last write of each memory by each region. The entries of one memory form a linked list, because memory
+    /// is rarely written by more than one region.
     void note_writers() {
         first_write_.assign(f_.values.size(), verify_none);
         for (std::uint32_t v = 0; v < f_.size(); ++v)
@@ -64,7 +64,7 @@ private:
             }
     }
 
-    /// Checks result x of operation k of the plan: who writes its memory, who reads it outside, and its join.
+    /// Checks result x of operation k of the plan: the writes of its memory, its readers outside, and its join.
     void check_result(std::size_t k, std::uint32_t v, std::uint32_t x) {
         const auto& o = s_.plan().operations[k];
         std::uint32_t last_inside = v;
@@ -92,7 +92,7 @@ private:
             s_.report(chunk_rule::join_too_early, join, o.vertex, f_.vertices[last_inside]);
     }
 
-    /// The readers that a join names must be those that read the value outside the region, in program order.
+    /// Checks that the readers of a join are exactly those that read the value outside the region, in program order.
     void check_readers(std::uint32_t join, V vertex) {
         const std::vector<V>& said = s_.plan().joins[join].readers;
         bool same = said.size() == outside_.size();
@@ -114,14 +114,14 @@ private:
         if (!other) s_.report(chunk_rule::readers_out_of_order, join, vertex);
     }
 
-    /// The join must recombine the value as its state demands.
+    /// Checks that a join recombines its value as the state of the value requires.
     void check_way(std::uint32_t join, V vertex, std::uint32_t x) {
         const auto& j = s_.plan().joins[join];
         const chunk_state& s = states_.state(f_.first_component[x]);
         bool whole = true;
         for (std::uint32_t c = f_.first_component[x]; c < f_.first_component[x + 1]; ++c)
             whole = whole && states_.state(c).what == kind::whole;
-        // Integers that count rows from the first of the chunk do not become integers that count from the first of all.
+        // Integers that count rows from the first row of their chunk cannot be recombined.
         const bool rows = s.what == kind::sliced && s.positions == 0 && s.into == 0;
         if (whole) {
             if (j.how != recombination::first) s_.report(chunk_rule::join_way, join, vertex);
@@ -137,7 +137,7 @@ private:
         }
     }
 
-    /// Waits must be chunked with their starts, and joins must not touch what has not arrived.
+    /// Checks that waits are chunked with their starts, and that values have arrived where they are recombined.
     void check_flights() {
         std::vector<std::uint32_t> last_wait(f_.size(), verify_none);  // by start: the last wait for it
         for (std::uint32_t w = 0; w < f_.size(); ++w) {
@@ -148,8 +148,7 @@ private:
             if (region_of(w) != region_of(start))
                 s_.report(chunk_rule::collective_torn, s_.place(in), f_.vertices[in], f_.vertices[in == w ? start : w]);
         }
-        // Late joins are listed under the reader before which they are made, in linked lists: first in `late`, then in
-        // `next_late`.
+        // By reader: the late joins that are made before it, as linked lists from `late` on through `next_late`.
         std::vector<std::uint32_t> late(f_.size(), verify_none), next_late(s_.plan().joins.size(), verify_none);
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) {
             const std::uint32_t v = s_.vertex(k);
@@ -160,7 +159,7 @@ private:
                 late[reader] = j;
             }
         }
-        // Memory arrives with the last wait for the collective that fills it, and never if nothing waits.
+        // By memory: the last wait for the collectives that fill it. Without a wait it never arrives.
         std::vector<std::uint32_t> arrives(f_.values.size(), 0);
         const auto check_join = [&](std::uint32_t j, std::uint32_t x, bool arrived) {
             if (!arrived && s_.plan().joins[j].how != recombination::first)
@@ -194,7 +193,7 @@ private:
     const verify_states<G, C>& states_;
     std::vector<std::uint32_t> first_write_;  // by memory: an entry of writes_
     std::vector<last_write> writes_;
-    std::vector<std::uint32_t> outside_;  // who reads a result outside its region, ascending
+    std::vector<std::uint32_t> outside_;  // the readers of one result outside its region, ascending
 };
 
 }  // namespace stretto::detail

@@ -1,5 +1,9 @@
-// Follows a chunked program from its first operation to its last, and knows of every value what it is in terms of the
-// program before: a value, one part of it, some parts that a join has put together so far, or memory for its slices.
+// Checks a chunked program for verify_applied. It follows the program after the plan was applied, from its first
+// operation to its last, and records for every value what it means in the program before: a value itself, one part of
+// it, several parts that a join has recombined so far, or memory for its slices. From that it decides whether each
+// operation reads what it should.
+//
+// Longer than 300 lines: all checks share the meanings of values and the position in the program before.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_REPLAY_HPP
 
@@ -14,7 +18,8 @@
 
 namespace stretto::detail {
 
-/// The replay. Feed it every operation of the program after with meet(), in program order, and then call finish().
+/// The replay. Call meet() for every operation of the program after, in program order, and then finish(). The
+/// structure, which must have matched its plan, and `found`, which receives the violations, must outlive it.
 template <class G, class H>
 class verify_replay {
 public:
@@ -32,6 +37,7 @@ public:
                         splits_[split] = x;
     }
 
+    /// Checks the next operation, which has the given origin.
     void meet(W w, const origin& from) {
         switch (from.what) {
             case origin::kind::kept:
@@ -48,19 +54,21 @@ public:
         }
     }
 
+    /// Checks that nothing is missing at the end of the program.
     void finish() {
         slices_.for_each_incomplete([&](std::uint32_t x) { report(applied_rule::slice_missing, W{}, producer(x)); });
         if (next_ < f_.size()) report(applied_rule::unfinished, W{}, f_.vertices[next_]);
     }
 
 private:
-    /// What a value of the program after means: parts [first, last) of a value before, or the value itself.
+    /// What a value of the program after means: a value of the program before, or parts [first, last) of it in a
+    /// region.
     struct meaning {
         std::uint32_t value = verify_none;
         std::uint32_t region = 0;
-        std::uint32_t first = 0, last = 0;  // if empty, it is of use only to other splits
+        std::uint32_t first = 0, last = 0;  // if empty, only other splits may read it
         bool whole = false;
-        std::uint32_t slices_of = verify_none;  // the join whose memory it is: the place for parts [first, last)
+        std::uint32_t slices_of = verify_none;  // if it is memory for slices: the join; [first, last) are then places
     };
 
     void report(applied_rule rule, W w, V other) { found_.push_back({rule, w, other}); }
@@ -74,7 +82,7 @@ private:
         return static_cast<std::uint32_t>(s_.plan().regions[region].sizes.size());
     }
 
-    /// What an operand stands for; no value if its producer has not been met.
+    /// The meaning of an operand; it has no value if the producer of the operand has not been met.
     [[nodiscard]] meaning meaning_of(value_t<H> y) const {
         const std::uint32_t at = numbers_.number(y);
         return at == numbers_.none ? meaning{} : meanings_[at];
@@ -86,14 +94,15 @@ private:
         for ([[maybe_unused]] value_t<H> y : after_.results(w)) ++results;
         return results;
     }
-    /// Writes down what the results of an operation mean.
+    /// Records what the results of an operation mean.
     template <class MeaningOfResult>
     void give(W w, MeaningOfResult meaning_of_result) {
         const std::uint32_t first = numbers_.add(w);
         for (std::uint32_t x = first; x < numbers_.size(); ++x) meanings_.push_back(meaning_of_result(x - first));
     }
 
-    /// A kept operation or a clone must come next, and must read what the original reads.
+    /// Checks that a kept operation or a clone is the one that must come next, and that it reads what the original
+    /// reads.
     void meet_copy(W w, const origin& from) {
         const std::uint32_t v = find_vertex(from.vertex);
         const bool clone = from.what == origin::kind::clone;
@@ -104,7 +113,7 @@ private:
             return lose(w, applied_rule::clone_unplanned, from.vertex);
         if (v != next_ || from.chunk != (clone ? chunk_ : 0)) {
             report(applied_rule::out_of_step, w, next_ < f_.size() ? f_.vertices[next_] : from.vertex);
-            next_ = v;  // this lets the replay go on
+            next_ = v;  // so that the replay can continue
             chunk_ = clone ? from.chunk : 0;
         }
         check_operands(w, v, clone, from.chunk);
@@ -120,6 +129,7 @@ private:
         ++next_;
     }
 
+    /// Checks the operands of w, which is vertex v or its clone for a chunk.
     void check_operands(W w, std::uint32_t v, bool clone, std::uint32_t chunk) {
         std::size_t k = 0;
         const auto original = f_.operands[v];
@@ -142,22 +152,23 @@ private:
     [[nodiscard]] bool is_in_parts(std::uint32_t region, std::uint32_t x) const {
         return s_.chunked_in(region, f_.producer[x]) || s_.split_of(region, x) != verify_none;
     }
-    /// The part that a chunk reads: its own, unless all chunks read the same one, which is what ran once, or what the
-    /// last clone of a chain has left.
+    /// The part of x that a chunk reads. It is the part of that chunk, except for the result of an operation that ran
+    /// once or of a chain: all chunks then read what the only or the last clone has left.
     [[nodiscard]] std::uint32_t part_read(std::uint32_t region, std::uint32_t x, std::uint32_t chunk) const {
         const std::uint32_t v = f_.producer[x];
         if (!s_.chunked_in(region, v)) return chunk;
         return clones_of(v) == 1 || is_chain(v) ? clones_of(v) - 1 : chunk;
     }
     [[nodiscard]] bool is_chain(std::uint32_t v) const { return s_.plan().operations[s_.place(v)].is_chain(); }
+    /// Checks that an operand with meaning m is exactly that part of x.
     void check_part(W w, const meaning& m, std::uint32_t x, std::uint32_t region, std::uint32_t part) {
         if (m.whole || m.slices_of != verify_none) report(applied_rule::reads_whole, w, producer(x));
         else if (m.region != region || m.first != part || m.last != part + 1)
             report(applied_rule::reads_other_chunk, w, producer(x));
     }
 
-    /// Whether it stands for the whole value: it is the value itself, all parts recombined, one part where all are the
-    /// same, or what a chain has left.
+    /// Whether m stands for the whole value: the value itself, all its parts recombined, memory in which all slices
+    /// have been written, one part if all parts are equal, or what the last clone of a chain has left.
     [[nodiscard]] bool stands_for_all(const meaning& m) const {
         if (m.whole) return true;
         if (m.slices_of != verify_none)
@@ -170,7 +181,7 @@ private:
                (j.how == recombination::first || clones == 1);
     }
 
-    /// A split must read the whole value, or what another split for the same region has made of it.
+    /// Checks that a split reads the whole value, or the result of another split of it for the same region.
     void meet_split(W w, const origin& from) {
         const std::uint32_t x = split_value(from);
         const bool all = from.chunk == origin::all_parts;
@@ -191,7 +202,8 @@ private:
         });
     }
 
-    /// The value that a split is of. If splits are asked for in the order of the plan, each answer takes one step.
+    /// The value that is split; verify_none if the plan has no such split. The search continues where the last one
+    /// ended, so it takes one step per split if splits come in the order of the plan.
     [[nodiscard]] std::uint32_t split_value(const origin& from) {
         for (std::size_t k = 0; k < splits_.size(); ++k) {
             const auto& split = s_.plan().splits[at_split_];
@@ -201,7 +213,7 @@ private:
         return verify_none;
     }
 
-    /// A join must read parts that follow each other; its result is all of them.
+    /// Checks that a join reads parts that follow each other. Its result means all of them.
     void meet_join(W w, const origin& from) {
         meaning made;
         bool in_order = true;
@@ -227,7 +239,7 @@ private:
         give(w, [&](std::uint32_t) { return made; });
     }
 
-    /// The result is memory in which there is nothing yet.
+    /// Checks an allocation of memory for slices.
     void meet_empty(W w, const origin& from) {
         const std::uint32_t join = slices_.find(from.value);
         if (join == verify_none) return lose(w, applied_rule::join_unplanned, V{});
@@ -240,8 +252,8 @@ private:
         });
     }
 
-    /// Writing a slice reads memory, or a place in it, and, in either order, the part that is written there; without a
-    /// part it only finds the place. The result is what it has read, or the place.
+    /// Checks an operation that writes a slice. It reads memory, or a place in it, and the part that it writes there,
+    /// in either order; its result is that memory or place. If it reads no part, it is a view of the place.
     void meet_slice(W w, const origin& from) {
         meaning place, part;
         for (value_t<H> y : after_.operands(w)) {
@@ -268,14 +280,15 @@ private:
         give(w, [&](std::uint32_t) { return place; });
     }
 
-    /// Reports a fault; the results of the operation then stand for nothing.
+    /// Reports a violation; the results of the operation then have no meaning.
     void lose(W w, applied_rule rule, V other) {
         report(rule, w, other);
         give(w, [](std::uint32_t) { return meaning{}; });
     }
 
+    /// The number of a vertex of the program before; verify_none if there is none.
     [[nodiscard]] std::uint32_t find_vertex(const V& v) const {
-        if (next_ < f_.size() && f_.vertices[next_] == v) return next_;  // in a right program this is always the one
+        if (next_ < f_.size() && f_.vertices[next_] == v) return next_;  // always so in a correct program
         for (std::uint32_t u = 0; u < f_.size(); ++u)
             if (f_.vertices[u] == v) return u;
         return verify_none;
@@ -289,7 +302,7 @@ private:
     std::vector<std::uint32_t> splits_;  // by split: its value
     value_numbering<H> numbers_;         // of the values that have been met
     std::vector<meaning> meanings_;
-    std::uint32_t next_ = 0, chunk_ = 0;  // the copy that must come next
+    std::uint32_t next_ = 0, chunk_ = 0;  // the vertex and the chunk that must come next
     std::size_t at_split_ = 0;            // the split that was met last
 };
 

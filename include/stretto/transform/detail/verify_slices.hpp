@@ -1,6 +1,5 @@
-// Which slices have been written of the values that a chunk plan has in slices. Such a value has no operation that
-// recombines it: it is complete when each part has been written to its place in memory, once, and the replay keeps
-// count of that here.
+// Keeps account of the values that a chunk plan recombines slice by slice. No operation recombines such a value: it is
+// complete when every part has been written to its place in memory, once. verify_replay records the writes here.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_SLICES_HPP
 
@@ -12,7 +11,7 @@
 
 namespace stretto::detail {
 
-/// The record of memory made and slices written, by join.
+/// By join: whether its memory has been allocated, and which slices have been written.
 template <class G>
 class written_slices {
 public:
@@ -31,8 +30,8 @@ public:
         }
     }
 
-    /// The join of a value that is in slices, or verify_none. If values are asked for in the order of the plan, each
-    /// answer takes one step.
+    /// The join that recombines this value slice by slice; verify_none if there is none. The search continues where the
+    /// last one ended, so it takes one step per join if values are asked for in the order of the plan.
     [[nodiscard]] std::uint32_t find(const value_t<G>& value) {
         for (std::size_t k = 0; k < of_.size(); ++k) {
             if (of_[at_].value != verify_none && s_.plan().joins[at_].value == value) return at_;
@@ -49,13 +48,13 @@ public:
     /// Whether every slice has been written.
     [[nodiscard]] bool complete(std::uint32_t join) const { return of_[join].missing == 0; }
 
-    /// Records that the memory of a value is made. Returns whether it had not been made before.
+    /// Records that the memory of a value is allocated. Returns whether this is the first time.
     bool make(std::uint32_t join) {
         const bool first = !of_[join].made;
         of_[join].made = true;
         return first;
     }
-    /// Records that a slice is written. Returns whether it had not been written before.
+    /// Records that a slice is written. Returns whether this is the first time. Precondition: slice < count(join).
     bool write(std::uint32_t join, std::uint32_t slice) {
         if (of_[join].written[slice]) return false;
         of_[join].written[slice] = true;
@@ -72,10 +71,10 @@ public:
 
 private:
     struct memory {
-        std::uint32_t value = verify_none;  // verify_none for joins that are not by slices
-        std::uint32_t missing = 0;
-        bool made = false;
-        std::vector<char> written = {};
+        std::uint32_t value = verify_none;  // verify_none for a join of another kind
+        std::uint32_t missing = 0;          // slices that have not been written
+        bool made = false;                  // whether it has been allocated
+        std::vector<char> written = {};     // by slice
     };
     const verify_structure<G>& s_;
     std::vector<memory> of_;  // by join

@@ -1,6 +1,6 @@
-// Checks the states in a chunk plan: every operation of the plan is put to the chunk model again, with the states that
-// its operands really have, and the plan must say the same. The operands of an operation come before it, so that one
-// pass in program order finds all states: no search is needed to check what a search has found.
+// Checks the states in a chunk plan. The chunk model is asked again about every operation of the plan, with the states
+// that its operands really have, and the plan must agree with the answer. The operands of an operation come before it,
+// so one pass in program order finds all states: checking the result of a search needs no search.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STATES_HPP
 
@@ -16,9 +16,9 @@
 
 namespace stretto::detail {
 
-/// One of the passes of verify_chunks; it needs a matched structure, and reports to it. After a violation it goes on
-/// with what the plan says, so that one mistake is reported once. O(operations of the plan + their operands) and a
-/// question to the model for each; names of orders are sorted.
+/// The second pass of verify_chunks. It needs the matched structure, and reports to it. After a violation it continues
+/// with the states of the plan, so one mistake is not reported again at every reader. O(operations of the plan + their
+/// operands), with one question to the model for each operation, plus O(n log n) for n states that name orders of rows.
 template <class G, class C>
 class verify_states {
 public:
@@ -27,8 +27,7 @@ public:
     verify_states(verify_structure<G>& structure, const C& chunks)
         : s_(structure), f_(structure.facts()), chunks_(chunks), state_(f_.first_component.back()) {}
 
-    /// Checks splits and operations in the order of the plan, and at last the names of orders, for which all states
-    /// must be known.
+    /// Checks operations and the splits before them, in the order of the plan, and then the names of orders.
     void check() {
         for (std::size_t k = 0; k < s_.plan().splits.size(); ++k) is_split_.push_back(false);
         for (std::size_t k = 0; k < s_.plan().operations.size(); ++k) check_operation(k);
@@ -39,7 +38,7 @@ public:
     [[nodiscard]] const chunk_state& state(std::uint32_t component) const { return state_[component]; }
 
 private:
-    /// Checks operation k: its operands, what the model says of it, its results, and what it writes.
+    /// Checks operation k: its operands, the verdict of the model, its results, and its writes in place.
     void check_operation(std::size_t k) {
         const auto& plan = s_.plan();
         const auto& o = plan.operations[k];
@@ -56,7 +55,7 @@ private:
             verdict.possible = true;
         } else if (!reached) {
             s_.report(chunk_rule::not_reached, k, o.vertex);
-            verdict.possible = false;  // no model need answer such a question
+            verdict.possible = false;  // models are not asked about operations that no token reaches
         } else {
             for (chunk_state& s : results) s = {kind::unset};
             verdict = chunks_.combine_rule(f_.vertices[v], plan.regions[o.region].tokens,
@@ -65,12 +64,12 @@ private:
             for (std::size_t c = 0; verdict.possible && c < results.size(); ++c) {
                 if (results[c].what != kind::unset) continue;
                 s_.report_unset(k, o.vertex, c);
-                results[c] = said[c];  // this lets the check go on
+                results[c] = said[c];  // so that the check can continue
             }
             if (verdict.possible && makes_own_zeros(v, said) && results[0].what == kind::whole) results[0] = said[0];
         }
         if (!verdict.possible)
-            for (std::size_t c = 0; c < results.size(); ++c) results[c] = said[c];  // to go on with
+            for (std::size_t c = 0; c < results.size(); ++c) results[c] = said[c];  // so that the check can continue
         bool same = true, whole = true;
         for (std::size_t c = 0; c < results.size(); ++c) {
             same = alike(said[c], results[c], k) && same;
@@ -85,7 +84,7 @@ private:
         if (writes) check_writes(k, v, chain && verdict.chain);
     }
 
-    /// Whether the plan says of v that every chunk makes zeros of its own, which sum up to those that v makes.
+    /// Whether the plan says that every chunk makes the zeros of v for itself, and v does make zeros.
     [[nodiscard]] bool makes_own_zeros(std::uint32_t v, std::span<const chunk_state> said) const {
         return said.size() == 1 && said[0] == chunk_state{kind::addend, -1, 0, 0, 0} && f_.writes[v].empty() &&
                detail::makes_zeros(chunks_, f_.vertices[v]);
@@ -126,12 +125,12 @@ private:
         }
     }
 
-    /// Whether a value can be cut as a split of the plan says.
+    /// Whether a value can be cut as this split of the plan says.
     [[nodiscard]] bool can_split(std::uint32_t x, std::uint32_t split) const {
         const auto& cut = s_.plan().splits[split];
         return chunks_.components_of(f_.values[x]) == 1 && is_multiple(x, 0, cut.dim, cut.region);
     }
-    /// Whether a component has that dimension, and as many rows there as are a multiple of the tokens of region r.
+    /// Whether a component has that dimension, with an extent that is a multiple of the tokens of region r.
     [[nodiscard]] bool is_multiple(std::uint32_t x, std::size_t component, std::size_t dim, std::uint32_t r) const {
         if (dim > INT8_MAX || dim >= chunks_.rank(f_.values[x], component)) return false;
         const std::int64_t extent = chunks_.extent(f_.values[x], component, dim);
@@ -151,7 +150,8 @@ private:
         }
     }
 
-    /// Whether the operation writes one value that all chunks share, the operand of that number, and returns it.
+    /// Whether v satisfies the conditions of a chain: it writes exactly one value, its operand at position `operand`,
+    /// and its only result lives in the same memory; both are whole.
     [[nodiscard]] bool is_chain_of_one(std::size_t operand, std::uint32_t v) const {
         const auto operands = f_.operands[v], writes = f_.writes[v];
         if (operand >= operands.size() || writes.size() != 1 || operands[operand] != writes[0]) return false;
@@ -165,7 +165,8 @@ private:
         return whole;
     }
 
-    /// Checks what an operation does to memory, chunk after chunk.
+    /// Checks the writes in place of operation k, which runs chunk after chunk. `chained` says that it is a legal
+    /// chain.
     void check_writes(std::size_t k, std::uint32_t v, bool chained) {
         const auto& o = s_.plan().operations[k];
         for (std::uint32_t w : f_.writes[v]) {
@@ -176,7 +177,7 @@ private:
             if (shared && !chained) s_.report(chunk_rule::shared_write, k, o.vertex, producer(w));
             for (std::uint32_t y : f_.operands[v]) {
                 if (y == w || f_.memory[y] != f_.memory[w]) continue;
-                bool own = s_.chunked_in(o.region, f_.producer[y]);  // whether it is of this chunk only
+                bool own = s_.chunked_in(o.region, f_.producer[y]);  // whether each chunk has its own part of y
                 for (std::uint32_t c = f_.first_component[y]; c < f_.first_component[y + 1]; ++c)
                     own = own && state_[c].what != kind::whole;
                 if (!own) s_.report(chunk_rule::reads_what_it_writes, k, o.vertex, producer(y));
@@ -184,7 +185,7 @@ private:
             for (std::uint32_t x = f_.first_result[v]; x < f_.end_of_results(v); ++x) {
                 if (f_.memory[x] != f_.memory[w] || f_.components(x) != 1 || f_.components(w) != 1) continue;
                 chunk_state after = state_[f_.first_component[x]];
-                // A view may have moved the dimension; everything else that is known of the rows must be what it was.
+                // A view may have moved the dimension; the rest of the state must not change.
                 after.dim = before.dim;
                 if (!(after == before) && has_older_name(f_.memory[w], v))
                     s_.report(chunk_rule::state_changed_in_place, k, o.vertex, producer(w));
@@ -192,8 +193,8 @@ private:
         }
     }
 
-    /// Whether somebody may look at a memory after vertex v through a value that was there before: a later reader, or
-    /// whoever owns an input.
+    /// Whether this memory may be read after vertex v through a value that was made before v: by a later vertex or, if
+    /// the value is an input of the step, by its owner.
     bool has_older_name(std::uint32_t memory, std::uint32_t v) {
         if (sharing_.rows() == 0) {
             for (std::uint32_t x = 0; x < f_.memory.size(); ++x) {
@@ -210,8 +211,8 @@ private:
         return false;
     }
 
-    /// Whether two states are alike. Orders of rows may have other names in the plan if they have them throughout;
-    /// check_names sees to that.
+    /// Whether two states agree up to the names of orders, which the plan may choose itself. The names are recorded for
+    /// check_names.
     bool alike(const chunk_state& said, const chunk_state& is, std::size_t k) {
         const auto name = [&](std::uint32_t one, std::uint32_t other) {
             if (one != 0 && other != 0) names_.push_back({one, other, static_cast<std::uint32_t>(k)});
@@ -221,7 +222,7 @@ private:
                said.positions == is.positions;
     }
 
-    /// Checks that names of orders in the plan and in the model correspond one to one.
+    /// Checks that the names of orders in the plan and those in the model correspond one to one.
     void check_names() {
         for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
             std::sort(names_.begin(), names_.end(), [&](const auto& a, const auto& b) {
@@ -229,7 +230,7 @@ private:
             });
             for (std::size_t n = 1; n < names_.size(); ++n)
                 if (names_[n][side] == names_[n - 1][side] && names_[n][1 - side] != names_[n - 1][1 - side]) {
-                    // One name on this side stands for two on the other.
+                    // One name on this side stands for two names on the other.
                     const std::size_t k = names_[n][2];
                     s_.report(chunk_rule::order_names, k, s_.plan().operations[k].vertex);
                     return;
@@ -242,7 +243,7 @@ private:
     verify_structure<G>& s_;
     const verify_facts<G>& f_;
     const C& chunks_;
-    index_lists sharing_;                              // by memory: its values; made when it is asked for
+    index_lists sharing_;                              // by memory: its values; empty until it is needed
     std::vector<chunk_state> state_;                   // by component
     std::vector<chunk_state> operands_;                // of one operation
     std::vector<char> is_split_;                       // by split: whether it has been checked

@@ -1,6 +1,6 @@
-// Does a chunk plan hang together? Its operations, splits and joins are matched with the program. The plan's own
-// handles are compared and never followed, so a plan for another program is found out and not believed. Operations,
-// splits and joins are listed in program order, so that one walk along the program matches a list.
+// Checks the structure of a chunk plan: its operations, splits and joins are matched with the program. Handles of the
+// plan are compared and never dereferenced, so a plan for another program is detected. Operations, splits and joins are
+// listed in program order, so one walk along the program matches each list.
 #ifndef STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 #define STRETTO_TRANSFORM_DETAIL_VERIFY_STRUCTURE_HPP
 
@@ -16,7 +16,9 @@
 
 namespace stretto::detail {
 
-/// The structure of a plan, matched with the facts about a program.
+/// The first pass of verify_chunks, and of verify_applied. The later passes look up entries of the plan here, and
+/// report violations through it. The plan, the facts and `found` must outlive it. O(V + E + size of the plan) for a
+/// plan without violations.
 template <class G>
 class verify_structure {
 public:
@@ -27,18 +29,18 @@ public:
     verify_structure(const plan_type& plan, const verify_facts<G>& facts, std::vector<chunk_violation<V>>& found)
         : plan_(plan), f_(facts), found_(found) {}
 
-    /// Matches everything. Returns whether the other rules can be checked at all.
+    /// Matches everything. Returns whether the later passes can run.
     bool match() {
         match_handles();
         for (std::size_t k = 0; k < vertex_.size(); ++k) check_slices(k);
         return found_.empty();
     }
 
-    /// The same without the number of states, for which models are needed.
+    /// The same without the number of states, because the number of components is known only from a chunk model.
     bool match_handles() {
         check_regions();
         match_operations();
-        // The lists of splits and joins are read along with the operations, which must be known for that.
+        // Splits and joins are matched along the operations, so those must be right.
         if (!found_.empty()) return false;
         match_splits();
         match_joins();
@@ -48,11 +50,11 @@ public:
     [[nodiscard]] const plan_type& plan() const { return plan_; }
     [[nodiscard]] const verify_facts<G>& facts() const { return f_; }
 
-    /// The operation of the plan that a vertex is; verify_none if it is not chunked.
+    /// The position in the plan of a vertex; verify_none if it is not chunked.
     [[nodiscard]] std::uint32_t place(std::uint32_t v) const { return place_[v]; }
-    /// The vertex that an operation of the plan is.
+    /// The vertex of an operation of the plan.
     [[nodiscard]] std::uint32_t vertex(std::size_t operation) const { return vertex_[operation]; }
-    /// Whether a vertex is an operation of the plan in that region.
+    /// Whether a vertex is chunked in that region.
     [[nodiscard]] bool chunked_in(std::uint32_t region, std::uint32_t v) const {
         return place_[v] != verify_none && plan_.operations[place_[v]].region == region;
     }
@@ -90,7 +92,7 @@ private:
         }
     }
 
-    /// Finds the vertices of all operations, and checks those that the plan has refused.
+    /// Finds the vertices of the operations of the plan, and checks that those it lists as refused are not among them.
     void match_operations() {
         place_.assign(f_.size(), verify_none);
         std::uint32_t at = 0;
@@ -121,7 +123,7 @@ private:
         }
     }
 
-    /// Checks that an operation has as many states as it has components.
+    /// Checks that operation k has one state for each component of its operands and results.
     void check_slices(std::size_t k) {
         const chunked_operation<V>& o = plan_.operations[k];
         const std::uint32_t v = vertex_[k];
@@ -133,7 +135,7 @@ private:
             report(chunk_rule::states_misplaced, k, o.vertex);
     }
 
-    /// Goes on to vertex v, from `at`. False if it does not come any more.
+    /// Moves `at` forward to vertex v. Returns false if v is not at or after it.
     bool advance_to(const V& v, std::uint32_t& at) const {
         while (at < f_.size() && !(f_.vertices[at] == v)) ++at;
         return at < f_.size();
@@ -144,7 +146,8 @@ private:
         return false;
     }
 
-    /// Matches splits. A split belongs to the first operation of its region that reads the value from outside.
+    /// Matches splits. A split belongs to an operation of its region that reads the value, which comes from outside;
+    /// verify_states checks that this is the first such operation.
     void match_splits() {
         first_split_.assign(f_.values.size(), verify_none);
         next_split_.assign(plan_.splits.size(), verify_none);
@@ -165,7 +168,7 @@ private:
         if (next < plan_.splits.size()) report(fault_of_split(next), next);
     }
 
-    /// Why a split could not be matched.
+    /// The rule that a split breaks, if it could not be matched.
     [[nodiscard]] chunk_rule fault_of_split(std::size_t at) const {
         const chunk_split<X>& s = plan_.splits[at];
         if (s.region >= plan_.regions.size()) return chunk_rule::region_unknown;
@@ -184,7 +187,7 @@ private:
         return fault;
     }
 
-    /// Matches joins. A join belongs to the operation that produces its value; joins are in the order of these.
+    /// Matches joins. A join belongs to the operation that produces its value, and joins are in the order of these.
     void match_joins() {
         join_.assign(f_.values.size(), verify_none);
         std::size_t next = 0;
@@ -200,7 +203,7 @@ private:
         if (next < plan_.joins.size()) report(fault_of_join(next), next);
     }
 
-    /// Why a join could not be matched.
+    /// The rule that a join breaks, if it could not be matched.
     [[nodiscard]] chunk_rule fault_of_join(std::size_t at) const {
         if (plan_.joins[at].region >= plan_.regions.size()) return chunk_rule::region_unknown;
         for (std::size_t k = 0; k < at; ++k)

@@ -1,5 +1,6 @@
-// How numbers of rows find rows: what looking up and writing by indices have in common. An index that numbers rows of
-// the chunk is right only beside the rows that it numbers; the notes on states (`positions`, `into`, `order`) decide.
+// Functions on indices that look-ups (lookups.hpp) and writes (scatters.hpp) share. An index that holds row numbers of
+// the chunk may only be used with the rows that it numbers. The functions decide this from the annotations of the
+// states (chunk_state::positions, into and order), because a rule sees no elements.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_INDICES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_INDICES_HPP
 
@@ -14,14 +15,15 @@
 
 namespace stretto::chunk_rules::detail {
 
-/// The rows of a value that numbers of rows of the chunk name.
+/// The state in which a value must be if row numbers that count from the first token of the chunk index it.
 inline constexpr chunk_state as_tokens{chunk_kind::sliced, 0, 0, 0, 0};
 
 inline constexpr std::string_view foreign_rows = "indexes rows of the chunk by numbers that are not known to be theirs";
 
-/// Whether `index` has numbers of rows of a value in the state `rows` and of that shape, along the dimension where it
-/// is cut. Numbers that the program computes from counts and its own row numbers are taken to number the rows of the
-/// order that all orders of the same rows share, each once: that is the program's word.
+/// Returns whether an index in state `index` holds row numbers of a value in state `rows` with that shape, along the
+/// dimension at which the value is cut. An opaque index holds row numbers that the program computed from counts and
+/// from other row numbers. The rule relies on the program that these name each row of the order that represents all
+/// orders of the same rows (row_orders::rows_of) exactly once.
 inline bool numbers_rows_of(const chunk_call& c, const chunk_state& index, const chunk_state& rows,
                             std::span<const std::int64_t> shape) {
     const row_orders& orders = *c.orders;
@@ -36,12 +38,13 @@ inline bool numbers_rows_of(const chunk_call& c, const chunk_state& index, const
                                                             orders.rows_of(rows.order) == orders.rows_of(index.into)));
 }
 
-/// The order of rows that such an index numbers.
+/// Returns the order of the rows that such an index numbers, if they are not sliced.
 inline std::uint32_t numbered_order(const chunk_call& c, const chunk_state& index) {
     return index.what == chunk_kind::opaque ? c.orders->rows_of(index.order) : index.into;
 }
 
-/// The only index that is given, and its dimension. False if there are several, or it is a mask.
+/// Finds the only operand in a list of indices, and the dimension that it indexes. Returns false if there is not
+/// exactly one, or if it is a mask.
 inline bool only_index(const chunk_call& c, const std::vector<std::size_t>& list, std::size_t& index,
                        std::int64_t& dim) {
     std::size_t given = 0;
@@ -54,17 +57,18 @@ inline bool only_index(const chunk_call& c, const std::vector<std::size_t>& list
     return given == 1 && c.is_tensor(index) && c.type(index).element != element_type::boolean;
 }
 
-/// Several indices side by side, broadcast against each other.
+/// Several indices of consecutive dimensions, which are broadcast against each other.
 struct index_rows {
-    std::int64_t first = 0, count = 0;  ///< the dimensions that are indexed
-    std::int64_t rank = 0;              ///< of the indices, broadcast
-    chunk_state rows;                   ///< of these; whole if all chunks share them
-    std::size_t numbering = SIZE_MAX;   ///< the one that has numbers of rows of the chunk,
-    std::int64_t dim = -1;              ///< and its dimension
+    std::int64_t first = 0, count = 0;  ///< dimensions [first, first + count) are indexed
+    std::int64_t rank = 0;              ///< the rank of the broadcast indices
+    chunk_state rows;                   ///< the state of the broadcast indices; whole if all chunks share them
+    std::size_t numbering = SIZE_MAX;   ///< the operand that holds row numbers of the chunk; SIZE_MAX if none does
+    std::int64_t dim = -1;              ///< the dimension that this operand indexes
 };
-/// Describes the given indices in `r`, which is as it was made. They must be tensors, no masks, of consecutive
-/// dimensions up to the end of the list. Those that are cut must be cut alike, those that are whole must be broadcast
-/// there, and at most one may number rows of the chunk. False: `v` says why not.
+/// Describes a list of indices in `r`, which must be newly constructed. The indices must be tensors but not masks, for
+/// consecutive dimensions up to the end of the list. Cut ones must be cut alike, whole ones must be broadcast along the
+/// cut dimension, and at most one may hold row numbers. If these conditions are not met, returns false, and `v` becomes
+/// the refusal. O(indices).
 inline bool several_indices(const chunk_call& c, const std::vector<std::size_t>& list, index_rows& r,
                             chunk_verdict& v) {
     static constexpr std::string_view apart = "has indices that are not side by side, or a mask: no rule for that";

@@ -1,10 +1,10 @@
-// Rows that lie in blocks: what becomes of a cut dimension that is merged with outer ones, or along which tensors are
-// joined, and how it comes back.
+// Rows in blocks (row_orders::origin::blocks), for the rules of reshapes, joins and collectives. Such rows arise when
+// the cut dimension is merged with outer dimensions, or when tensors are joined along it.
 //
-// [sequence, batch, features] in two dimensions, as matrix products want it, has the rows of a chunk of the batch in
-// one block for each place of the sequence. Every part has its rows, so these are rows in an order of their own, which
-// the number of blocks identifies. Where that many blocks are told apart again, the rows of each are those of the
-// tokens.
+// For example, a matrix product needs [sequence, batch, features] in two dimensions. If the batch is cut, the merged
+// dimension of a part has the rows of its chunk once for every place in the sequence: a block for each place. Every row
+// of the value is in exactly one part, so the value is permuted, and the number of blocks identifies the order. If the
+// dimension is later separated into that many blocks again, the rows of each block are in the order of the tokens.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_ROW_BLOCKS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_ROW_BLOCKS_HPP
 
@@ -17,14 +17,18 @@
 
 namespace stretto::chunk_rules::detail {
 
-/// A dimension of the result of a reshape, and how many blocks lie in it, or outside of it if they have been parted.
+/// A dimension of the result of a reshape, and the number of blocks: those in it if the reshape has merged the cut
+/// dimension with outer ones, or those in the dimensions outside of it if the reshape has separated them.
 struct blocks_of_rows {
     std::int64_t dim = -1;  ///< -1: there is none
     std::int64_t blocks = 0;
 };
 
-/// The dimension of `to` that holds the rows of the chunk in blocks, if `s` is sliced; if `s` is permuted, the one that
-/// holds the rows of the tokens, while dimensions outside of it hold the blocks. O(dimensions squared).
+/// Finds what a reshape from shape `from` to shape `to` does to a value in state `s`. If `s` is sliced, returns the
+/// dimension of `to` that has the rows of the chunk in blocks. If `s` is permuted and its rows lie in blocks, returns
+/// the dimension that has the rows of the tokens, where the dimensions outside of it have the blocks. `dim` is -1 in
+/// all other cases, and for row numbers: those of rows in blocks would need more than one amount per token.
+/// O(dimensions squared).
 inline blocks_of_rows blocks_merged_or_parted(const chunk_call& c, const chunk_state& s,
                                               std::span<const std::int64_t> from, std::span<const std::int64_t> to) {
     if (counts_rows(s) || (s.what != chunk_kind::sliced && s.what != chunk_kind::permuted)) return {};
@@ -46,15 +50,16 @@ inline blocks_of_rows blocks_merged_or_parted(const chunk_call& c, const chunk_s
     return {};
 }
 
-/// The state of rows in so many blocks, each of which has so many for every token; one block is the rows themselves.
+/// Returns the state of rows that lie in this many blocks, each with `rows_per_token` rows for every token. Rows in one
+/// block are in the order of the tokens, and so are sliced.
 inline chunk_state in_blocks(const chunk_call& c, std::int64_t dim, std::int64_t blocks, std::int64_t rows_per_token) {
     const std::int8_t d = static_cast<std::int8_t>(dim);
     if (blocks == 1) return {chunk_kind::sliced, d, 0, 0, 0};
     return {chunk_kind::permuted, d, 0, c.orders->in_blocks(blocks, rows_per_token), 0};
 }
 
-/// In how many blocks the rows of a value of that shape lie; 1 if they are in the order of the tokens, 0 if they are in
-/// any other order.
+/// Returns the number of blocks in which the rows of a value in state `s` lie: 1 if they are in the order of the
+/// tokens, and 0 if they are in any other order, hold row numbers, or if the value is not cut.
 inline std::int64_t blocks_of(const chunk_call& c, const chunk_state& s) {
     if (counts_rows(s) || !is_cut(s)) return 0;
     if (s.what == chunk_kind::sliced) return 1;

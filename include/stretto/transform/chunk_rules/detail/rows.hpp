@@ -1,4 +1,8 @@
-// What rules of all families ask of the rows of their operands, and the sentences in which they refuse.
+// The questions that rules of all families ask about the rows of their operands, and the sentences with which they
+// refuse. The main question is whether the cut operands of an operation have the same rows in the same order, so that
+// it may work on them row by row: join_rows answers it for two values and rows_side_by_side for a whole operation. The
+// sizes_... functions and rows_by_number deal with operands that give extents: one that differs between chunks must
+// count the rows that the result has.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_ROWS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_ROWS_HPP
 
@@ -25,30 +29,33 @@ inline constexpr std::string_view mixes_rows =
 inline constexpr std::string_view counts_nothing =
     "makes as many rows as a number says that counts the rows of nothing known";
 
-/// The product of extents [from, to): how many elements lie in these dimensions.
+/// Returns the product of the extents of dimensions [from, to), which is 1 if there are none.
 constexpr std::int64_t product(std::span<const std::int64_t> shape, std::size_t from, std::size_t to) {
     std::int64_t p = 1;
     for (std::size_t d = from; d < to; ++d) p *= shape[d];
     return p;
 }
 
-/// The order that the rows of a cut value of that shape are in, sliced or not.
+/// Returns the order of the rows of a cut value with that shape. Sliced rows are in the order of the tokens, which a
+/// state does not name.
 inline std::uint32_t order_of(const chunk_call& c, const chunk_state& s, std::span<const std::int64_t> shape) {
     if (s.what != chunk_kind::sliced) return s.order;
     return c.orders->natural(extent_in(shape, s.dim) / c.tokens);
 }
 
-/// The state of rows in an order, cut along dimension 0.
+/// Returns the state of plain rows in that order, cut along dimension 0. It is `sliced` if this is the order of the
+/// tokens.
 inline chunk_state rows_in(const chunk_call& c, std::uint32_t order) {
     if (c.orders->knows(order) && (*c.orders)[order].how == row_orders::origin::natural)
         return {chunk_kind::sliced, 0, 0, 0, 0};
     return {chunk_kind::permuted, 0, 0, order, 0};
 }
 
-/// Two cut values side by side along the same dimension: `so_far` becomes the state of rows that go together with both.
-/// False if there is none. Sliced rows go together with sliced rows only. Others must be in one order, or in orders of
-/// the same rows of which one may be taken for the other (row_orders::may_be_taken_for). If one is opaque, the result
-/// is, and its rows are told apart from then on.
+/// Decides whether an operation may combine two cut values row by row. If so, `so_far` becomes the state of its result;
+/// otherwise returns false. Both must be cut along the same dimension. Sliced rows match only sliced rows. Others must
+/// be in the same order, or in orders of the same rows of which one may be taken for the other
+/// (row_orders::may_be_taken_for). If one value is opaque, the result is opaque too, and each of its rows has a
+/// definite place from then on (row_orders::placed).
 inline bool join_rows(const chunk_call& c, chunk_state& so_far, const chunk_state& next) {
     if (so_far.dim != next.dim) return false;
     if (so_far.what == chunk_kind::sliced && next.what == chunk_kind::sliced) return true;
@@ -67,7 +74,7 @@ inline bool join_rows(const chunk_call& c, chunk_state& so_far, const chunk_stat
     return true;
 }
 
-/// Whether all operands are plain values, and none numbers of rows or parts of no known relation. False: `v` refuses.
+/// Returns whether all components of all operands are plain (is_plain). If not, `v` becomes the refusal.
 inline bool only_values(const chunk_call& c, chunk_verdict& v) {
     for (std::size_t k = 0; k < c.operands.size(); ++k)
         for (std::size_t i = 0; i < (c.operands[k].tensors == 0 ? 1 : c.operands[k].tensors); ++i) {
@@ -78,9 +85,10 @@ inline bool only_values(const chunk_call& c, chunk_verdict& v) {
     return true;
 }
 
-/// The rows of all cut operands side by side, aligned at the last dimension of a result of that rank. False: `v` says
-/// why not. `rows` stays as it is if none is cut. `broadcasts`: a whole operand of extent 1 along the cut dimension
-/// will do; one that lacks the dimension always will.
+/// Decides whether an operation may work on its operands row by row if all of them are aligned at the last dimension of
+/// a result of rank `rank`. If so, `rows` becomes the state of the result, without its row numbers; it is unchanged if
+/// no operand is cut. Otherwise returns false, and `v` becomes the refusal. A whole operand must be broadcast along the
+/// cut dimension: it must lack that dimension or, if `broadcasts` is true, may have extent 1 there. O(operands).
 inline bool rows_side_by_side(const chunk_call& c, std::size_t rank, chunk_state& rows, chunk_verdict& v,
                               bool broadcasts = true) {
     bool any = false;
@@ -111,12 +119,12 @@ inline bool rows_side_by_side(const chunk_call& c, std::size_t rank, chunk_state
     return true;
 }
 
-/// The operand that gives extent `at`; none if it is a constant.
+/// Returns the operand that gives extent `at`; no_operand if that extent is a constant.
 inline std::size_t operand_at(const std::vector<std::size_t>& sizes, std::size_t at) {
     return at < sizes.size() ? sizes[at] : no_operand;
 }
 
-/// Whether all numbers among extents, except that of dimension `but`, are the same in every chunk.
+/// Returns whether all operands that give extents, except that of dimension `but`, are the same in every chunk.
 inline bool sizes_shared(const chunk_call& c, const std::vector<std::size_t>& sizes, std::int64_t but) {
     for (std::size_t j = 0; j < sizes.size(); ++j) {
         const std::size_t k = sizes[j];
@@ -125,8 +133,8 @@ inline bool sizes_shared(const chunk_call& c, const std::vector<std::size_t>& si
     return true;
 }
 
-/// Whether all numbers among extents are the same in every chunk, except that of dimension `at`, which must be the
-/// number of rows that `rows` has there if it is the chunk's.
+/// Returns whether the operands that give extents fit a result in state `rows`, which is cut along dimension `at`: all
+/// must be the same in every chunk, except that the extent of dimension `at` may be the number of those rows.
 inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes, const chunk_state& rows,
                       std::size_t at) {
     if (!sizes_shared(c, sizes, static_cast<std::int64_t>(at))) return false;
@@ -138,8 +146,9 @@ inline bool sizes_fit(const chunk_call& c, const std::vector<std::size_t>& sizes
     return c.orders->rows_of(n.order) != 0 && c.orders->rows_of(n.order) == c.orders->rows_of(rows.order);
 }
 
-/// The rows, all alike, that a value of the result's shape has if a number of the chunk among `sizes` says how many.
-/// False if no number there is the chunk's. True: `rows` is their state, or `v` refuses.
+/// Finds the state of a result whose rows are all equal and whose number of rows an operand gives. Returns false if no
+/// operand in `sizes` differs between chunks. Otherwise returns true, and either `rows` becomes that state or `v` the
+/// refusal.
 inline bool rows_by_number(const chunk_call& c, const std::vector<std::size_t>& sizes, chunk_state& rows,
                            chunk_verdict& v) {
     const std::span<const std::int64_t> made = c.result_types[0].shape;

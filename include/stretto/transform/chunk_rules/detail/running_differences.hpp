@@ -1,11 +1,11 @@
-// Counts that went through their running sum and back. Programs have the ends of groups at hand, and take how many rows
-// a group has as the difference of two neighbouring ends. These are the counts again that the ends were summed from,
-// and a rule that asks whose rows a count counts wants to hear of those.
+// Recognises counts that were computed as differences of their running sum. Programs often keep the ends of groups, and
+// compute the number of rows of a group as the difference of two neighbouring ends. The result equals the counts of
+// which the ends are the running sum. Rules that ask which rows a count counts need to know this (value_history.hpp).
 //
-// Counts c with the running sum e are e - (0, e without its last element), in whatever way a program spells it: a zero
-// is joined to the front of e, or e is written into zeros behind the first, and the last element is cut off, or the
-// other way round, as torch.diff does with `prepend`; or the first element of e is joined to the differences of the
-// others.
+// If e is the running sum of the counts c, then c = e - (0, e without its last element). Programs write this in several
+// ways. They join a zero to the front of e, or write e into zeros behind the first element, and cut the last element
+// off before or afterwards, as torch.diff does with `prepend`. Or they join the first element of e to the differences
+// of the other elements. Only vectors are followed.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_RUNNING_DIFFERENCES_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_RUNNING_DIFFERENCES_HPP
 
@@ -24,8 +24,8 @@
 
 namespace stretto::chunk_rules::detail {
 
-/// Follows vectors back to others with the same elements in the same order, where value_walk alone finds no copy.
-/// Values of other ranks are left alone, and so is whatever something writes into in place.
+/// Follows vectors back to others with the same elements in the same order where value_walk alone finds no copy. It
+/// leaves alone values of other ranks, and values into which an operation writes in place.
 template <class G, class D>
 class running_differences {
 public:
@@ -33,8 +33,8 @@ public:
 
     explicit running_differences(const value_walk<G, D>& walk) : walk_(&walk) {}
 
-    /// Goes one step back: from what was joined and cut out again, or from the differences of a running sum. False if x
-    /// is neither, and stays as it is. O(operations on the way and their readers).
+    /// Goes one step back: from a vector that was joined to another one and cut out again, or from the differences of a
+    /// running sum. Returns false, and leaves x unchanged, if x is neither. O(operations on the way and their readers).
     [[nodiscard]] bool step_back(value_type& x) const {
         value_type from = x;
         if (!walk_->copied_from(from) || (!cut_out_again(from) && !summed_and_back(from)) || walk_->is_written(from))
@@ -42,7 +42,8 @@ public:
         x = from;
         return true;
     }
-    /// Goes back as far as elements are the same, over copies too. False if something is written in place on the way.
+    /// Goes back as far as the elements stay the same, including over copies. Returns false if something writes in
+    /// place into a value on the way, or if such a value is not a single tensor.
     [[nodiscard]] bool copied_from(value_type& x) const {
         while (step_back(x)) {
         }
@@ -50,22 +51,22 @@ public:
     }
 
 private:
-    /// The number of elements of a vector; -1 if x is none.
+    /// Returns the number of elements of a vector; -1 if x is not a vector.
     [[nodiscard]] std::int64_t length(value_type x) const {
         const auto types = walk_->components(x);
         return types.size() == 1 && types[0].shape.size() == 1 ? types[0].shape[0] : -1;
     }
-    /// Whether both are vectors with the same elements.
+    /// Returns whether both are vectors and known to have the same elements.
     [[nodiscard]] bool same(value_type x, value_type y) const {
         return length(x) >= 0 && walk_->copied_from(x) && walk_->copied_from(y) && walk_->key(x) == walk_->key(y);
     }
 
-    /// A vector that has the first `before` elements of `front`, and behind them `back`.
+    /// A vector that consists of the first `before` elements of `front`, followed by `back`.
     struct two_parts {
         value_type front, back;
         std::int64_t before;
     };
-    /// The two that x is joined of, or the vector into which, and the one that, was written to make x.
+    /// Returns the parts of x if it was made by joining two vectors, or by writing one vector over the end of another.
     [[nodiscard]] std::optional<two_parts> joined(value_type x) const {
         const any_rule r = walk_->made_by(x);
         value_type front = x, back = x, more = x;
@@ -82,7 +83,8 @@ private:
         if (before < 0 || length(x) < 0 || length(back) < 0 || before + length(back) != length(x)) return {};
         return two_parts{front, back, before};
     }
-    /// Where neighbouring elements x were cut out of another vector, which x becomes, begin there; -1 if they were not.
+    /// If x is a range of neighbouring elements of another vector, replaces x by that vector and returns the position
+    /// of the first element in it. Otherwise returns -1, and x is of no use.
     [[nodiscard]] std::int64_t cut_from(value_type& x) const {
         const any_rule r = walk_->made_by(x);
         const auto* part = r.template as<slice>();
@@ -90,11 +92,11 @@ private:
             return -1;
         return walk_->copied_from(x) && length(x) >= 0 ? part->first : -1;
     }
-    /// Whether x is that part of `of`, from `first` on, for as many elements as x has.
+    /// Returns whether x is the range of `of` that begins at `first`.
     [[nodiscard]] bool is_part(value_type x, std::int64_t first, value_type of) const {
         return walk_->copied_from(x) && cut_from(x) == first && same(x, of);
     }
-    /// Goes from a vector that was joined to another, and cut out of that again, to itself.
+    /// If x is a range of two joined vectors, and that range is exactly one of them, replaces x by that one.
     [[nodiscard]] bool cut_out_again(value_type& x) const {
         value_type all = x;
         const std::int64_t first = cut_from(all), n = length(x);
@@ -106,11 +108,11 @@ private:
         return false;
     }
 
-    /// Whether a single zero stands in front.
+    /// Returns whether the first part is a single zero.
     [[nodiscard]] bool begins_with_zero(const two_parts& both) const {
         return both.before == 1 && walk_->is_zero(both.front);
     }
-    /// Whether x is 0 and behind it all elements of `ends` but the last.
+    /// Returns whether x is a zero followed by all elements of `ends` except the last.
     [[nodiscard]] bool is_moved_by_one(value_type x, value_type ends) const {
         if (!walk_->copied_from(x) || length(x) != length(ends)) return false;
         if (const auto both = joined(x)) return begins_with_zero(*both) && is_part(both->back, 0, ends);
@@ -118,7 +120,7 @@ private:
         const auto both = joined(x);
         return both && begins_with_zero(*both) && same(both->back, ends);
     }
-    /// The operands of an operation that does nothing but subtract the second from the first.
+    /// Returns the two operands if x is their plain difference: the first one minus the second one.
     [[nodiscard]] std::optional<std::pair<value_type, value_type>> subtracted(value_type x) const {
         const any_rule r = walk_->made_by(x);
         const auto* a = r.template as<arithmetic>();
@@ -128,15 +130,16 @@ private:
         if (!walk_->step(left, a->left.operand) || !walk_->step(right, a->right.operand)) return {};
         return std::pair(left, right);
     }
-    /// Goes from a running sum to what it sums.
+    /// Replaces a running sum by the vector that it sums. Returns false if `ends` is not a running sum.
     [[nodiscard]] bool unsummed(value_type& ends) const {
         const any_rule r = walk_->made_by(ends);
         const auto* sums = r.template as<running_sum>();
         return sums != nullptr && length(ends) >= 0 && wrapped(sums->dim, 1) == 0 && walk_->step(ends, sums->x);
     }
-    /// Goes from the differences of neighbouring elements of a running sum, the first one among them, to what it sums.
+    /// If x is the first element of a running sum followed by the differences of neighbouring elements, replaces x by
+    /// the vector that was summed.
     [[nodiscard]] bool summed_and_back(value_type& x) const {
-        if (const auto both = joined(x)) {  // the first end, and the differences of the others
+        if (const auto both = joined(x)) {  // x joins the first end to the differences of the others
             value_type ends = both->front;
             const auto others = subtracted(both->back);
             if (!others || length(both->front) != 1 || !walk_->copied_from(ends) || cut_from(ends) != 0 ||

@@ -1,5 +1,8 @@
-// Steps back through a program, from a value to that of which it is a copy or a view. They follow the rules of
-// producers, so that no names of operators are known here. value_history.hpp asks its questions with them.
+// Steps back through a program, from a value to the one of which it is a copy or a view. value_history.hpp answers its
+// questions with them. The steps follow the rules of the producers, so nothing here depends on names of operators.
+//
+// A fact about a value is lost when an operation writes into it in place, so every walk also looks for such writes, at
+// the value itself and at the views of it that are made by kinds that `arranges` lists, or by select.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_VALUE_WALK_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_VALUE_WALK_HPP
 
@@ -17,8 +20,8 @@
 
 namespace stretto::chunk_rules::detail {
 
-/// Walks over a graph with a chunk_dialect. It is small, and is copied like the view and the dialect in it. Every
-/// question takes O(operations on the way and their readers).
+/// Walks over a graph with a chunk_dialect. It is as small as the view and the dialect that it holds, so it can be
+/// copied freely. Every question takes O(operations on the way and their readers).
 template <class G, class D>
 class value_walk {
 public:
@@ -28,20 +31,23 @@ public:
     value_walk(G view, D dialect, const value_numbers<G>* numbers)
         : view_(view), dialect_(dialect), numbers_(numbers) {}
 
-    /// A number of what x holds when its producer has made it, which only equal contents have.
+    /// Returns a number that identifies the contents of x at the time when its producer made it. Only equal contents
+    /// have equal numbers.
     [[nodiscard]] std::int64_t key(value_type x) const {
         if (numbers_ != nullptr) return numbers_->number(x);
         const vertex_type p = view_.producer(x);
         return key_of_place(p, place(p, x));
     }
-    /// The same of operand k of v, which is x, when v reads it.
+    /// Returns that number for the contents of x at the time when v reads it as operand k. Without value numbers, it
+    /// occurs nowhere else if something writes into x.
     [[nodiscard]] std::int64_t key_read(vertex_type v, std::size_t k, value_type x) const {
         if (numbers_ != nullptr) return numbers_->number_read(v, k);
         if (!is_written(x)) return key(x);
-        return (std::int64_t{1} << 62) + key_of_place(v, static_cast<std::int64_t>(k));  // unlike any other
+        return (std::int64_t{1} << 62) + key_of_place(v, static_cast<std::int64_t>(k));
     }
 
-    /// Whether x was made of zeros, and nothing writes into it, or into what it is a view of, in place.
+    /// Returns whether x was made as zeros, or is a view or a copy of zeros, and nothing writes in place into one of
+    /// these values.
     [[nodiscard]] bool is_zero(value_type x) const {
         value_type from = x;
         any_rule r = made_by(from);
@@ -59,10 +65,11 @@ public:
     [[nodiscard]] std::span<const tensor_type> components(value_type x) const { return dialect_.components(x); }
     [[nodiscard]] any_rule made_by(value_type x) const { return dialect_.rule(view_.producer(x)); }
 
+    /// Returns a number that no other pair of a vertex and a position k below 2^32 has. Not negative.
     [[nodiscard]] std::int64_t key_of_place(vertex_type v, std::int64_t k) const {
         return static_cast<std::int64_t>(view_.index(v)) * (std::int64_t{1} << 32) + k;
     }
-    /// The place of x among the results of p, from 0.
+    /// Returns the position of x among the results of p.
     [[nodiscard]] std::int64_t place(vertex_type p, value_type x) const {
         std::int64_t k = 0;
         for (value_type y : view_.results(p)) {
@@ -71,7 +78,7 @@ public:
         }
         return k;
     }
-    /// Goes from x to operand k of its producer. False if there is no such operand.
+    /// Replaces x by operand k of its producer. Returns false if there is no such operand.
     [[nodiscard]] bool step(value_type& x, std::size_t k) const {
         if (k == no_operand) return false;
         for (value_type y : view_.operands(view_.producer(x)))
@@ -82,26 +89,27 @@ public:
         return false;
     }
 
-    /// Member `x` of the rule if it is of one of these kinds; otherwise no_operand.
+    /// Returns the member `x` of the rule if the rule is of one of these kinds; otherwise no_operand.
     template <class... Kinds>
     [[nodiscard]] static std::size_t operand_of(const any_rule& r) {
         std::size_t k = no_operand;
         ((r.as<Kinds>() != nullptr ? void(k = r.as<Kinds>()->x) : void()), ...);
         return k;
     }
-    /// The operand that has the same elements in the same order.
+    /// Returns the operand whose elements the result has, in the same order; no_operand if there is none.
     [[nodiscard]] static std::size_t copies(const any_rule& r) {
         return r.writes_in_place() ? no_operand : operand_of<copy, cast, reshape>(r);
     }
-    /// The operand that has all elements of the result, in whatever order and number, and may share its storage.
+    /// Returns the operand from which the result has all its elements, in any order and number, and whose storage it
+    /// may share; no_operand if there is none.
     [[nodiscard]] static std::size_t arranges(const any_rule& r) {
         return r.writes_in_place() ? no_operand
                                    : operand_of<copy, cast, reshape, expand, permute, transpose, reverse_dimensions,
                                                 unsqueeze, squeeze, slice>(r);
     }
 
-    /// Goes back to the value whose elements x has, in the same order. False if anything writes into one of these
-    /// values in place.
+    /// Replaces x by the earliest value that has the same elements in the same order. Returns false if something writes
+    /// in place into a value on the way, or if such a value is not a single tensor.
     [[nodiscard]] bool copied_from(value_type& x) const {
         do {
             if (components(x).size() != 1 || is_written(x)) return false;
@@ -109,7 +117,7 @@ public:
         return true;
     }
 
-    /// Whether v may write x.
+    /// Returns whether v, whose rule is `r`, may write x in place.
     [[nodiscard]] bool may_write(vertex_type v, const any_rule& r, value_type x) const {
         if (!r.writes_in_place()) return false;
         if (r.writes() == any_rule::every_operand) return true;
@@ -120,7 +128,7 @@ public:
         }
         return r.writes() >= k;
     }
-    /// Whether anything writes into x in place, or into something that may be x.
+    /// Returns whether an operation may write in place into x or into a view of x.
     [[nodiscard]] bool is_written(value_type x) const {
         for (vertex_type reader : view_.consumers(x)) {
             const any_rule r = dialect_.rule(reader);

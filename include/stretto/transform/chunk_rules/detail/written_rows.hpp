@@ -1,4 +1,7 @@
-// Rows and elements written where indices say: the verdicts that the kinds of scatters.hpp share.
+// The verdicts that the kinds of scatters.hpp share: on writing or adding rows or elements to the places that indices
+// name. Indices that hold row numbers of the chunk write to rows of the chunk, so that no other chunk writes there.
+// Ordinary indices of several chunks may name the same place; then only additions are correct, and their result is a
+// sum over chunks.
 #ifndef STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
 #define STRETTO_TRANSFORM_CHUNK_RULES_DETAIL_WRITTEN_ROWS_HPP
 
@@ -12,13 +15,14 @@
 
 namespace stretto::chunk_rules::detail {
 
-/// Whether operand `values` numbers its rows, and operand `index` is a permutation of as many: written where that says,
-/// the numbers are its inverse, as sorting it would give.
+/// Returns whether a write makes the inverse of a permutation: operand `index` is a permutation of row numbers, operand
+/// `values` holds 0, 1, 2, ... for as many rows, and operand `base` has as many rows. Sorting `index` would give the
+/// same.
 inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, std::size_t values) {
     if (values >= c.operands.size() || c.shape(index).size() != 1 || c.shape(values).size() != 1) return false;
     const chunk_state &by = c.state(index), &numbers = c.state(values), &into = c.state(base);
     if (!is_cut(by) || by.what == chunk_kind::opaque || by.into == 0 || !is_cut(numbers) || !is_cut(into)) return false;
-    // Those that the chunk's own arange has made, not its share of everybody's.
+    // The numbers must start at 0 in every chunk, and so be shifted by one for each row before the chunk.
     if (numbers.what != chunk_kind::opaque && numbers.positions * c.tokens != c.extent(values, 0)) return false;
     const row_orders& orders = *c.orders;
     const std::uint32_t rows = orders.rows_of(order_of(c, by, c.shape(index)));
@@ -27,8 +31,9 @@ inline bool inverts(const chunk_call& c, std::size_t base, std::size_t index, st
            orders.rows_of(order_of(c, into, c.shape(base))) == rows && c.ascending(values);
 }
 
-/// The verdict on writing the rows of operand `values` along its dimension `at` into operand `base` along `dim`, where
-/// operand `index` says. `adds`: they are added to what is there. `values` == no_operand: one value is written to all.
+/// Returns the verdict on writing rows of operand `values`, which lie along its dimension `at`, to the rows of operand
+/// `base` along `dim` that operand `index` names. If `adds`, they are added to what is there. If `values` is
+/// no_operand, a constant is written. Precondition: `index` is neither whole nor an addend.
 inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::size_t index, std::int64_t dim,
                                   std::size_t values, std::int64_t at, bool adds) {
     const chunk_state &by = c.state(index), &into = c.state(base);
@@ -51,7 +56,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
     } else if (values < c.operands.size() && !is_whole(c.state(values))) {
         return c.refuse(sum_meets_rows);
     }
-    if (is_plain(by)) {
+    if (is_plain(by)) {  // chunks may name the same row
         if (adds && (is_addend(into) || (is_whole(into) && c.all_zero(base)))) return c.give(a_sum);
         return c.refuse(adds ? "adds to a shared value that is not known to be zero"
                              : "writes to a shared value, and other chunks may write elsewhere");
@@ -62,6 +67,7 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
     }
     if (!is_cut(into) || into.dim != dim || !numbers_rows_of(c, by, into, c.shape(base)) || !is_plain(into))
         return c.refuse(foreign_rows);
+    // If several writes go to one row, the last one counts, and in another order of rows another one is the last.
     if (!adds && values < c.operands.size() && by.what == chunk_kind::permuted && by.into == 0)
         return c.refuse("writes in the chunk's order to rows that may be named twice");
     if (into.what == chunk_kind::sliced) return c.give(into);
@@ -69,7 +75,8 @@ inline chunk_verdict rows_written(const chunk_call& c, std::size_t base, std::si
     return c.give(moved_to(made, dim));
 }
 
-/// The verdict on elements of operand `base`, written or added to where several indices say.
+/// Returns the verdict on writing or adding operand `values` to those elements of operand `base` that several indices
+/// name.
 inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, const std::vector<std::size_t>& list,
                                       std::size_t values, bool adds) {
     chunk_verdict v;
@@ -98,7 +105,7 @@ inline chunk_verdict elements_written(const chunk_call& c, std::size_t base, con
     const chunk_state& by = c.state(r.numbering);
     if (is_whole(into) && by.positions != 0 && c.extent(base, r.dim) == by.positions * c.tokens)
         return c.want(base, r.dim, as_tokens);
-    // Rows that the chunk has in another order may write the same element in another order.
+    // If the rows of a chunk are in another order than in the value, the last of several writes to one element differs.
     if (into.what != chunk_kind::sliced || !is_plain(into) || into.dim != r.dim ||
         (!adds && by.what != chunk_kind::sliced) || !numbers_rows_of(c, by, into, c.shape(base)))
         return c.refuse(foreign_rows);
