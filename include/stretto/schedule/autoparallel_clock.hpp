@@ -1,6 +1,6 @@
-// The clock of the overlap simulator of meta-pytorch/autoparallel. Use it to compare schedules with the numbers of that
-// simulator. It differs from ours (simulate.hpp) in one respect: every task, even an input, a view, a wait or the
-// output, pays a launch overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look
+// This is the clock of the overlap simulator of meta-pytorch/autoparallel. Use it to compare schedules with the numbers
+// of that simulator. It differs from ours (simulate.hpp) in one respect: every task, even an input, a view, a wait or
+// the output, pays a launch overhead on its stream, and a launch also pays it on the compute stream. Dense graphs look
 // slower by this clock, so use `simulate` for decisions. Without overhead and without blocking collectives, the two
 // clocks agree to the nanosecond.
 #ifndef STRETTO_SCHEDULE_AUTOPARALLEL_CLOCK_HPP

@@ -1,5 +1,5 @@
-// Lower bounds on the makespan and on the peak memory: no legal order is faster, with unlimited memory or within a
-// limit, and none needs less memory.
+// These are lower bounds on the makespan and on the peak memory: no legal order is faster, with unlimited memory or
+// within a limit, and none needs less memory.
 #ifndef STRETTO_SCHEDULE_BOUNDS_HPP
 #define STRETTO_SCHEDULE_BOUNDS_HPP
 
@@ -27,7 +27,8 @@ enum class bound_kind : std::uint8_t {
     critical_path,  ///< a chain of dependences takes that long
     jackson,        ///< heads, work and tails on one machine (Jackson's preemptive schedule; Carlier 1982)
     spine,          ///< work enclosed between points of the critical path, summed along it
-    memory,         ///< spine, where kernels that exclude each other within the limit are one more machine's work
+    memory,         ///< spine, where kernels that exclude each other within the limit are one more machine's work; or
+                    ///< jackson, with what must come before a task as that spine bound has raised it
     deferral,       ///< the work that the limit forbids deferring past a kernel, the kernel, and its successors
     precedence,     ///< memory, where orders that the limit forces around kernels are added as dependences
     contention,     ///< load, jackson or spine, where kernels and their slowdown by a channel are one machine's work
@@ -37,11 +38,11 @@ enum class bound_kind : std::uint8_t {
 struct lower_bound {
     nanoseconds value;
     bound_kind kind = bound_kind::load;
-    std::uint32_t machine = 0;  ///< for load, jackson, contention: 0 is the compute lane, 1 + group a channel
+    std::uint32_t machine = 0;  ///< for load, jackson, contention: 0 is the compute lane, 1 + group a channel; else 0
 };
 
-/// A lower bound on the peak memory of every order, and the task at which that much must be alive. The task is no_task
-/// if nothing needs memory.
+/// A lower bound on the peak memory of every order, in bytes, and the task at which that much must be alive. The task
+/// is no_task if nothing needs memory.
 struct peak_bound {
     bytes value;
     task_id at = no_task;
@@ -59,8 +60,8 @@ template <class = void>
         if (m != 0 && jobs.load[m] > 0 && all.size() < 2) all.push_back(jobs_under(under, c, jobs, m, w));
     return all;
 }
-template <class = void>
 /// Returns these jobs as the spine bound reads them, one list for each channel.
+template <class = void>
 [[nodiscard]] inline std::vector<std::vector<further_job>> for_spine(const std::vector<contention_jobs>& all) {
     std::vector<std::vector<further_job>> further;
     for (const contention_jobs& jobs : all) further.push_back(jobs.for_spine());
@@ -68,7 +69,7 @@ template <class = void>
 }
 
 /// Returns the best bound of a compact graph, without regard to memory. The spine bound comes before Jackson's, because
-/// it raises the heads that Jackson's uses.
+/// it raises the heads that Jackson's uses. For `window`, see detail/spine_bound.hpp.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const compact_tasks& c, workspace& w, contention under = {},
                                              std::uint32_t window = 64) {
@@ -103,11 +104,13 @@ template <class = void>
     return best;
 }
 
-/// The bounds that follow from a memory limit. They add nothing unless memory is scarce.
+/// The bounds that follow from a memory limit. They add nothing unless memory is scarce. One object serves several
+/// limits, because what must be alive in every order does not depend on the limit.
 template <class = void>
 class memory_bounds {
 public:
-    /// The arrays are taken from the open scope of the workspace.
+    /// Computes what must be alive. The arrays are taken from the open scope of the workspace. O(V + E) for each of 16
+    /// kernels.
     memory_bounds(const compact_tasks& c, workspace& w) : c_(c), w_(w), forced_(c, w) {}
 
     /// Returns a lower bound on the peak of every order.
@@ -155,7 +158,8 @@ public:
     }
 
 private:
-    /// Returns the better of the spine bound and Jackson's bound with these jobs. It raises the heads.
+    /// Returns the better of the spine bound with these jobs and Jackson's bound with the heads that the former has
+    /// raised. It raises the heads in `lengths` and loses the contents of `lengths.through`.
     [[nodiscard]] std::int64_t with_jobs(const compact_tasks& c, const std::vector<memory_job>& jobs,
                                          path_lengths& lengths, contention under) {
         const workspace::scope scratch(w_);
@@ -170,7 +174,7 @@ private:
         return value;
     }
 
-    /// Returns the same bound for the graph with these pairs as additional dependences.
+    /// Returns the same bound for the graph with these pairs as additional dependences. O(V + E + P log P) for P pairs.
     [[nodiscard]] std::int64_t with_pairs(const std::vector<node_pair>& pairs, std::vector<memory_job> jobs,
                                           contention under) {
         const workspace::scope scratch(w_);
@@ -192,7 +196,7 @@ template <class = void>
     return makespan.count - makespan.count / 50;
 }
 
-/// Returns the bound within a limit. A bound of at least `enough` is not improved further.
+/// Returns the bound within a limit; it is not improved further once it is at least `enough`.
 template <class = void>
 [[nodiscard]] inline lower_bound bound_below(const task_graph& g, bytes limit, contention under, std::int64_t enough) {
     workspace w;
@@ -215,11 +219,12 @@ template <class = void>
     return detail::bound_below(detail::make_compact_tasks(g, w), w);
 }
 
-/// Returns a bound for the orders whose peak memory is within `limit`, on a machine with contention. The result is the
+/// Returns a bound for the orders whose peak memory is within `limit`, by the clock under contention. The result is the
 /// best of the bound above, the memory bound (detail/memory_jobs.hpp), the deferral bound (detail/deferred_work.hpp),
 /// the precedence bound (detail/memory_precedences.hpp, detail/work_between.hpp) and the contention bound
 /// (detail/contention_jobs.hpp). If the limit is below least_peak, no such order exists and any number is a bound; the
-/// bound for unlimited memory is returned. O(V log V + E) time, and O(V + E) for each of 16 kernels.
+/// bound for unlimited memory is returned. The result is an exact integer and deterministic. O(V log V + E) time, and
+/// O(V + E) for each of 16 kernels. Precondition: the contention is valid, and times_fit holds.
 template <class = void>
 [[nodiscard]] lower_bound bound_below(const task_graph& g, bytes limit, contention under = {}) {
     return detail::bound_below(g, limit, under, INT64_MAX);

@@ -1,6 +1,6 @@
-// The quality of an order of a step, with proof: its exact times and memory, a bound that no order can beat, and the
-// reason for each collective that stays exposed. The scheduler returns a certificate with the order that it finds;
-// `certify` makes one for any order, whatever its source.
+// A certificate states the quality of an order of a step, with proof: its exact times and memory, a bound that no order
+// can beat, and the reason for each collective that stays exposed. The scheduler returns a certificate with the order
+// that it finds; `certify` makes one for any order, whatever its source.
 #ifndef STRETTO_SCHEDULE_CERTIFICATE_HPP
 #define STRETTO_SCHEDULE_CERTIFICATE_HPP
 
@@ -28,8 +28,10 @@ class schedule {
 public:
     [[nodiscard]] const std::vector<task_id>& order() const noexcept { return order_; }
     [[nodiscard]] nanoseconds makespan() const noexcept { return times_.makespan; }
+    /// Returns the exact times of all tasks by the clock under contention.
     [[nodiscard]] const simulation& times() const noexcept { return times_; }
     [[nodiscard]] const memory_profile& memory() const noexcept { return memory_; }
+    /// Returns the limit that the peak of the order keeps, and for which the bound holds.
     [[nodiscard]] bytes memory_limit() const noexcept { return limit_; }
 
     /// Returns the contention under which the times were computed: how much slower kernels run during transfers.
@@ -88,7 +90,8 @@ struct schedule_maker {
 
 /// Returns the certificate of an order, or the first violation (schedule/verify.hpp). The times and the bound take
 /// contention into account. Only a scheduler knows which kernels the memory limit held back, so no exposure has the
-/// reason `memory` here. The result is deterministic. O((V + E) log V), plus the time of verify_order.
+/// reason `memory` here. The result is deterministic. O((V + E) log V), plus the times of verify_order and of the
+/// simulation. Precondition: the contention is valid, and times_fit holds.
 template <class = void>
 [[nodiscard]] expected<schedule, order_violation> certify(const task_graph& g, std::vector<task_id> order,
                                                           bytes limit = unlimited_bytes, contention under = {}) {

@@ -1,5 +1,5 @@
-// Writes orders of a step as a Chrome trace (JSON), which ui.perfetto.dev and chrome://tracing open. Every order is a
-// process and every machine is a thread, so that a step before and after scheduling appears one below the other.
+// Orders of a step are written as a Chrome trace (JSON), which ui.perfetto.dev and chrome://tracing open. Every order
+// is a process and every machine is a thread, so that a step before and after scheduling appears one below the other.
 //
 // Perfetto accepts only slices that nest on a thread, and times in microseconds. Kernels and stalls share the thread of
 // the lane, where they cannot overlap, and every channel has a thread of its own. Times are written with fractions of a
@@ -50,7 +50,7 @@ struct live_amount {
 
 /// Returns the memory of an order over time: for each moment at which the lane reaches a task, the largest number of
 /// bytes live at that moment, so that the maximum of the list is the peak. The list ascends in time, and neighbours
-/// differ. O(V).
+/// differ in bytes. O(V). Precondition: all arguments describe the same order.
 [[nodiscard]] inline std::vector<live_amount> live_over_time(const task_graph& g, std::span<const task_id> order,
                                                              const simulation& times, const memory_profile& memory) {
     std::vector<live_amount> curve;
@@ -71,9 +71,10 @@ struct live_amount {
 }
 
 /// Collects orders, each with its times and its memory, and writes the trace. There is a slice for every kernel, for
-/// every collective on its channel, and for every wait that stalls the lane. A flow leads from each collective to its
-/// waits, and a counter shows the largest number of live bytes at each moment. Tasks that take no time are omitted. The
-/// result is deterministic. O(V) time and about 200 bytes of text per slice.
+/// every collective on its channel, and for every wait for a collective; a wait that does not stall the lane has a
+/// slice of no length. A flow leads from each collective to its waits, and a counter shows the largest number of live
+/// bytes at each moment. Inputs, views, outputs and waits for nothing are omitted. The result is deterministic. O(V +
+/// groups) time for each order and about 200 bytes of text per slice.
 class chrome_trace {
 public:
     /// Appends a process called `title`. All arguments must describe the same order of the tasks of `g`.
@@ -131,6 +132,8 @@ public:
     }
 
 private:
+    /// Begins a process, to which all events belong that are written from now on. Its threads are the lane and the
+    /// channels in use.
     template <task_labels L>
     void open_process(std::string_view title, const std::vector<bool>& groups_in_use, const L& labels) {
         ++process_;
@@ -156,6 +159,7 @@ private:
         add_text(",\"group\":", labels.group(g.group[t]));
         out_ += ",\"payload_bytes\":" + std::to_string(g.payload[t].count);
     }
+    /// Begins an event and leaves it open for more members.
     void open_event(const char* phase) {
         out_ += out_.empty() ? "\n{\"ph\":\"" : ",\n{\"ph\":\"";
         out_ += phase;
@@ -165,7 +169,8 @@ private:
         out_ += key;
         detail::append_quoted(out_, text);
     }
-    /// Writes microseconds with three digits after the point, so nothing is rounded.
+    /// Writes microseconds with three digits after the point, so nothing is rounded. Precondition: the time is not
+    /// negative.
     void add_time(const char* key, nanoseconds t) {
         const std::string fraction = std::to_string(t.count % 1000);
         out_ += key + std::to_string(t.count / 1000) + "." + std::string(3 - fraction.size(), '0') + fraction;

@@ -1,6 +1,7 @@
-// Include this header and link stretto::compiled in projects where many files schedule. The scheduler and its kernels,
-// which depend on no user type, are then compiled once, in that library, and not again in every file. Without it,
-// everything works as well, from the headers alone.
+// Projects in which many files call the scheduler can include this header and link stretto::compiled. These functions
+// depend on no user type. They are then compiled once, in that library, instead of again in every file, because the
+// declarations below keep the compiler from instantiating them. Projects that do not link the library use the other
+// headers alone, which contain everything.
 #ifndef STRETTO_SCHEDULE_COMPILED_HPP
 #define STRETTO_SCHEDULE_COMPILED_HPP
 

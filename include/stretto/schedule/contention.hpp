@@ -1,6 +1,6 @@
-// The clock for kernels that share their machine with data transfers: while at least one channel transfers, kernels run
-// slower by a factor. A plan that moves many small collectives under kernels wins on the plain clock and can lose on
-// hardware; this clock tells the two cases apart.
+// This is the clock for kernels that share their machine with data transfers: while at least one channel transfers,
+// kernels run slower by a factor. A plan that moves many small collectives under kernels wins by the plain clock and
+// can lose on hardware; this clock tells the two cases apart.
 #ifndef STRETTO_SCHEDULE_CONTENTION_HPP
 #define STRETTO_SCHEDULE_CONTENTION_HPP
 
@@ -21,7 +21,9 @@ struct contention {
     std::int64_t numerator = 1;
     std::int64_t denominator = 1;
 
+    /// Returns whether kernels are not slowed down.
     [[nodiscard]] constexpr bool none() const noexcept { return numerator == denominator; }
+    /// Returns whether the numbers are as stated above.
     [[nodiscard]] constexpr bool valid() const noexcept {
         constexpr std::int64_t most = std::int64_t{1} << 20;
         return denominator >= 1 && numerator >= denominator && numerator <= most;
@@ -38,13 +40,14 @@ class contended_lane {
 public:
     contended_lane(std::size_t channels, contention c) : transfers_(channels), c_(c) {}
 
+    /// Adds a transfer. Precondition: it begins no earlier than the previous transfer on its channel ends.
     void add_transfer(std::size_t on, std::int64_t begin, std::int64_t end) {
         transfers_[on].intervals.push_back({begin, end});
     }
-    /// Returns the end of a kernel of duration `work` that begins at `t`. Precondition: t never decreases from call to
-    /// call. Time is divided into stretches, each of which lasts until the latest end of the transfers in flight. In a
-    /// stretch of L ns, the kernel does floor(L/c) of its work. If no more than that is left, it ends after c times
-    /// what is left, rounded up. Between stretches it runs at full speed. O(channels) for each stretch.
+    /// Returns the end of a kernel of duration `work` that begins at `t`. Time is divided into stretches, each of which
+    /// lasts until the latest end of the transfers in flight. In a stretch of L ns, the kernel does floor(L/c) of its
+    /// work. If no more than that is left, it ends after c times what is left, rounded up. Between stretches it runs at
+    /// full speed. O(channels) for each call and for each stretch. Precondition: t never decreases from call to call.
     std::int64_t end_of(std::int64_t t, std::int64_t work) {
         for (channel& ch : transfers_) {
             while (ch.next < ch.intervals.size() && ch.intervals[ch.next].end <= t) ++ch.next;
@@ -92,8 +95,9 @@ private:
 
 }  // namespace detail
 
-/// Returns whether no makespan of `g` under contention exceeds 2^62. It compares the sum of all durations, times c.
-/// O(V).
+/// Returns whether the sum of all durations, times c, is at most 2^62. If so, no time of `g` under this contention
+/// overflows, not even if all kernels are slowed down all the time. It errs on the side of false by rounding. O(V).
+/// Precondition: `c` is valid.
 template <class = void>
 [[nodiscard]] bool times_fit(const task_graph& g, contention c) {
     constexpr std::int64_t most = std::int64_t{1} << 62;
@@ -106,8 +110,8 @@ template <class = void>
 /// Executes `order` by the exact clock under contention. It is simulate(g, order), except that kernels run slower while
 /// a channel transfers, which is from the beginning to the end of any start that precedes them in the order. Transfers
 /// keep their durations. `compute` includes the time that contention adds, and `slowed` contains that time for each
-/// kernel. With contention 1 the result is that of simulate(g, order). O(V + channels * stretches). Preconditions:
-/// those of simulate, a valid contention, and times_fit.
+/// kernel. With contention 1 the result is that of simulate(g, order). O(V + channels * (kernels + stretches)).
+/// Preconditions: those of simulate, a valid contention, and times_fit.
 template <class = void>
 [[nodiscard]] simulation simulate(const task_graph& g, std::span<const task_id> order, contention c) {
     STRETTO_ASSERT(c.valid(), "contention is a fraction of 1 or more, with numbers up to 2^20");

@@ -25,13 +25,13 @@ namespace stretto {
 /// The reason why ranks hang, or why their programs cannot be judged.
 struct deadlock {
     enum class reason : std::uint8_t {
-        /// In its `after`, the action of chain[0] lists something that is not an earlier launch of its rank, or its
-        /// group is not in the list, does not know its ranks, names a rank without a program, or does not contain this
-        /// rank.
+        /// The action of chain[0] is not valid. Either its `after` lists something that is not an earlier launch of its
+        /// rank, or its group is not in the list, does not know its ranks, names a rank without a program, or does not
+        /// contain this rank.
         not_a_program,
         /// The actions of chain[0] and chain[1] are the same collective of their group, but they name different calls.
         different_calls,
-        /// The rank of chain[1] never launches the collective of chain[0]; the action of chain[1] is not set.
+        /// The rank of chain[1] never launches the collective of chain[0]; the action of chain[1] is UINT32_MAX.
         missing_call,
         /// The entries of `chain` wait for each other in a cycle: each for the next one, and the last one for the
         /// first. It is a shortest cycle of the state in which the ranks hang.
@@ -40,7 +40,7 @@ struct deadlock {
         undecided,
     };
     reason why = reason::cycle;
-    std::vector<blocked_action> chain;
+    std::vector<blocked_action> chain;  ///< the actions concerned; only those of a cycle have a reason and a blocker
 
     friend bool operator==(const deadlock&, const deadlock&) = default;
 };
@@ -51,12 +51,15 @@ struct deadlock_freedom {
 };
 
 /// Judges the programs of all ranks: `programs[r]` is that of rank r. `groups[i]` is the group that actions call i; it
-/// must know its ranks. If a device holds any number of collectives, or begins them in launch order, every execution
-/// ends in the same state. Reaching it takes O((A + L) S) time for A actions of all ranks, S streams per rank and L
-/// collectives, counted once per member. Otherwise executions differ, and their states are explored one by one, except
-/// for states that differ only on ranks whose device has room for all streams. This is exponential in the number of
-/// collectives, and the search gives up after `max_states` states. Finding the shortest cycle takes O(W^2) for W
-/// actions that wait. Precondition: a device holds at least one collective.
+/// must know its ranks. Returns a witness, or, as the error, what goes wrong. The result is deterministic. Checking
+/// that the programs are valid takes O(A P) time for A actions of all ranks and groups of up to P ranks.
+///
+/// If a device has room for the collectives of all its streams, or begins them in launch order, every execution ends in
+/// the same state. Reaching it takes O((A + L) S) time for S streams per rank and L collectives, counted once per
+/// member. Otherwise the states of all executions are explored one by one, except for states that differ only on ranks
+/// whose device has room for all streams. This is exponential in the number of collectives, and the search gives up
+/// after `max_states` states. Finding the shortest cycle takes O(W (W + E)) for W launches that wait and E reasons for
+/// which they do. Precondition: a device holds at least one collective.
 template <class = void>
 [[nodiscard]] expected<deadlock_freedom, deadlock> check_deadlock(std::span<const rank_program> programs,
                                                                   std::span<const process_group> groups,

@@ -1,5 +1,5 @@
-// Explains in one line each why a collective stays exposed and what a lower bound is based on, with the caller's names.
-// All reports of schedules use these sentences, so that they agree.
+// Reports explain in one line each why a collective stays exposed and what a lower bound is based on, with the caller's
+// names. All reports of schedules use these sentences, so that they agree.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_HPP
 
@@ -68,8 +68,8 @@ struct explained_order {
 
 namespace detail {
 
-/// Returns the predecessor of t that became available last, or no_task if everything is available at the start. Views,
-/// which take no time, are replaced by what they depend on.
+/// Returns the predecessor of t that became available last, or no_task if everything is available at the start. Views
+/// and inputs take no time, so they are replaced by what they depend on.
 template <class = void>
 [[nodiscard]] task_id last_needed_by(const task_graph& g, const simulation& times, task_id t) {
     do {
@@ -95,6 +95,7 @@ template <class = void>
 }
 
 /// Returns the number of kernels after the wait in the order that were ready when the lane reached the wait.
+/// Precondition: the order contains the wait. O(V + E).
 template <class = void>
 [[nodiscard]] std::size_t kernels_kept_back(const task_graph& g, std::span<const task_id> order, task_id wait) {
     std::vector<bool> done(g.size(), false);
@@ -112,6 +113,8 @@ template <class = void>
     return kernels;
 }
 
+/// Explains an exposure whose reason is a dependence: what the collective had to wait for, whether it was late even
+/// then, and how little work was left.
 template <task_names L>
 [[nodiscard]] std::string because_of_dependence(const explained_order& o, const collective_exposure& e,
                                                 const L& labels) {
@@ -122,6 +125,7 @@ template <task_names L>
     if (source != no_task)
         why = "depends on " + name(source) + ", which ends at " + human(o.times.end(o.tasks, source));
     if (before != no_task) why += ", and queued " + human(late) + " behind " + name(before);
+    // A later launch is mentioned only if it explains at least half of the exposed time.
     else if (late * 2 >= e.exposed && late.count > 0) why += ", and was launched " + human(late) + " later";
     if (work.count > 0) why += "; only " + human(work) + " of other work was left before ";
     else why += "; no other work was left before ";

@@ -1,4 +1,4 @@
-// Explains in words why ranks hang, with the caller's names for what the ranks launch.
+// Reports explain in words why ranks hang, with the caller's names for what the ranks launch.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_DEADLOCK_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_DEADLOCK_HPP
 
@@ -31,7 +31,8 @@ namespace stretto {
 
 namespace detail {
 
-/// Returns the relation of a blocker to the action that it blocks, in words.
+/// Returns the words that follow the name of a blocker. They say how it is related to the action that it blocks, and
+/// what has to happen to it.
 [[nodiscard]] constexpr std::string_view place_of_blocker(blocked_action::reason why) noexcept {
     using reason = blocked_action::reason;
     switch (why) {
@@ -51,7 +52,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// Describes the fault in one sentence. `name(rank, action)` returns the text for an action of a rank.
+/// Describes the fault in one sentence without a full stop. `name(rank, action)` returns the text for an action of a
+/// rank, and is called only for actions that exist. O(chain). Precondition: `d` is a result of check_deadlock.
 template <class Name>
 [[nodiscard]] std::string explain(const deadlock& d, const Name& name) {
     using why = deadlock::reason;
@@ -80,6 +82,8 @@ template <class Name>
         text +=
             rank(now) + " does not begin " + called(now.rank, now.action) + " before " + called(now.rank, now.blocker);
         text += detail::place_of_blocker(now.why);
+        // A blocker that has not begun is the next entry itself. One that has begun waits for the member that is the
+        // next entry.
         if (next.rank != now.rank || next.action != now.blocker)
             text += ", for which " + rank(next) + " must begin " + called(next.rank, next.action);
     }

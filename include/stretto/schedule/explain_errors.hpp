@@ -1,7 +1,9 @@
-// Explains in words what is wrong with a step, an order or a limit, with the caller's names. `name(t)` returns the text
-// for a task. The subject of every sentence is the task that the error is about, so the caller prints the name of that
-// task first. (No concept constrains names: asking a generic lambda for its result would instantiate it for every kind
-// of error.)
+// Reports explain in words what is wrong with a step, an order or a limit, with the caller's names: `name(t)` returns
+// the text for a task. The subject of every sentence is the task that the error is about, so the caller prints the name
+// of that task first.
+//
+// No concept constrains `name`. Its constraint would be checked for every function called `explain`, and that would
+// instantiate the body of a generic lambda for arguments that it is never called with.
 #ifndef STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
 #define STRETTO_SCHEDULE_EXPLAIN_ERRORS_HPP
 
@@ -97,7 +99,8 @@ template <class Name>
     return "reads, aliases or writes a value that no node produces";
 }
 
-/// Explains what is wrong with the position of the task `v.task` in an order.
+/// Explains what is wrong with the position of the task `v.task` in an order. `name` is called with `v.other` if the
+/// sentence mentions it.
 template <class Name>
 [[nodiscard]] std::string explain(const order_violation& v, const Name& name) {
     using rule = order_violation::rule;
@@ -119,7 +122,7 @@ template <class Name>
     return "needs more live bytes than the limit";
 }
 
-/// Explains why there is no schedule within a limit. "here" is the task `e.at`, at which the input order reaches its
+/// Explains why there is no schedule within a limit. "Here" is the task `e.at`, at which the input order reaches its
 /// peak.
 [[nodiscard]] inline std::string explain(const limit_too_low& e) {
     std::string text = "the input order needs " + human(e.input_peak) + " here, and the limit is " + human(e.limit);

@@ -1,4 +1,4 @@
-// Exposed communication: how long each collective keeps the lane waiting, and why.
+// This header computes exposed communication: how long each collective keeps the lane waiting, and why.
 #ifndef STRETTO_SCHEDULE_EXPOSURE_HPP
 #define STRETTO_SCHEDULE_EXPOSURE_HPP
 
@@ -31,8 +31,9 @@ struct collective_exposure {
     task_id blocker;  ///< the collective behind which it queued; otherwise the last input to be ready, or no_task
 };
 
-/// Explains every collective of `order`, in the order of their starts. `starved` lists, in ascending order, the waits
-/// during which only the memory limit kept kernels from running; only a scheduler knows them. O(V + E).
+/// Explains every collective of `order`, in the order of their starts. `s` contains the times of this order. `starved`
+/// lists, in ascending order, the waits during which only the memory limit kept kernels from running; only a scheduler
+/// knows them. The result is deterministic. O(V + E), plus O(log W) per wait for W starved ones.
 template <class = void>
 [[nodiscard]] std::vector<collective_exposure> explain_exposure(const task_graph& g, std::span<const task_id> order,
                                                                 const simulation& s,

@@ -1,4 +1,4 @@
-// Formats times and amounts for people: with few digits, and in the unit that fits.
+// Reports show times and amounts to people: with few digits, and in the unit that fits.
 #ifndef STRETTO_SCHEDULE_HUMAN_UNITS_HPP
 #define STRETTO_SCHEDULE_HUMAN_UNITS_HPP
 

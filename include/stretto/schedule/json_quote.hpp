@@ -1,4 +1,4 @@
-// Writes text as JSON strings.
+// Traces and reports write text as JSON strings with these functions.
 #ifndef STRETTO_SCHEDULE_JSON_QUOTE_HPP
 #define STRETTO_SCHEDULE_JSON_QUOTE_HPP
 
@@ -9,7 +9,8 @@
 
 namespace stretto::detail {
 
-/// Appends a UTF-8 text in quotes. It escapes what JSON requires to be escaped, and nothing else.
+/// Appends a UTF-8 text in quotes. It escapes what JSON requires to be escaped, and nothing else; bytes from 0x80 on
+/// are copied without being checked.
 inline void append_quoted(std::string& to, std::string_view text) {
     constexpr const char* hexadecimal = "0123456789abcdef";
     to += '"';
@@ -28,7 +29,8 @@ inline void append_quoted(std::string& to, std::string_view text) {
     to += '"';
 }
 
-/// Appends `"key":text`, preceded by a comma unless it is the first member.
+/// Appends the member `"key":text` to the members of an object, after a comma unless it is the first one. `text` is
+/// written as it is, so it must be JSON.
 inline void append_member(std::string& to, std::string_view key, std::string_view text) {
     if (!to.empty()) to += ',';
     append_quoted(to, key);

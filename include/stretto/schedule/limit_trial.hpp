@@ -1,5 +1,5 @@
-// Finds in one search how fast a step is within each of several memory limits. It is for callers who compare many
-// steps, such as one program in different numbers of chunks, and who abandon a step early if it is no better.
+// One search finds how fast a step is within each of several memory limits. It is for callers who compare many steps,
+// such as one program in different numbers of chunks, and who abandon a step early if it is no better.
 #ifndef STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 #define STRETTO_SCHEDULE_LIMIT_TRIAL_HPP
 
@@ -23,11 +23,13 @@
 
 namespace stretto {
 
-/// A trial of one step. Its bound is available after construction; `run` searches for orders.
+/// A trial of one step. Its bound is available after construction; `run` searches for orders. Every result is
+/// deterministic.
 template <class = void>
 class limit_trial {
 public:
-    /// Computes the bound. Precondition: the graph outlives the trial. O(V log V + E).
+    /// Computes the bound. Preconditions: the graph outlives the trial; the contention is valid, and times_fit holds.
+    /// O(V log V + E).
     explicit limit_trial(const task_graph& g, contention under = {}) : step_(g, under) {}
 
     /// Returns a lower bound on the makespan of every order; see bound_below.
@@ -36,16 +38,17 @@ public:
     [[nodiscard]] bytes input_peak() const noexcept { return step_.memory().peak; }
     [[nodiscard]] task_id input_peak_at() const noexcept { return step_.memory().peak_at; }
 
-    /// Searches for orders within the limits, which must ascend; the last one is that of the options. Calls
-    /// `goes_on(trial_progress)`, which returns whether to continue, and `reached(level, makespan, order)` once for
-    /// each limit, in ascending order, when the search within it has finished. `makespan` is that of list_schedule
-    /// within this limit with the same other options, or nothing if no order is found; `order()` builds the order of
-    /// tasks. Once goes_on has returned false, nothing more is called. Under contention there are several searches,
-    /// each of which calls goes_on, and `reached` is called after all of them have finished.
+    /// Searches for orders within the limits. Calls `goes_on(trial_progress)`, which returns whether to continue, and
+    /// `reached(level, makespan, order)` once for each limit, in ascending order, when the search within it has
+    /// finished. `makespan` is that of list_schedule within this limit with the same other options, or nothing if no
+    /// order is found; `order()` builds the order of tasks. Once goes_on has returned false, nothing more is called.
+    /// Under contention, and with an effort above 1, there are several searches, each of which calls goes_on, and
+    /// `reached` is called after all of them have finished. The calls for a limit do not depend on larger limits,
+    /// provided that the results of goes_on do not.
     ///
-    /// The calls for a limit do not depend on larger limits, provided that the results of goes_on do not. Precondition:
-    /// with the peak of the step that this one is a variant of (or its own, if it is no variant), either all limits are
-    /// below that peak, or none is. O(list_schedule).
+    /// Preconditions: the limits ascend, and the last one is that of the options; the contention of the options is that
+    /// of the trial; either all limits are below the peak of the original step (memory_budget::of_variant), which is
+    /// that of this step if it is no variant, or none is. It takes as long as list_schedule.
     template <class GoesOn, class Reached>
     void run(std::span<const bytes> limits, const schedule_options& options, GoesOn goes_on, Reached reached) {
         struct follower final : detail::search_watch {
@@ -72,7 +75,9 @@ private:
 /// unknown or if there is no order.
 struct limit_figures {
     nanoseconds makespan{INT64_MAX};
-    nanoseconds ignoring_memory{INT64_MAX};  ///< that of the fastest order found, if memory was scarce within the limit
+    /// The makespan of the fastest order found without regard to memory. It is known only if the search has also looked
+    /// for orders within memory.
+    nanoseconds ignoring_memory{INT64_MAX};
     friend constexpr bool operator==(const limit_figures&, const limit_figures&) = default;
 };
 
@@ -83,8 +88,8 @@ struct schedule_by_limits {
 };
 
 /// Returns the result of list_schedule, and the makespan that it would find within each of these limits with the same
-/// other options. Precondition: the limits ascend, and the last one is that of the options. It takes as long as
-/// list_schedule.
+/// other options. Preconditions: those of list_schedule, and those of limit_trial::run about limits. It takes as long
+/// as list_schedule.
 template <class = void>
 [[nodiscard]] schedule_by_limits list_schedule_by_limits(const task_graph& g, const schedule_options& options,
                                                          std::span<const bytes> limits) {

@@ -1,5 +1,8 @@
-// The scheduler. It finds orders of the step that hide communication, never exceed a memory limit, and are never slower
+// The scheduler finds orders of the step that hide communication, never exceed a memory limit, and are never slower
 // than the input; a certificate proves how far from optimal they are at most.
+//
+// Source: K. Y. Li and R. J. Willis, An iterative scheduling technique for resource-constrained project scheduling,
+// European Journal of Operational Research 56, 1992 (forward and backward passes).
 #ifndef STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 #define STRETTO_SCHEDULE_LIST_SCHEDULE_HPP
 
@@ -25,8 +28,8 @@ namespace stretto {
 /// a schedule. Below that peak, a leaner order may be found (schedule/detail/lean_order.hpp), but deciding whether one
 /// exists is NP-hard.
 struct limit_too_low {
-    bytes limit;
-    bytes input_peak;
+    bytes limit;             ///< the limit that was asked for
+    bytes input_peak;        ///< the peak of the input order
     task_id at;              ///< the task at which the input order reaches its peak
     peak_bound needed = {};  ///< a lower bound on the peak of every order (least_peak)
 
@@ -35,41 +38,33 @@ struct limit_too_low {
 };
 
 /// Schedules a step. The scheduler first looks for orders without regard to memory, and then within a ladder of limits
-/// up to the requested one; the lowest of them is the peak of the input order (schedule/detail/order_search.hpp). If
-/// the requested limit is below that peak, it first looks for an order that needs less memory. It then computes the
-/// exact times, the exact memory profile, the lower bound, and the reason for each collective that stays exposed. The
-/// result is deterministic: times and bytes are integers, ties are broken by program order, and doubles (in blended
-/// preferences, rungs and `good_enough`) are the same on every machine with IEEE 754 arithmetic.
+/// up to the requested one (schedule/detail/order_search.hpp). The result is deterministic: times and bytes are
+/// integers, ties are broken by program order, and the few doubles are the same on every machine with IEEE 754
+/// arithmetic.
 ///
-/// Under contention, every order is judged by that clock. Three searches run instead of one: with the plain durations
-/// of kernels, with their durations under contention, and with durations in between
-/// (schedule/detail/contended_search.hpp).
-///
-/// Guarantees: each dependence of `g` holds; peak memory <= limit; makespan <= makespan of the input order, if the
-/// limit admits that order; makespan >= bound. A larger limit never gives a longer makespan among limits of one range;
-/// the ranges are divided by the peak of the input order and by the peak of the step that this one is a variant of.
-/// O((V + E) log V + passes * memory range operations) time, about 400 bytes per task.
-///
-/// Source: K. Y. Li and R. J. Willis, An iterative scheduling technique for resource-constrained project scheduling,
-/// European Journal of Operational Research 56, 1992 (forward and backward passes).
+/// Guarantees: each dependence of `g` holds; peak memory <= limit; bound <= makespan; makespan <= makespan of the input
+/// order, if the limit admits that order. A larger limit never gives a longer makespan among the limits below the peak
+/// of the original step (memory_budget::of_variant; this step if it is no variant), nor among those from that peak on.
+/// O((V + E) log V + passes * (memory range operations + V * channels)) time, about 400 bytes per task. Preconditions:
+/// those of the options. The error is that no order was found within the limit.
 template <class = void>
 [[nodiscard]] expected<schedule, limit_too_low> list_schedule(const task_graph& g,
                                                               const schedule_options& options = {});
 
 /// Returns the Pareto front of the schedules found within the limit: no other schedule found is both as fast and as
 /// small as one of these. They ascend in peak, and so descend in makespan. The limit of each is its own peak. For every
-/// smaller limit from the peak of the input order on, the last schedule within it is no slower than the one that
-/// list_schedule returns with the same other options. (For a limit below that peak, list_schedule searches further.) A
-/// single search finds all of them, so the cost is that of list_schedule with this limit, plus one certificate for each
-/// schedule.
+/// smaller limit that is not below the peak of the original step (which is this step if it is no variant), the last
+/// schedule within it is no slower than the one that list_schedule returns with the same other options; below that
+/// peak, list_schedule may find a faster one, because it searches there in another way. A single search finds all of
+/// them, so the cost is that of list_schedule with this limit, plus one certificate for each schedule.
 template <class = void>
 [[nodiscard]] expected<std::vector<schedule>, limit_too_low> schedule_front(const task_graph& g,
                                                                             const schedule_options& options = {});
 
 namespace detail {
 
-/// An order of tasks; the waits, ascending, during which memory alone kept a kernel from running; and a bound on every
-/// order within its limit.
+/// What a certificate is made from: an order of tasks; the waits, ascending, during which memory alone kept a kernel
+/// from running; and a bound on every order within its limit.
 struct task_order_found {
     std::vector<task_id> order;
     std::vector<task_id> starved;
@@ -77,6 +72,7 @@ struct task_order_found {
     contention under;
     lower_bound bound;
 
+    /// Computes the figures of the order and writes its certificate. The order is moved into it.
     [[nodiscard]] schedule certificate(const task_graph& g) && {
         order_figures figures{simulate(g, order, under), profile_memory(g, order)};
         return schedule_maker::make(g, std::move(order), std::move(figures), limit, under, bound, starved);

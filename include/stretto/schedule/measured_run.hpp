@@ -1,6 +1,6 @@
-// Evaluates the measurements of a run of a step: how long its tasks took, how long the lane waited and for what, and
-// the course of a typical step. The spans are those of all ranks. Timed backends produce them (host_rank::times), and
-// so does the reader of a run's trace (capture/run_reader.hpp).
+// This header evaluates the measurements of a run of a step: how long its tasks took, how long the lane waited and for
+// what, and the course of a typical step. The spans are those of all ranks. Timed backends produce them
+// (host_rank::times), and so does the reader of a run's trace (capture/run_reader.hpp).
 //
 // A collective begins for a rank when that rank is ready, so its span on the rank contains two parts: the transfer,
 // which takes equally long on all members, and the time until the last member is ready. The member that is ready last
@@ -23,8 +23,8 @@
 
 namespace stretto {
 
-/// The measurements of a task: medians over steps and ranks. For an even number of spans,
-/// the lower median is taken, so that it is a time that was measured.
+/// The measurements of a task: medians over steps and ranks. Of an even number of spans, the lower median is taken, so
+/// that it is a time that was measured.
 struct measured_task {
     nanoseconds duration;  ///< that of a kernel; for a collective, that of its transfer, the median over steps
     nanoseconds jitter;    ///< for a collective: how much longer than the transfer ranks spent in it
@@ -58,15 +58,16 @@ template <class = void>
     return *middle;
 }
 
-/// Returns the transfer of a collective in each step in which it was measured, ascending by step.
+/// The time that the transfer of a collective took in one step.
 struct step_transfer {
     std::uint32_t step;
     nanoseconds time;
 };
 
-/// Spans of one task, ascending by step.
+/// The spans of one task, ascending by step.
 using task_spans = std::span<const measured_span>;
 
+/// Returns the transfer of a collective in each step in which it was measured, ascending by step. O(spans).
 template <class = void>
 [[nodiscard]] std::vector<step_transfer> transfers_of(task_spans spans) {
     std::vector<step_transfer> all;
@@ -78,6 +79,7 @@ template <class = void>
     return all;
 }
 
+/// Returns the transfer in a step, or null if the collective was not measured there. O(log steps).
 [[nodiscard]] inline const step_transfer* transfer_in(std::span<const step_transfer> all, std::uint32_t step) {
     const auto at = std::lower_bound(all.begin(), all.end(), step,
                                      [](const step_transfer& t, std::uint32_t s) { return t.step < s; });
@@ -86,8 +88,9 @@ template <class = void>
 
 }  // namespace detail
 
-/// Summarises spans. Their order does not matter, and a task may be missing from ranks or steps. O(S log S) for S
-/// spans. Precondition: the spans are of tasks of `g`, and none ends before it begins.
+/// Summarises spans. Their order does not matter, and a task may be missing from ranks or steps. The result is
+/// deterministic. O(V + S log S) for S spans. Precondition: the spans are of tasks of `g`, and none ends before it
+/// begins.
 template <class = void>
 [[nodiscard]] measured_run summarize_run(const task_graph& g, std::span<const measured_span> spans) {
     measured_run run;

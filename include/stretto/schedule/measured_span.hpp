@@ -1,4 +1,4 @@
-// The measured interval in which a task of a step was active.
+// A run of a step is recorded as spans: the intervals in which its tasks were active on each rank.
 #ifndef STRETTO_SCHEDULE_MEASURED_SPAN_HPP
 #define STRETTO_SCHEDULE_MEASURED_SPAN_HPP
 

@@ -1,4 +1,5 @@
-// The live bytes of an order: which storages exist when, with aliases and asynchronous readers taken into account.
+// The live bytes of an order follow from which storages exist when. Aliases and asynchronous readers are taken into
+// account.
 #ifndef STRETTO_SCHEDULE_MEMORY_HPP
 #define STRETTO_SCHEDULE_MEMORY_HPP
 
@@ -21,8 +22,8 @@ struct memory_profile {
 
 namespace detail {
 
-/// Returns the peak of `order`. The live bytes at each position are not stored, but passed to see(live), one task after
-/// the other.
+/// Returns the peak of `order` and leaves `live` empty. The live bytes at each position are passed to see(live)
+/// instead, one task after the other. O(V + E).
 template <class See>
 [[nodiscard]] memory_profile find_peak(const task_graph& g, std::span<const task_id> order, workspace& w, See see) {
     const workspace::scope scratch(w);
@@ -47,9 +48,10 @@ template <class See>
 
 }  // namespace detail
 
-/// Computes the live bytes under `order`. A task allocates its results when it is reached. A storage is freed after the
+/// Computes the live bytes of `order`. A task allocates its results when it is reached. A storage is freed after the
 /// last task in `order` that reads, writes or aliases it; storages that a start reads stay live until its wait. Inputs
-/// are not counted. Like the values that the output reads, they are never freed. Exact; O(V + E).
+/// are not counted, and neither they nor the values that the output reads are ever freed. The result is exact. O(V +
+/// E). Precondition: `order` has every task once and respects dependences.
 template <class = void>
 [[nodiscard]] memory_profile profile_memory(const task_graph& g, std::span<const task_id> order) {
     detail::workspace w;
@@ -87,14 +89,15 @@ public:
     }
 
     /// Makes a budget of an amount for a variant of a step. `step_peak` is the peak of the input order of the original
-    /// step.
+    /// step. Precondition: it is not negative.
     static constexpr memory_budget of_variant(bytes amount, bytes step_peak) noexcept {
         memory_budget b{amount};
         b.step_peak_ = step_peak;
         return b;
     }
 
-    /// Returns the limit in bytes for a step whose input order has the given peak.
+    /// Returns the limit in bytes for a step whose input order has the given peak; it is `unlimited_bytes` if it does
+    /// not fit 64 bits.
     [[nodiscard]] constexpr bytes limit(bytes input_peak) const noexcept {
         if (factor_ < 0) return amount_;
         if (factor_ == 1) return input_peak;

@@ -1,5 +1,5 @@
-// A fingerprint of the order in which collectives are issued. Ranks compare fingerprints before they run, to detect
-// that they would hang: if the ranks of a group issue its collectives in different orders, they wait forever.
+// A fingerprint represents the order in which collectives are issued. Ranks compare fingerprints before they run, to
+// detect that they would hang: if the ranks of a group issue its collectives in different orders, they wait forever.
 #ifndef STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 #define STRETTO_SCHEDULE_ORDER_FINGERPRINT_HPP
 

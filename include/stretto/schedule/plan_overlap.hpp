@@ -1,4 +1,4 @@
-// Makes an overlap plan from the caller's IR in one call. This is the main entry point of the scheduler.
+// One call makes an overlap plan from the caller's IR. This is the main entry point of the scheduler.
 #ifndef STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 #define STRETTO_SCHEDULE_PLAN_OVERLAP_HPP
 
@@ -22,6 +22,7 @@ struct overlap_plan {
     schedule certificate;     ///< makespan, bound, gap, memory, and why each collective is exposed
 };
 
+/// The reason why there is no plan.
 enum class overlap_reason : std::uint8_t {
     graph,         ///< the view and the model contradict each other; `graph` names the contradiction
     memory_limit,  ///< no order was found within the limit; `memory` contains the figures
@@ -39,9 +40,10 @@ struct overlap_error {
     limit_too_low memory = {};
 };
 
-/// Schedules the step that `view` and `model` describe, beginning with the order of `view.vertices()`. The result never
-/// exceeds the memory limit, is never slower than program order, and is deterministic; list_schedule states guarantees
-/// and cost.
+/// Schedules the step that `view` and `model` describe, beginning with the order of `view.vertices()`. Returns the
+/// plan, or, as the error, why there is none. The result never exceeds the memory limit, is never slower than program
+/// order if the limit admits that order, and is deterministic. make_task_graph and list_schedule state what they
+/// require, guarantee and cost.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] expected<overlap_plan<vertex_t<G>>, overlap_error<vertex_t<G>>> plan_overlap(

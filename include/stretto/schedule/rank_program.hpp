@@ -1,5 +1,5 @@
-// The actions of one rank that decide whether ranks hang: launches of collectives, launches of its own work, and the
-// points at which its host waits.
+// A rank program lists the actions of one rank that decide whether ranks hang: launches of collectives, launches of its
+// own work, and the points at which its host waits.
 #ifndef STRETTO_SCHEDULE_RANK_PROGRAM_HPP
 #define STRETTO_SCHEDULE_RANK_PROGRAM_HPP
 
@@ -49,7 +49,7 @@ struct device_model {
 struct blocked_action {
     enum class reason : std::uint8_t {
         stream,    ///< the blocker is before it on its stream
-        event,     ///< it must begin after the blocker
+        event,     ///< its `after` lists the blocker
         host,      ///< its host waits for the blocker before it launches it
         order,     ///< collectives begin in launch order, and the blocker has not begun
         resident,  ///< the device holds no further collective until the blocker completes
@@ -64,7 +64,7 @@ struct blocked_action {
 
 namespace detail {
 
-/// Hashes the properties of `t` on which ranks must agree when they launch it.
+/// Returns a hash of the properties of `t` on which ranks must agree when they launch it.
 [[nodiscard]] inline std::uint64_t call_number(const task_graph& g, task_id t) {
     word_hash hash;
     add_call(hash, g, t);
@@ -76,8 +76,9 @@ namespace detail {
 /// Returns the program of a rank that issues the tasks in this order. Every group has a stream of its own, and kernels
 /// share one stream. At a wait, the kernels' stream waits for a collective; a collective begins after the kernels
 /// launched before it. At a task where the host reads a number, the host waits for all kernels launched before; it
-/// waits nowhere else. All ranks run the program with their own groups. The k-th action belongs to the k-th task in
-/// `order` that is a start, a wait for a start, or a task that synchronises. O(V + groups).
+/// waits nowhere else. All ranks may run this program, each with its own ranks behind the group ids. The k-th action
+/// belongs to the k-th task in `order` that is a start, a wait for a start, or a task that synchronises. O(V + groups).
+/// Precondition: in `order`, no wait comes before its start.
 template <class = void>
 [[nodiscard]] rank_program program_of(const task_graph& g, std::span<const task_id> order) {
     const auto kernels = static_cast<std::uint32_t>(g.groups);

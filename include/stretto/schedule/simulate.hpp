@@ -1,5 +1,5 @@
-// The exact clock: the times of all tasks if they run in a linear order on one compute lane and one channel per process
-// group.
+// The exact clock computes the times of all tasks if they run in a linear order on one compute lane and one channel per
+// process group.
 #ifndef STRETTO_SCHEDULE_SIMULATE_HPP
 #define STRETTO_SCHEDULE_SIMULATE_HPP
 
@@ -18,9 +18,9 @@ struct simulation {
     nanoseconds compute;             ///< time that the lane spends in kernels
     std::vector<nanoseconds> begin;  ///< by task; for a start, when its channel begins it; for a wait, when it returns
     std::vector<nanoseconds> stall;  ///< by task: how long the lane stalls in it; 0 unless it is a wait
-    /// By task, this is how much longer than its duration a kernel takes because channels are transferring. It is empty
-    /// without contention (schedule/contention.hpp). In a measured run, collectives have an entry as well, and a value
-    /// is negative if the task was faster than predicted (schedule/measured_run.hpp).
+    /// This is, by task, how much longer than its duration a kernel takes because channels are transferring. It is
+    /// empty without contention (schedule/contention.hpp). In a measured run, collectives have an entry as well, and a
+    /// value is negative if the task was faster than predicted (schedule/measured_run.hpp).
     std::vector<nanoseconds> slowed;
 
     /// Returns the end of a kernel, or of a collective on its channel, or the beginning of any other task.

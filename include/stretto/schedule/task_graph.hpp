@@ -26,8 +26,11 @@
 
 namespace stretto {
 
+/// The number of a task, which is its position in program order.
 using task_id = std::uint32_t;
+/// The number of a value. A storage has the number of the value that allocates it.
 using value_id = std::uint32_t;
+/// Stands for "no task". It is larger than the number of any task.
 inline constexpr task_id no_task = UINT32_MAX;
 
 /// The properties that identify which collective of the program a start launches, as far as ranks must agree about it;
@@ -39,14 +42,16 @@ struct call_identity {
     friend constexpr bool operator==(const call_identity&, const call_identity&) = default;
 };
 
-/// A structure of arrays, each indexed by task or by value. Users only read it; `make_task_graph` builds it.
+/// The tasks of a step as a structure of arrays, each indexed by task or by value. Users only read it;
+/// `make_task_graph` builds it. Program order is topological: every task has a larger number than its predecessors. The
+/// sums of all durations, of all allocations and of all payloads are at most 2^62.
 struct task_graph {
     // These are the kinds and the costs of tasks.
     std::vector<op_kind> kind;
-    std::vector<nanoseconds> duration;
+    std::vector<nanoseconds> duration;        ///< of kernels and of collectives; for other tasks, clocks ignore it
     std::vector<collective_kind> collective;  ///< of starts
     std::vector<group_id> group;              ///< for starts: the channel
-    std::vector<bytes> payload;               ///< of starts
+    std::vector<bytes> payload;               ///< of starts: the bytes of this rank's input
     std::vector<task_id> launch;              ///< for waits: the start, or no_task
     std::vector<call_identity> identity;      ///< for starts; empty if the op model has no calls
     std::vector<std::uint8_t> synchronises;   ///< not 0 if the host waits there for a number; empty if it never waits
@@ -64,7 +69,7 @@ struct task_graph {
     // These are the dependences.
     index_lists declared;      ///< task -> its predecessors in the view, as listed there
     index_lists predecessors;  ///< task -> tasks that must come before it for any reason, each once
-    index_lists successors;
+    index_lists successors;    ///< the inverse of `predecessors`
 
     [[nodiscard]] std::size_t size() const noexcept { return kind.size(); }
     /// Returns whether the host waits for a number at `t` and launches nothing after `t` until it has read that number.
@@ -117,7 +122,7 @@ expected<task_graph, task_graph_error> finish_task_graph(raw_task_graph raw, std
 
 namespace detail {
 
-/// Reads a view and its model into `raw`. Returns the number of tasks.
+/// Reads a view and its model into `raw`, vertex by vertex in program order. Returns the number of tasks.
 template <class G, class M>
 [[nodiscard]] expected<std::size_t, task_graph_error> read_tasks(const G& view, const M& model, raw_task_graph& raw) {
     using why = task_graph_error::reason;
@@ -239,8 +244,13 @@ template <class G, class M>
 
 }  // namespace detail
 
-/// Builds the task graph of a view. Tasks are in the order of `g.vertices()`, which must be topological; times and
-/// memory come from `model`. O(V + E) time and space, plus the dependences that in-place writes add.
+/// Builds the task graph of a view. Its tasks are the vertices in the order of `view.vertices()`, which must be
+/// topological; times and memory come from `model`. Returns the graph, or, as the error, the first contradiction that
+/// it meets. The result is deterministic. O(V + E) time and space, plus the dependences that in-place writes add.
+///
+/// Precondition: `aliases` and `effects` name only values that the operation reads or returns, or values that share
+/// storage with one of those, because dependences follow reads. first_unread_storage (analysis/unread_storage.hpp)
+/// finds other values.
 template <dependence_graph G, op_model<G> M>
     requires dataflow_graph<G>
 [[nodiscard]] expected<task_graph, task_graph_error> make_task_graph(G view, M model) {

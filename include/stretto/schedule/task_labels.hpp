@@ -1,4 +1,4 @@
-// The names that the caller gives to tasks and process groups. Traces and explanations refer to them by these names.
+// Callers name tasks and process groups by a small struct. Traces and explanations refer to them by these names.
 #ifndef STRETTO_SCHEDULE_TASK_LABELS_HPP
 #define STRETTO_SCHEDULE_TASK_LABELS_HPP
 
@@ -9,14 +9,15 @@
 
 namespace stretto {
 
-/// Names for explanations: `name` returns that of a task, and `group` that of a process group.
+/// Names for explanations: `name(t)` returns the name of a task, and `group(g)` that of a process group. If a member
+/// returns a view of text, that text must still exist when the next name is asked for.
 template <class L>
 concept task_names = requires(const L& labels, task_id t, group_id g) {
     { labels.name(t) } -> std::convertible_to<std::string_view>;
     { labels.group(g) } -> std::convertible_to<std::string_view>;
 };
 
-/// Names for traces: `op` also returns the name of the operator of a task.
+/// Names for traces: `op(t)` also returns the name of the operator of a task.
 template <class L>
 concept task_labels = task_names<L> && requires(const L& labels, task_id t) {
     { labels.op(t) } -> std::convertible_to<std::string_view>;

@@ -1,5 +1,5 @@
-// An independent check of whether an order is legal. It checks the facts, and not the scheduler: it shares no code with
-// the scheduler and uses no derived dependences.
+// Whether an order is legal is checked here independently: from the facts, without code of the scheduler and without
+// derived dependences.
 #ifndef STRETTO_SCHEDULE_VERIFY_HPP
 #define STRETTO_SCHEDULE_VERIFY_HPP
 
@@ -18,19 +18,19 @@ namespace stretto {
 /// The first violation found in an order. `task` is at `position`; `other` is the second task concerned.
 struct order_violation {
     enum class rule {
-        not_a_permutation,      ///< `task` is missing (position = size) or occurs twice
+        not_a_permutation,      ///< `task` is missing (position = size), occurs twice, or is not a task of the graph
         reads_before_producer,  ///< `task` comes before `other`, which it names or whose result it reads
         wait_before_start,      ///< the wait `task` comes before its start `other`
         /// `task` comes before `other`, although it comes after it in the input order and one of them writes what both
         /// use.
         overtakes_a_write,
-        touches_data_in_flight,  ///< `task` reads what collective `other` still writes, or writes what it still reads
+        touches_data_in_flight,  ///< `task` uses what collective `other` still writes, or writes what it still reads
         exceeds_memory_limit,    ///< live bytes at `task` exceed the limit
     };
     rule broken;
     std::size_t position;
     task_id task;
-    task_id other;
+    task_id other;  ///< no_task if the rule concerns one task
 };
 
 /// The times and the memory of a legal order.
@@ -47,8 +47,8 @@ void for_each_read_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.operands[t])
         for (value_id s : g.storages[x]) f(s);
 }
-template <class F>
 /// Calls f for every storage that a task writes, by its declared effects.
+template <class F>
 void for_each_written_storage(const task_graph& g, task_id t, F f) {
     for (value_id x : g.writes[t])
         for (value_id s : g.storages[x]) f(s);
@@ -60,8 +60,8 @@ struct storage_use {
     bool writes;
 };
 
-template <class = void>
 /// Returns, by storage, the uses of the storages that some task writes; other storages have none. O(V + uses).
+template <class = void>
 [[nodiscard]] inline std::vector<std::vector<storage_use>> uses_of_written_storages(const task_graph& g) {
     std::vector<char> written(g.allocation.size(), false);
     for (task_id t = 0; t < g.size(); ++t) for_each_written_storage(g, t, [&](value_id s) { written[s] = true; });
@@ -80,10 +80,11 @@ template <class = void>
 
 }  // namespace detail
 
-/// Checks `order` against what the tasks read, write and alias, and against `limit`. Returns its exact times and
-/// memory, or, as the error, the first violation. The input order of a graph need not be legal itself: if a task
-/// already touches data in flight there, this is not counted as a violation of `order`. It takes O((V + E) log E) time,
-/// plus the uses of every storage that is written in place.
+/// Checks `order` against what the tasks read, write and alias, and against `limit`. A task writes its declared
+/// effects; a collective also writes its results, and it reads its operands, until its first wait. Returns the exact
+/// times and memory of `order`, or, as the error, the first violation. The input order of a graph need not be legal
+/// itself: if a task already touches data in flight there, this is not counted as a violation of `order`. The result is
+/// deterministic. It takes O((V + E) log E) time, plus the uses of every storage that is written in place.
 template <class = void>
 [[nodiscard]] expected<order_figures, order_violation> verify_order(const task_graph& g, std::span<const task_id> order,
                                                                     bytes limit = unlimited_bytes) {

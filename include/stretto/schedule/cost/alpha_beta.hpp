@@ -1,4 +1,4 @@
-// Cost models with two parameters, a latency and a bandwidth. Papers on overlap generally reason with these models.
+// These cost models have two parameters, a latency and a bandwidth. Papers on overlap generally reason with them.
 #ifndef STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 #define STRETTO_SCHEDULE_COST_ALPHA_BETA_HPP
 
@@ -18,8 +18,8 @@ struct link_cost {
     double beta = 1;
 };
 
-/// A collective_cost_model with one latency and one bandwidth per collective, fitted to payloads (bytes of one rank's
-/// input) for groups of one size. A group of one rank communicates nothing, so its collectives take no time.
+/// A collective_cost_model with one latency and one bandwidth for each kind of collective, fitted to payloads (bytes of
+/// one rank's input) for groups of one size. A group of one rank communicates nothing, so its collectives take no time.
 struct alpha_beta {
     std::array<link_cost, 5> costs = {};  ///< indexed by collective_kind
 

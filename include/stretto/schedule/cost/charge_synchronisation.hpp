@@ -1,5 +1,5 @@
-// The cost of a host that reads a number from the device: until the host has launched the next kernels, the lane is
-// empty.
+// A host that reads a number from the device leaves the lane empty until it has launched the next kernels. This model
+// charges for that time.
 #ifndef STRETTO_SCHEDULE_COST_CHARGE_SYNCHRONISATION_HPP
 #define STRETTO_SCHEDULE_COST_CHARGE_SYNCHRONISATION_HPP
 
@@ -38,8 +38,8 @@ struct charge_synchronisation : M {
     }
 
 private:
-    template <class V>
     /// Returns whether the duration of `v` includes the charge.
+    template <class V>
     [[nodiscard]] bool charges(const V& v) const {
         if constexpr (detail::has_synchronises<M, V>) {
             const op_kind is = M::kind(v);  // other kinds are not asked

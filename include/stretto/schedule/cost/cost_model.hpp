@@ -54,7 +54,8 @@ concept collective_cost_model = std::copy_constructible<M> && requires(const M& 
     { model.duration(kind, payload, group) } -> std::same_as<nanoseconds>;
 };
 
-/// The longest duration that a model returns (146 years); infinite times become this. Two of them can still be added.
+/// The longest duration that a model returns (146 years); infinite times become this. Its sum with any shorter time
+/// still fits 64 bits.
 inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
 
 /// Converts microseconds to the nearest nanosecond. Negative times and NaN become 0, and times that are too long become
@@ -66,7 +67,7 @@ inline constexpr nanoseconds longest_duration{std::int64_t{1} << 62};
     return {static_cast<std::int64_t>(count + 0.5)};
 }
 
-/// The collectives that have costs, in the order of the enumeration.
+/// The kinds of collectives that are tabulated: all but `other`, in the order of the enumeration.
 inline constexpr std::array<collective_kind, 4> all_collective_kinds = {
     collective_kind::all_gather, collective_kind::reduce_scatter, collective_kind::all_reduce,
     collective_kind::all_to_all};
@@ -122,7 +123,8 @@ namespace detail {
 
 /// Looks for payload sizes in [lo, hi] where more bytes take less time. Returns what was checked, or, as the error, the
 /// deepest drop relative to the longest time of any smaller size. It evaluates the model about 70 times per octave, at
-/// sizes that depend only on the arguments, so the answer is deterministic. Precondition: 0 <= lo <= hi.
+/// sizes that depend only on the size of the group and on the range, so the answer is deterministic. Precondition: 0 <=
+/// lo <= hi.
 template <collective_cost_model M>
 [[nodiscard]] expected<monotone, non_monotone> check_monotone(const M& model, collective_kind kind,
                                                               const process_group& group, bytes lo, bytes hi) {

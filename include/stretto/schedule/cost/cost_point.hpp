@@ -1,4 +1,4 @@
-// One measurement of a collective, the element of measured curves.
+// Measured curves consist of points, each of which is one measurement of a collective.
 #ifndef STRETTO_SCHEDULE_COST_COST_POINT_HPP
 #define STRETTO_SCHEDULE_COST_COST_POINT_HPP
 

@@ -1,4 +1,4 @@
-// A repair for cost models in which more bytes take less time, as happens somewhere in most fitted models. The hull is
+// The hull repairs cost models in which more bytes take less time, as happens somewhere in most fitted models. It is
 // the running maximum of the model over a fixed grid of sizes, with linear interpolation between them.
 #ifndef STRETTO_SCHEDULE_COST_MONOTONE_HULL_HPP
 #define STRETTO_SCHEDULE_COST_MONOTONE_HULL_HPP
@@ -36,6 +36,7 @@ public:
         }
     }
 
+    /// Returns the model that is repaired.
     [[nodiscard]] constexpr const M& model() const noexcept { return model_; }
 
 private:

@@ -1,6 +1,7 @@
-// The model of NCCL in the overlap simulator of meta-pytorch/autoparallel: NCCL's tuner, re-fitted to measurements on
-// H100 clusters. Below 32 nodes it is closer to real clusters than nccl_v2. It is reproduced to the last digit,
-// including its defects, so that results are comparable. Apply `monotone_hull` to it before a bucketer relies on it.
+// This is the model of NCCL in the overlap simulator of meta-pytorch/autoparallel: NCCL's tuner, re-fitted to
+// measurements on H100 clusters. Below 32 nodes it is closer to real clusters than nccl_v2. It is reproduced to the
+// last digit, including its defects, so that results are comparable. Apply `monotone_hull` to it before a bucketer
+// relies on it.
 //
 // Known defects, all of which are kept: with two nodes, rings use the NVLink bandwidth even if every rank has a node to
 // itself; beyond 32 nodes there is no table, and the formulas contradict the table; in places larger messages are up to
@@ -25,7 +26,7 @@
 namespace stretto {
 
 /// A collective_cost_model. Groups of one rank and `other` collectives take no time. A query takes O(1) time, with at
-/// most 24 evaluations of `pow` (for rings over more than four nodes).
+/// most 11 evaluations of `pow` (for rings over more than four nodes).
 struct nccl_autoparallel {
     gpu_architecture architecture = gpu_architecture::hopper;
     double intra_node_gigabytes_per_second = 320;  ///< per GPU
@@ -36,7 +37,7 @@ struct nccl_autoparallel {
     double network_latency_microseconds = 0;  ///< per hop, on top of what the tables contain
     std::int64_t channels = 0;                ///< 0 means the default of the architecture
 
-    /// The presets for three kinds of cluster. GB200 has nodes of 72 GPUs, and A100 is modelled without NVSwitch.
+    /// These are presets for three kinds of cluster. GB200 has nodes of 72 GPUs, and A100 is modelled without NVSwitch.
     [[nodiscard]] static constexpr nccl_autoparallel a100() noexcept {
         return {gpu_architecture::ampere, 87.7, 25, false, 8};
     }
@@ -54,11 +55,12 @@ struct nccl_autoparallel {
         return {shape[k], std::max<std::int64_t>(1, std::min(gpus_per_node / inner, shape[k])), 0};
     }
 
-    /// Returns the time before rounding, in microseconds. `counted` is the size as this model counts it: bytes of the
-    /// output for an all-gather, bytes of the input for everything else.
+    /// Returns the time before rounding, in microseconds, or infinity if no algorithm can run. `counted` is the size as
+    /// this model counts it: bytes of the output for an all-gather, bytes of the input for everything else.
     [[nodiscard]] double microseconds(collective_kind kind, std::int64_t counted, const process_group& group) const;
 
-    /// Returns the time of a collective. Converts the payload to the size that the model counts.
+    /// Returns the time of a collective. Converts the payload to the size that the model counts. Precondition: that
+    /// size fits 64 bits.
     [[nodiscard]] nanoseconds duration(collective_kind kind, bytes payload, const process_group& group) const {
         const bool gather = kind == collective_kind::all_gather;
         return from_microseconds(microseconds(kind, gather ? payload.count * group.size : payload.count, group));
@@ -77,7 +79,7 @@ private:
     [[nodiscard]] double all_to_all(const autoparallel::tuner_query& q) const;
 };
 
-/// Converts a collective and a layout into a query to the tuner.
+/// Converts a collective and a layout into a query to the tuner. `counted` is in bytes, as above.
 inline autoparallel::tuner_query nccl_autoparallel::ask(collective_kind kind, std::int64_t counted,
                                                         const process_group& group) const {
     const double count =
@@ -109,13 +111,13 @@ struct unknown_device {
 /// error refers to `name`.
 [[nodiscard]] inline expected<nccl_autoparallel, unknown_device> nccl_autoparallel_for(std::string_view name) {
     const auto contains = [name](std::string_view part) { return name.find(part) != std::string_view::npos; };
-    if (contains("B200")) return nccl_autoparallel::gb200();  // also GB200
+    if (contains("B200")) return nccl_autoparallel::gb200();  // GB200, too
     if (contains("H200") || contains("H100")) return nccl_autoparallel::h100();
     if (contains("A100")) return nccl_autoparallel::a100();
     return unexpected(unknown_device{name});
 }
 
-/// Returns the time if all ranks are behind one NVSwitch.
+/// Returns the time in microseconds if all ranks are behind one NVSwitch.
 inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double ranks = static_cast<double>(q.ranks);
@@ -126,7 +128,7 @@ inline double nccl_autoparallel::one_switch(const autoparallel::tuner_query& q) 
            static_cast<double>(q.size) / (1000 * rate);
 }
 
-/// Returns the time that a row of the tuning table gives, with the corrections for size.
+/// Returns the time in microseconds that a row of the tuning table gives, with the corrections for size.
 inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, nccl_algorithm algorithm,
                                            nccl_protocol protocol, autoparallel::latency_bandwidth row) const {
     namespace ap = autoparallel;
@@ -142,8 +144,8 @@ inline double nccl_autoparallel::tabulated(const autoparallel::tuner_query& q, n
     return row.latency + static_cast<double>(q.size) / (1000 * row.bandwidth);
 }
 
-/// Returns the time of an all-to-all: by copy engines within a node, by network cards between nodes, and otherwise by
-/// kernels.
+/// Returns the time of an all-to-all in microseconds. It runs on copy engines within a node that has a modern NVSwitch,
+/// on network cards between nodes with an NVSwitch, and otherwise as kernels in a ring.
 inline double nccl_autoparallel::all_to_all(const autoparallel::tuner_query& q) const {
     namespace ap = autoparallel;
     const double size = static_cast<double>(q.size);

@@ -1,6 +1,6 @@
-// The formulas of meta-pytorch/autoparallel's model of NCCL. As NCCL's tuner does, they compute the latency and
-// bandwidth of every algorithm and protocol from hop latencies and link bandwidths, with fitted corrections.
-// nccl_autoparallel.hpp decides when to use them.
+// These are the formulas of meta-pytorch/autoparallel's model of NCCL. As NCCL's tuner does, they compute the latency
+// and bandwidth of every algorithm and protocol from hop latencies and link bandwidths, with fitted corrections.
+// nccl_autoparallel.hpp decides when to use them. Numbers without a name are those of NCCL's tuner or of the fit.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_FORMULAS_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_FORMULAS_HPP
 
@@ -15,7 +15,8 @@
 
 namespace stretto::autoparallel {
 
-/// One query to the tuner. Bandwidths are in GB/s per channel; the size is in bytes as the model counts them.
+/// One query to the tuner. Bandwidths are in GB/s per channel, latencies in microseconds; the size is in bytes as the
+/// model counts them.
 struct tuner_query {
     gpu_architecture architecture;
     bool reduce;  ///< an all-reduce; otherwise an all-gather or a reduce-scatter
@@ -23,10 +24,10 @@ struct tuner_query {
     std::int64_t size;
     std::int64_t ranks;
     std::int64_t nodes;
-    std::int64_t per_node;
+    std::int64_t per_node;  ///< the number of ranks on one node
     double channels;
-    double intra;
-    double inter;
+    double intra;           ///< rate of a GPU's links within its node
+    double inter;           ///< rate of a GPU's network card
     double inter_together;  ///< rate of all network cards of a node, if an NVSwitch lets every GPU use them
     double extra_hop_latency;
 
@@ -82,6 +83,7 @@ struct tuner_query {
                   std::min({2 * q.intra * nvls_share, q.inter_together * (q.nodes <= 2 ? 2 : 1), limit.nvls_tree[n]});
             break;
     }
+    // The factors below turn the rate on the wire into bytes of `size` per unit of time.
     if (algorithm != nccl_algorithm::ring && !q.reduce) return bus;
     const bool pipelined = algorithm == nccl_algorithm::ring || algorithm == nccl_algorithm::nvls ||
                            algorithm == nccl_algorithm::nvls_tree;

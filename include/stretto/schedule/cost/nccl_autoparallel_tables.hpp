@@ -1,6 +1,6 @@
-// The measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3), in microseconds and GB/s; the
-// formulas are in nccl_autoparallel.hpp and nccl_autoparallel_formulas.hpp. The numbers were measured on H100 clusters
-// and are scaled for others.
+// These are the measured and fitted numbers of meta-pytorch/autoparallel's model of NCCL (BSD-3), in microseconds and
+// GB/s; the formulas are in nccl_autoparallel.hpp and nccl_autoparallel_formulas.hpp. The numbers were measured on H100
+// clusters and are scaled for others.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_AUTOPARALLEL_TABLES_HPP
 
@@ -73,7 +73,7 @@ struct measured_point {
     double value;
 };
 
-/// Collectives within one node behind an NVSwitch, by the number of ranks.
+/// These are for collectives within one node behind an NVSwitch, by the number of ranks.
 inline constexpr std::array<measured_point, 3> nvswitch_gather_bandwidth = {{{2, 537}, {4, 434}, {8, 394}}};
 inline constexpr std::array<measured_point, 3> nvswitch_reduce_bandwidth = {{{2, 324}, {4, 236}, {8, 267}}};
 inline constexpr std::array<measured_point, 3> nvswitch_gather_latency = {{{2, 8}, {4, 17}, {8, 30}}};
@@ -110,14 +110,15 @@ inline constexpr double blackwell_scale = 2;  ///< Blackwell has no table: it ge
     return table[below] + (table[below + 1] - table[below]) * (log - static_cast<double>(below));
 }
 
+/// A cell of the tuning table: the latency in microseconds and the bandwidth in GB/s.
 struct latency_bandwidth {
     double latency;
     double bandwidth;
 };
 
-/// What NCCL's tuner prints for an H100 cluster: ring for all-gather and reduce-scatter; tree and NVLS tree for
-/// all-reduce. The arrays are indexed by protocol. NVLS tree has only the simple protocol, and its bandwidth is 0 where
-/// it does not exist.
+/// A row of what NCCL's tuner prints for an H100 cluster: ring for all-gather and reduce-scatter; tree and NVLS tree
+/// for all-reduce. The arrays are indexed by protocol. NVLS tree has only the simple protocol, and its bandwidth is 0
+/// where it does not exist.
 struct tuning_row {
     std::int64_t nodes;
     std::int64_t ranks_per_node;

@@ -1,5 +1,5 @@
-// The common parts of the models of NCCL: names for its algorithms and protocols, and the latency constants of its
-// tuner (src/graph/tuning.cc), on which all of them are based.
+// The models of NCCL have these parts in common: names for its algorithms and protocols, and the latency constants of
+// its tuner (src/graph/tuning.cc), on which all of them are based.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_COMMON_HPP
 
@@ -21,6 +21,7 @@ enum class gpu_architecture : std::uint8_t {
     blackwell
 };
 
+/// The algorithms by which NCCL may run a collective.
 enum class nccl_algorithm : std::uint8_t {
     tree,
     ring,

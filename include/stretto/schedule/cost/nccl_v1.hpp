@@ -1,5 +1,5 @@
-// PyTorch's first analytic model of NCCL (Inductor's comm_analysis, before 2026): a ring with the LL protocol and
-// nothing else. It overestimates the time of large messages tenfold, because NCCL would not use LL for them. It is
+// This is PyTorch's first analytic model of NCCL (Inductor's comm_analysis, before 2026): a ring with the LL protocol
+// and nothing else. It overestimates the time of large messages tenfold, because NCCL would not use LL for them. It is
 // included because schedules made with it are the baseline that others report against.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_V1_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_V1_HPP

@@ -1,5 +1,5 @@
-// PyTorch's second analytic model of NCCL (pytorch#180463): ring for every collective and tree for all-reduce, each
-// with three protocols. The fastest of them is the estimate, as in NCCL's own tuner.
+// This is PyTorch's second analytic model of NCCL (pytorch#180463): ring for every collective and tree for all-reduce,
+// each with three protocols. The fastest of them is the estimate, as in NCCL's own tuner.
 #ifndef STRETTO_SCHEDULE_COST_NCCL_V2_HPP
 #define STRETTO_SCHEDULE_COST_NCCL_V2_HPP
 
@@ -37,6 +37,7 @@ inline constexpr std::array<pytorch_gpu, 4> pytorch_gpus = {{
     {32, 720, 50, 40, {55.6, 31.67, 20}, {70, 42.8, 24}},
 }};
 
+/// The bandwidth within a node that has no NVLink.
 inline constexpr double pcie_gigabytes_per_second = 24;
 
 }  // namespace detail
@@ -129,6 +130,7 @@ inline nccl_estimate nccl_v2::estimate(collective_kind kind, double counted, con
             if (protocol == nccl_protocol::ll128 && ((nodes > 1 && infiniband) || nodes > 2)) continue;
             double reached = bus(algorithm, protocol, bandwidth, nodes);
             reached *= tree ? 0.5 : static_cast<double>(group.size) / detail::pytorch_ring_steps(kind, group.size);
+            // The table says which share of its bandwidth a tree reaches at this size.
             if (tree && counted >= 64) {
                 const std::int64_t size = detail::floor_log2(static_cast<std::int64_t>(counted / 64));
                 if (size < 24)

@@ -1,5 +1,5 @@
-// Kernel times from peak rates: a kernel takes as long as its arithmetic or its memory traffic, whichever is longer.
-// Source: Williams, Waterman and Patterson, "Roofline" (2009).
+// This model derives kernel times from peak rates: a kernel takes as long as its arithmetic or its memory traffic,
+// whichever is longer. Source: Williams, Waterman and Patterson, "Roofline" (2009).
 #ifndef STRETTO_SCHEDULE_COST_ROOFLINE_HPP
 #define STRETTO_SCHEDULE_COST_ROOFLINE_HPP
 

@@ -1,5 +1,6 @@
-// The size that a bucket needs for its collective to run at full speed: the size at which latency is a tenth of the
-// time. A larger bucket gains no bandwidth and loses overlap. Source: the bucket cap of PyTorch's overlap scheduler.
+// A bucket must have a certain size for its collective to run at full speed: the size at which latency is a tenth of
+// the time. A larger bucket gains no bandwidth and loses overlap. Source: the bucket cap of PyTorch's overlap
+// scheduler.
 #ifndef STRETTO_SCHEDULE_COST_SATURATION_HPP
 #define STRETTO_SCHEDULE_COST_SATURATION_HPP
 

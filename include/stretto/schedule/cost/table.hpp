@@ -1,7 +1,7 @@
-// Measured collectives: for every process group and collective a list of points [payload, time]. The time is constant
-// before the first point, linear between points, and continues with the last slope after the last one; the `costs`
-// field of captured steps follows the same convention. All times are integers, so every rank that holds the table
-// computes the same schedule.
+// A table of measured collectives has, for every process group and collective, a list of points [payload, time]. The
+// time is constant before the first point, linear between points, and continues with the last slope after the last one;
+// the `costs` field of captured steps follows the same convention. All times are integers, so every rank that holds the
+// table computes the same schedule.
 #ifndef STRETTO_SCHEDULE_COST_TABLE_HPP
 #define STRETTO_SCHEDULE_COST_TABLE_HPP
 
@@ -51,7 +51,7 @@ struct table_error {
                                             [&](const cost_point& p) { return p.payload < payload; });
     const cost_point a = *(above - 1);
     const cost_point b = *above;
-    __extension__ typedef __int128 wide;  // bytes times nanoseconds exceed 64 bits at 8 GiB and one second
+    __extension__ typedef __int128 wide;  // 10 GB times one second exceed 64 bits
     const wide rise = wide{(b.time - a.time).count} * (payload - a.payload).count;
     const wide run = (b.payload - a.payload).count;
     const wide quotient = rise / run;  // rounds towards zero, which is up if the curve falls
@@ -120,9 +120,11 @@ inline expected<collective_table, table_error> collective_table::make(std::vecto
     return table;
 }
 
-/// Evaluates a model for every group and collective at payloads 0 and 1, 2, 4, ... up to the first power of two that is
-/// at least `largest`, and returns the times as a table. Ranks can share its integers, and a lookup costs the same for
-/// every model. The only possible error is that two groups have the same id.
+/// Evaluates a model for every group, every collective but `other`, and the payloads 0 and 1, 2, 4, ... up to the first
+/// power of two that is at least `largest`. Returns the times as a table, whose integers ranks can share, and in which
+/// a lookup costs the same for every model. For another payload up to that power, the table interpolates. An error
+/// means that two groups have the same id, or that the model returned a negative time. O(groups log largest) queries.
+/// Precondition: the model can be asked for payloads of up to twice `largest`.
 template <collective_cost_model M>
 [[nodiscard]] expected<collective_table, table_error> tabulate(const M& model, std::span<const process_group> groups,
                                                                bytes largest) {

@@ -67,7 +67,7 @@ template <class = void>
     return b;
 }
 
-/// For each node that memory has refused, remembers an obstacle: a position that the node would have overtaken and at
+/// Remembers an obstacle for each node that memory has refused: a position that the node would have overtaken and at
 /// which too much would have been live.
 class known_obstacles {
 public:

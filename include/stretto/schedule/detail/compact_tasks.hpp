@@ -1,5 +1,5 @@
-// A smaller task graph for passes that run many times. It contains the tasks that take time or memory; the weightless
-// ones (views, inputs, waits on nothing) are folded into them. Half of the tasks of a captured step are views.
+// Passes that run many times use a smaller task graph. It contains the tasks that take time or memory; the weightless
+// ones (views, inputs, waits for nothing) are folded into them. Half of the tasks of a captured step are views.
 #ifndef STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 #define STRETTO_SCHEDULE_DETAIL_COMPACT_TASKS_HPP
 
@@ -20,6 +20,7 @@ inline constexpr std::uint32_t no_node = UINT32_MAX;
 /// lifetime. A weightless task whose predecessors are in several nodes is a node of its own. Nodes are numbered in
 /// program order.
 struct compact_tasks {
+    /// What a node does. A weightless one takes no time, but it allocates memory or joins several nodes.
     enum class role : std::uint8_t {
         compute,
         start,
@@ -28,19 +29,19 @@ struct compact_tasks {
     };
 
     std::vector<role> kind;
-    std::vector<std::int64_t> duration;    ///< nanoseconds on the lane or the channel
-    std::vector<std::int64_t> allocation;  ///< bytes
-    std::vector<std::uint32_t> machine;    ///< 0 is the lane, 1 + group is a channel, `machines` means none
-    std::vector<std::uint32_t> launch;     ///< for a wait: the node of its start
-    std::vector<task_id> task;             ///< the task that the node runs first
-    index_lists predecessors, successors;  ///< by node: other nodes, each once
-    index_lists touched;                   ///< by node: storages, in a dense numbering of the compact graph
-    std::vector<std::int64_t> storage_bytes;
+    std::vector<std::int64_t> duration;       ///< nanoseconds on the lane or the channel
+    std::vector<std::int64_t> allocation;     ///< bytes that the node allocates for its results
+    std::vector<std::uint32_t> machine;       ///< 0 is the lane, 1 + group is a channel, `machines` means none
+    std::vector<std::uint32_t> launch;        ///< for a wait: the node of its start; otherwise no_node
+    std::vector<task_id> task;                ///< the task that the node runs first
+    index_lists predecessors, successors;     ///< by node: other nodes, each once
+    index_lists touched;                      ///< by node: storages, in a dense numbering of the compact graph
+    std::vector<std::int64_t> storage_bytes;  ///< by storage
     std::vector<std::uint32_t> storage_uses;  ///< by storage: how many nodes touch it
-    std::uint32_t machines = 1;
+    std::uint32_t machines = 1;               ///< the lane, and a channel for every group id up to the largest in use
 
-    std::vector<task_id> preamble;  ///< weightless tasks that depend only on inputs
-    std::vector<task_id> epilogue;  ///< outputs; they end the program, although what they read may be available earlier
+    std::vector<task_id> preamble;  ///< inputs, and weightless tasks that depend only on these; they run first
+    std::vector<task_id> epilogue;  ///< outputs; they run last, although what they read may be available earlier
     index_lists followers;          ///< by node: the weightless tasks folded into it, in program order
 
     [[nodiscard]] std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(kind.size()); }

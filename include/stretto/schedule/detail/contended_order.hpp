@@ -1,4 +1,4 @@
-// The exact makespan of an order of compact tasks under contention. A search compares its orders by it.
+// A search under contention compares its orders by their exact makespans, which are computed here from compact tasks.
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENDED_ORDER_HPP
 
@@ -21,7 +21,7 @@ struct order_judge {
     contention under;
 };
 
-/// Returns the makespan of an order by the clock of the judge. O(V + channels * stretches).
+/// Returns the makespan of an order by the clock of the judge. O(V + channels * (kernels + stretches)).
 template <class = void>
 [[nodiscard]] inline std::int64_t makespan_of(const compact_tasks& c, std::span<const std::uint32_t> order,
                                               const order_judge& judge, workspace& w) {

@@ -1,6 +1,6 @@
-// The search for orders under contention. Which kernels will run during transfers is known only once their order is
-// known. So a pass does not slow down single kernels but lengthens all of them by one factor. A few factors are tried,
-// and every order that a pass finds is judged by the exact clock.
+// This is the search for orders under contention. Which kernels will run during transfers is known only once their
+// order is known. So a pass does not slow down single kernels but lengthens all of them by one factor. A few factors
+// are tried, and every order that a pass finds is judged by the exact clock.
 #ifndef STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_CONTENDED_SEARCH_HPP
 
@@ -42,10 +42,10 @@ template <class = void>
 inline constexpr unsigned contended_searches = 3;
 
 /// Returns what order_search::run returns, with makespans under contention: the best of three searches. In these,
-/// kernels take their plain duration, their duration during a transfer, and the mean of both. None of the searches
-/// gives a longer makespan for a larger limit, so neither does their combination. `rung_unit` is the unit of the
-/// search. The durations of `c` are changed during the search and restored at the end. Takes the time of three
-/// searches.
+/// kernels take their plain duration, the mean of that and their duration during a transfer, and the latter. None of
+/// the searches gives a longer makespan for a larger limit, so neither does their combination. `peak` is that of the
+/// given order, and `rung_unit` the peak of which rungs are multiples. The durations of `c` are changed during the
+/// search and restored at the end. It takes the time of three searches. Precondition: times_fit.
 template <class = void>
 [[nodiscard]] inline std::vector<found_order> search_under_contention(compact_tasks& c, bytes peak, bytes rung_unit,
                                                                       bytes limit, std::int64_t enough,

@@ -1,4 +1,4 @@
-// A lower bound on time under contention. Consider a stretch of time of L ns. Let B be the time for which one channel
+// This is a lower bound on time under contention. Consider any stretch of L ns. Let B be the time for which one channel
 // transfers in it, and K the kernels that run entirely in it. While the channel transfers, kernels do no more than 1/c
 // of their work, so in L ns they do no more than (L - B) + B / c of it. So
 //

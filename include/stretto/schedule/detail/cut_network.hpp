@@ -1,4 +1,4 @@
-// A flow network for finding a minimum cut. It is small enough to be built anew for every query.
+// This is a flow network for finding a minimum cut. It is small enough to be built anew for every query.
 #ifndef STRETTO_SCHEDULE_DETAIL_CUT_NETWORK_HPP
 #define STRETTO_SCHEDULE_DETAIL_CUT_NETWORK_HPP
 

@@ -1,10 +1,10 @@
-// A lower bound on the makespan from a kernel v at which memory is scarce: little work can be deferred until after v.
-// Deferred work keeps alive what it reads. In a backward pass, for example, computing the gradient of a weight after v
-// keeps the gradient of an activation alive at v, and that is larger than the part of the weight's gradient that a rank
-// keeps. So where the limit leaves little room at v, nearly all kernels that may run before v must do so, and the
-// makespan is at least
+// This is a lower bound on the makespan that follows from a kernel v at which memory is scarce: little work can be
+// deferred until after v. Deferred work keeps alive what it reads. In a backward pass, for example, computing the
+// gradient of a weight after v keeps the gradient of an activation alive at v, and that is larger than the part of the
+// weight's gradient that a rank keeps. So where the limit leaves little room at v, nearly all kernels that may run
+// before v must do so, and the makespan is at least
 //
-//     the work of the kernels before v, and of v + the longest path after v
+//     (work of the kernels before v, and of v) + (longest path after v)
 //
 // One such kernel is the last one in a backward pass, the gradient of the embedding: its reduction comes after it.
 #ifndef STRETTO_SCHEDULE_DETAIL_DEFERRED_WORK_HPP

@@ -1,4 +1,5 @@
-// The second half of make_task_graph. It derives the storages, the lifetimes, and the dependences that memory implies.
+// This is the second half of make_task_graph. It derives the storages, the lifetimes, and the dependences that memory
+// implies. The rules about storages are those of analysis/storage_rules.hpp.
 #ifndef STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 #define STRETTO_SCHEDULE_DETAIL_FINISH_TASK_GRAPH_HPP
 

@@ -1,6 +1,6 @@
-// Launches that are held back as far as they stay hidden. A pass issues a collective as soon as its channel is idle,
-// and its wait as soon as the collective has ended. From then on the result occupies memory, although it may not be
-// read for a long time.
+// Launches are held back as far as they stay hidden. A pass issues a collective as soon as its channel is idle, and its
+// wait as soon as the collective has ended. From then on the result occupies memory, although it may not be read for a
+// long time.
 #ifndef STRETTO_SCHEDULE_DETAIL_HELD_LAUNCHES_HPP
 #define STRETTO_SCHEDULE_DETAIL_HELD_LAUNCHES_HPP
 
@@ -60,16 +60,17 @@ template <class = void>
     return last;
 }
 
-/// Returns an order in which waits and launches are delayed to save memory. A wait moves to the first reader of its
-/// result if that can save memory. A start that has a wait moves back as far as the clock allows: if its collective was
-/// done early, it is still done earlier than needed by as much as its own duration, or as early as it was. So the
-/// collective stays hidden even if it takes twice as long as the model says. The order on each channel is kept. The
-/// lane does nothing later than before, so the makespan is no longer.
+/// Returns an order in which waits and launches are delayed to save memory. A wait moves to its first successor in the
+/// order if that can save memory. A start that has a wait moves toward it as far as the clock allows: until its
+/// collective ends before it is needed by no more than its own duration. (A collective that ends later than that
+/// already begins when it did.) So a collective that is hidden with time to spare stays hidden even if it takes twice
+/// as long as the model says. The order on each channel is kept. The lane does nothing later than before, so the
+/// makespan is no longer.
 ///
-/// A start that moves creates its result later, and what the start reads stays until its wait in either case. So moving
-/// starts never adds to the memory in use, but what a wait would have freed is kept until the wait. A wait moves at
-/// most to just before the position `furthest`, which is by node. `t` contains the times of `order`, and `last_use` the
-/// position of the last use of each storage. O(V + E).
+/// A start that is delayed creates its result later, and what it reads stays until its wait in either case, so this
+/// never adds to the memory in use. A delayed wait may add to it, because what it would have freed is kept until then.
+/// A wait moves at most to just before the position `furthest`, which is by node. `t` contains the times of `order`,
+/// and `last_use` the position of the last use of each storage. O(V log V + E).
 template <class = void>
 [[nodiscard]] inline std::vector<std::uint32_t> held_launches(const compact_tasks& c,
                                                               std::span<const std::uint32_t> order,
@@ -148,9 +149,9 @@ template <class = void>
     return held;
 }
 
-/// Returns the peak of `held`. If more than `peak` is in use at some moments, lowers `furthest` so that waits that were
-/// moved across such a moment go no further than the first one. `position` is by node, in the order before the moves.
-/// O(V log V + uses).
+/// Returns the peak of `held`, an order in which launches and waits were delayed. If more than `peak` is in use at some
+/// moments, lowers `furthest` so that waits that were moved across such a moment go no further than the first one.
+/// `position` is by node, in the order before the moves. O(V log V + uses).
 template <class = void>
 [[nodiscard]] inline std::int64_t stop_before_peaks(const compact_tasks& c, std::span<const std::uint32_t> held,
                                                     std::span<const std::uint32_t> position, std::int64_t peak,

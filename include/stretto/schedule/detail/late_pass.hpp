@@ -1,5 +1,5 @@
-// One pass of list scheduling from the end of the step to its beginning, within a memory limit. Everything happens as
-// late as its successors, its machine and the memory allow. The result is an ordinary order.
+// This is one pass of list scheduling from the end of the step to its beginning, within a memory limit. Everything
+// happens as late as its successors, its machine and the memory allow. The result is an ordinary order.
 //
 // Seen from the end, memory runs backwards: a storage becomes live at its last use and is freed at its allocation. So
 // the pass has a witness of its own: the part of a feasible order that has not been placed, read from its end.
@@ -241,8 +241,8 @@ private:
                 if (p != n && --unmet_[p] == 0) becomes_ready(p);
         }
     }
-    /// Places the front of the baseline when nothing runs and nothing else may. The front is then a wait that other
-    /// waits of the same start keep back.
+    /// Places the front of the baseline when nothing runs and nothing else may. It is then the only wait of a start
+    /// that is not ready: another successor of the start is not placed, and cannot be placed before this wait.
     void force(std::uint32_t n) {
         STRETTO_ASSERT(c_.kind[n] == compact_tasks::role::wait, "only a wait is held back by more than memory");
         place(n);

@@ -1,5 +1,8 @@
-// The state of all ranks while they run their programs (schedule/rank_program.hpp), and the search for a state in which
-// nothing can continue.
+// A launch machine is the state of all ranks while they run their programs (schedule/rank_program.hpp). This header
+// also searches for a state in which nothing can continue.
+//
+// On a rank that need not choose between collectives, an event that is possible stays possible until it happens. So
+// such events may happen at once and in any order, and only the choices of the other ranks must all be tried.
 #ifndef STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
 #define STRETTO_SCHEDULE_DETAIL_LAUNCH_MACHINE_HPP
 
@@ -213,7 +216,7 @@ enum class run_result : std::uint8_t {
 };
 
 /// Tries all executions from a settled machine, depth first. States that have been tried are not tried again; they are
-/// distinguished by 128-bit hashes.
+/// distinguished by 128-bit hashes. If the machine hangs, `machine` is left in that state; otherwise it is unchanged.
 template <class = void>
 [[nodiscard]] run_result run_to_a_hang(launch_machine<>& machine, std::size_t max_states) {
     std::vector<launch_machine<>> open = {machine};

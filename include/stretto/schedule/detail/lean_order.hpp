@@ -1,9 +1,9 @@
-// An order with a low peak, made from a given one. At each place where the peak occurs, nodes move to the other side of
-// that place, so that as little as possible is alive there.
+// This header makes an order with a low peak from a given one. At each place where the peak occurs, nodes move to the
+// other side of that place, so that as little as possible is alive there.
 //
 // A minimum cut decides which tasks come before a node v and which after it, so that as little as possible is alive at
 // v. A storage crosses the cut if its maker comes before v and one of its users does not, and it weighs its bytes;
-// predecessors of a node before v come before v as well. The other nodes keep their relative order. At a node that
+// predecessors of a node before v come before v as well. On each side, nodes keep their relative order. At a node that
 // stays on its side of v, no more is alive than before. Otherwise, because such cuts are submodular, combining the cut
 // at that node with the one at v would give a smaller cut at v. Only at nodes that change sides can more be alive, and
 // there the next cut is made.
@@ -48,8 +48,8 @@ public:
         settle(0, c.size());
     }
 
-    /// Returns an order whose peak is at most `enough` bytes, or as low as the search could make it; it is never higher
-    /// than the peak of the given order. O(cuts * (V + flow in a window)).
+    /// Returns an order whose peak is at most `enough` bytes, or as low as the search could make it with at most 200
+    /// cuts; it is never higher than the peak of the given order. O(cuts * (V + flow in a window)).
     [[nodiscard]] std::vector<std::uint32_t> run(std::int64_t enough) {
         if (c_.size() == 0) return {};
         std::uint32_t at = highest();
@@ -186,7 +186,8 @@ private:
         settle(from, to);
     }
 
-    /// Adds a storage that the free node `n` touches to the network, unless it crosses the cut in any case.
+    /// Adds a storage that the free node `n` touches to the network, unless it has no bytes or crosses the cut in any
+    /// case.
     void connect(std::uint32_t s, std::uint32_t n, std::uint32_t to) {
         const std::uint32_t maker = maker_[s];
         if (storage_vertex_[s] == no_node) {
@@ -203,10 +204,10 @@ private:
 
     const compact_tasks& c_;
     workspace& w_;
-    std::span<std::uint32_t> node_, position_;
-    std::span<std::int64_t> before_;  // by position: the bytes alive just before its node
-    std::span<std::uint32_t> last_;   // by storage: the position of its last use
-    std::span<std::uint32_t> maker_;
+    std::span<std::uint32_t> node_, position_;  // the node at a position, and the position of a node
+    std::span<std::int64_t> before_;            // by position: the bytes alive just before its node
+    std::span<std::uint32_t> last_;             // by storage: the position of its last use
+    std::span<std::uint32_t> maker_;            // by storage: the node that allocates it
     std::span<side> side_;
     std::span<std::uint32_t> vertex_;          // by free node
     std::span<std::uint32_t> storage_vertex_;  // no_node outside of a cut

@@ -1,5 +1,5 @@
-// One pass of list scheduling. It runs forward under the exact clock and a memory limit, or backward without regard to
-// memory.
+// This is one pass of list scheduling. It runs forward under the exact clock and a memory limit, or backward without
+// regard to memory.
 #ifndef STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 #define STRETTO_SCHEDULE_DETAIL_LIST_PASS_HPP
 
@@ -18,7 +18,7 @@ namespace stretto::detail {
 /// The order that a pass has found.
 struct pass_result {
     std::vector<std::uint32_t> nodes;    ///< in the order in which they are issued
-    std::int64_t makespan = 0;           ///< in nanoseconds; for a pass within memory, at least the exact one
+    std::int64_t makespan = 0;           ///< in nanoseconds; for a pass within memory, never below the exact one
     std::vector<std::uint32_t> starved;  ///< waits during which memory alone kept a kernel from running
 };
 
@@ -73,7 +73,7 @@ public:
     }
 
 private:
-    /// Makes one decision: to issue a kernel, the collectives before it, a stall, or the next node of the baseline.
+    /// Makes one decision: to issue collectives or a kernel, to stall, or to issue the next node of the baseline.
     void step() {
         const std::uint32_t kernel = candidate(0);
         if (kernel != no_node) {

@@ -1,4 +1,6 @@
-// The jobs of each machine, and a lower bound on the makespan from one machine whose jobs have heads and tails.
+// This header collects the jobs of each machine, and derives a lower bound on the makespan from one machine whose jobs
+// have heads and tails. A head is the least time before a job can begin; a tail is the least time that the step
+// continues after its end.
 #ifndef STRETTO_SCHEDULE_DETAIL_MACHINE_JOBS_HPP
 #define STRETTO_SCHEDULE_DETAIL_MACHINE_JOBS_HPP
 
@@ -17,7 +19,8 @@ namespace stretto::detail {
 
 /// Returns the makespan bound of one machine. In Jackson's preemptive schedule the released job with the longest tail
 /// runs at each moment; the maximum of completion + tail is a lower bound for the problem without preemption. `work` is
-/// the work of each job, at most its duration; if it is empty, the durations are used. O(n log n).
+/// the work of each job, at most its duration; if it is empty, the durations are used. O(n log n). Source: J. Carlier,
+/// The one-machine sequencing problem, EJOR 11, 1982.
 template <class = void>
 [[nodiscard]] inline std::int64_t jackson_bound(const compact_tasks& c, const path_lengths& l,
                                                 std::span<const std::uint32_t> jobs, workspace& w,
@@ -49,6 +52,7 @@ template <class = void>
         }
         const std::uint32_t job = by_tail[longest];
         const std::int64_t until = next < arrivals.size() ? head[arrivals[next]] : INT64_MAX;
+        // A job that is released next may have a longer tail, so this one runs only until then.
         if (left[job] > until - now) {
             left[job] -= until - now;
             now = until;

@@ -1,5 +1,5 @@
-// The preferences of a pass of list scheduling: an order of the nodes of each machine, and ways to derive such orders
-// from others.
+// A pass of list scheduling is given preferences: an order of the nodes of each machine. This header makes them, and
+// derives such orders from others.
 #ifndef STRETTO_SCHEDULE_DETAIL_MACHINE_ORDERS_HPP
 #define STRETTO_SCHEDULE_DETAIL_MACHINE_ORDERS_HPP
 
@@ -14,8 +14,9 @@
 
 namespace stretto::detail {
 
-/// The order in which each machine prefers its nodes: those of machine m are [first[m], first[m + 1]) of `node`. The
-/// arrays belong to the workspace, as do those of the functions below.
+/// The order in which each machine prefers its nodes: those of machine m are [first[m], first[m + 1]) of `node`. Nodes
+/// without a machine come last, as those of machine `machines`. The arrays belong to the workspace, as do those of the
+/// functions below.
 struct machine_orders {
     std::vector<std::uint32_t> first;
     std::span<std::uint32_t> node;

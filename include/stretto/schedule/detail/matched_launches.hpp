@@ -1,5 +1,5 @@
-// The matching of launches of different ranks into collectives, and the first error that makes programs impossible to
-// run.
+// Launches of different ranks are matched into collectives. This header does that, and finds the first error that makes
+// programs impossible to run.
 #ifndef STRETTO_SCHEDULE_DETAIL_MATCHED_LAUNCHES_HPP
 #define STRETTO_SCHEDULE_DETAIL_MATCHED_LAUNCHES_HPP
 
@@ -24,7 +24,8 @@ struct ranked_action {
     std::uint32_t action = no_action;
 };
 
-/// Returns the first action that is not valid: see deadlock::reason::not_a_program.
+/// Returns the first action that is not valid: see deadlock::reason::not_a_program. O(A P) for A actions and groups of
+/// up to P ranks.
 template <class = void>
 [[nodiscard]] std::optional<ranked_action> first_broken_action(std::span<const rank_program> programs,
                                                                std::span<const process_group> groups) {
@@ -53,7 +54,8 @@ template <class = void>
 template <class = void>
 class matched_launches {
 public:
-    /// Precondition: the programs have no broken action.
+    /// Matches the launches. O(A + R G) for A actions, R ranks and G groups. Precondition: the programs have no broken
+    /// action.
     matched_launches(std::span<const rank_program> programs, std::span<const process_group> groups) {
         first_.assign(programs.size() + 1, 0);
         for (std::size_t r = 0; r < programs.size(); ++r) first_[r + 1] = first_[r] + programs[r].size();

@@ -1,5 +1,5 @@
-// A lower bound on what is alive while a kernel runs, whatever else is decided. It is a flow from what comes before the
-// kernel to what comes after it.
+// This is a lower bound on what is alive while a kernel runs, whatever else is decided. It is a flow from what comes
+// before the kernel to what comes after it.
 #ifndef STRETTO_SCHEDULE_DETAIL_MEMORY_FLOW_HPP
 #define STRETTO_SCHEDULE_DETAIL_MEMORY_FLOW_HPP
 
@@ -39,7 +39,8 @@ public:
 
     /// Finds a flow at a kernel and returns its total. In every order in which the nodes are on their sides, the bytes
     /// alive at the kernel plus the costs of the nodes before it are at least this total. `cost` and `side` are by
-    /// node. `flow` is 0 at first; it receives what each storage carries. O(V + E + uses).
+    /// node. `flow` is 0 at first; it receives what each storage carries. It takes O(V + E + uses) time, plus the time
+    /// of paths through nodes that were passed before; paths have at most 500 nodes.
     [[nodiscard]] std::int64_t at(std::uint32_t kernel, std::span<const kernel_side> side,
                                   std::span<const std::int64_t> cost, std::span<std::int64_t> flow) {
         std::copy(side.begin(), side.end(), side_.begin());

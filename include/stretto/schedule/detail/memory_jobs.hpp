@@ -1,8 +1,9 @@
-// A lower bound on time from a memory limit. Consider a node v at which memory is scarce. A storage that is not alive
-// there in every order must fit into what the limit leaves next to the bytes that are. Suppose that from v on a larger
-// storage is alive, then another, until a node w has run. Then no other scarce node can run in between: v and its
-// successors up to w occupy the memory as a job occupies a machine. Such jobs exclude each other, and a bound for one
-// machine holds for them.
+// This is a lower bound on time that follows from a memory limit. Consider nodes at which memory is scarce: some bytes
+// are alive there in every order, and whatever else is alive must fit into the rest of the limit. Suppose that from one
+// of these nodes, v, on a storage is alive that does not fit into the rest at any of the others; then another such
+// storage; and so on until a node w has run. Then none of the others can run in between: v and its successors up to w
+// occupy the memory as a job occupies a machine. Such jobs exclude each other, and a bound for one machine holds for
+// them.
 //
 // In a training step these are the parts of the loss: each creates a gradient of the output layer, which must have been
 // reduced before there is room for the next one. (Tasks that need more than half of a resource are disjunctive; see P.

@@ -1,6 +1,6 @@
-// Precedences that a memory limit implies. Let v be a kernel at which memory is scarce. If some other node ran before
-// v, its results would be alive at v, or what has been made of them; and so would be the results of all its
-// predecessors. If the limit leaves less room than that, the node runs after v, as if it depended on v.
+// A memory limit implies precedences. Let v be a kernel at which memory is scarce. If some other node ran before v, its
+// results would be alive at v, or what has been made of them; and so would be the results of all its predecessors. If
+// the limit leaves less room than that, the node runs after v, as if it depended on v.
 //
 // In a step that recomputes activations, these nodes are the recomputations of the layers whose turn in the backward
 // pass comes later. They depend on nothing but the inputs of the layers, and without a limit they would hide the
@@ -109,8 +109,8 @@ private:
                     pairs.end());
     }
 
-    /// Puts after v every free node for which there is no room, because `more` additional bytes would be alive at v if
-    /// it ran before v. Puts its successors after v as well. Returns whether there was any such node.
+    /// Puts after v every free node that finds no room before it: if the node ran before v, `more` additional bytes
+    /// would be alive at v. Puts its successors after v as well. Returns whether there was any such node.
     [[nodiscard]] bool put_after(std::int64_t more, std::uint32_t v, std::vector<node_pair>& pairs,
                                  std::size_t& steps_left) {
         find_passages(more);

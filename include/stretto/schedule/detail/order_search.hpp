@@ -1,4 +1,4 @@
-// The search for orders. Free passes ignore memory; after them, the search runs within each limit of a ladder. It
+// The search for orders makes free passes, which ignore memory, and then searches within each limit of a ladder. It
 // returns the orders that no other order found beats in both makespan and peak.
 //
 // Longer than 300 lines: what is searched, in which order, and where the search ends is one argument.
@@ -23,19 +23,19 @@
 
 namespace stretto::detail {
 
-/// The bytes per task that bounds and search need at one time, in steps that have views.
+/// The bytes of scratch memory that bounds and search need per task, in steps half of whose tasks are views.
 inline constexpr std::size_t room_of_search = 48;
 
 /// Steps with more nodes than this are searched briefly.
 inline constexpr std::uint32_t most_nodes_of_search = 200'000;
 
-/// The largest number of tracks of a ladder. One track begins with the given order, and the others with the orders of
-/// free passes.
+/// The largest number of tracks, which are orders that the ladder improves from rung to rung. One track begins with the
+/// given order, and the others with the orders of free passes.
 inline constexpr unsigned most_tracks = 6;
 
-/// The rungs of the ladder, as multiples of the peak of the given order, or of the order of the step that this one is a
-/// variant of. They do not depend on the requested limit. Nothing is searched between two rungs. The rungs below 1 are
-/// for limits below that peak.
+/// The rungs of the ladder, as multiples of a unit: the peak of the given order, or, for a variant of a step, that of
+/// the input order of the original step. They do not depend on the requested limit, and nothing is searched between two
+/// of them. Those below 1 are for limits below the unit.
 inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98, 1.0, 1.02,
                                           1.05, 1.1, 1.25, 1.5, 2.0, 3.0,  5.0,  8.0};
 
@@ -44,14 +44,13 @@ inline constexpr double ladder_rungs[] = {0.5,  0.6, 0.7,  0.8, 0.9, 0.95, 0.98,
 /// - the free passes are the same for all limits; each of their orders counts from its own peak on;
 /// - the ladder is climbed from its lowest rung up to the limit, and where it ends before that is decided by what has
 ///   been found so far within the rung, never by the limit.
-/// Limits below the unit of the ladder are searched on rungs of their own, and so are those below the peak of the given
-/// order; the same holds among them.
+/// Limits below the unit have a ladder of their own, with the peak of the given order as its unit; the same holds among
+/// them, but not between the two ladders.
 template <class = void>
 class order_search {
 public:
-    /// `makespan` and `peak` are those of the nodes in their given order; `unit` is the peak of which the rungs are
-    /// multiples. The memory of the search is taken from the workspace. If there is a judge, all makespans are by its
-    /// clock, and it must outlive the search.
+    /// `makespan` and `peak` are those of the nodes in their given order. Arrays are taken from the open scope of `w`.
+    /// If there is a judge, all makespans are by its clock, and it must outlive the search.
     order_search(const compact_tasks& c, nanoseconds makespan, bytes peak, bytes unit, workspace& w,
                  const order_judge* judge = nullptr)
         : c_(c), peak_(peak.count), unit_(unit.count), w_(w), judge_(judge), given_(w.take<std::uint32_t>(c.size())) {
@@ -62,8 +61,8 @@ public:
 
     /// Returns the orders found whose peaks are within `limit`, or only the one with the smallest peak if there are
     /// none. They are sorted by ascending peak, and so by descending makespan. An order that takes no longer than
-    /// `enough` is good enough to end the search. `effort` is the number of tracks on which the ladder is climbed.
-    /// Steps with more than `many_nodes` nodes are searched briefly. `watch` may be null; its last limit is `limit`.
+    /// `enough` is good enough to end the search. `effort` is the number of tracks. Steps with more than `many_nodes`
+    /// nodes are searched briefly. `watch` may be null; its last limit is `limit`. An object may run only once.
     [[nodiscard]] std::vector<found_order> run(bytes limit, std::int64_t enough, unsigned effort = 1,
                                                std::uint32_t many_nodes = most_nodes_of_search,
                                                search_watch* watch = nullptr) {
@@ -75,8 +74,7 @@ public:
             search_freely(enough);
             if (ended_) return std::move(front_);
             find_witness(limit.count);
-            // An order within memory need not be better than those that ignore memory, unless another clock judges
-            // both.
+            // Without a judge, an order within memory need not be better than those that ignore memory.
             const std::int64_t almost = judge_ ? 0 : fastest_free_ + fastest_free_ / 1000;
             if (widest_ > std::min(leanest_, lowest_)) climb(limit.count, std::max(enough, almost), effort);
         }
@@ -88,12 +86,11 @@ public:
 private:
     using order = std::vector<std::uint32_t>;
 
-    /// Runs passes without regard to memory, each with another preference. A preference only decides which ready kernel
-    /// and which ready collective goes first. At most five are tried. The first is program order. The second is the
-    /// order of a backward pass ("as late as possible"), which shows what is urgent. The third is a backward order made
-    /// from the result of the second, with launches moved forward, which helps steps in chunks. If that gains nothing,
-    /// the backward order is used for the channels, with program order for the lane or with a blend of both, which
-    /// helps most steps.
+    /// Runs at most five passes without regard to memory. Each has another preference, which decides only which ready
+    /// kernel and which ready collective goes first: program order; the order of a backward pass ("as late as
+    /// possible"), which shows what is urgent; and a backward order made from that result, with launches moved forward,
+    /// which helps steps in chunks. If the last gains nothing, the backward order is used for the channels, with
+    /// program order for the lane or with a blend of both, which helps most steps.
     void search_freely(std::int64_t enough) {
         const machine_orders in_program_order = orders_of(given_);
         free_pass(in_program_order);
@@ -132,8 +129,8 @@ private:
     }
 
     /// Searches a step of many nodes with a few passes. A pass that ignores memory shows what is urgent. Within the
-    /// memory of the given order, the given order shows it better, since a pass that ignores memory has little to do
-    /// with what memory allows.
+    /// memory of the given order, that order shows it better, since a pass without a limit has little to do with what
+    /// memory allows.
     void search_briefly(std::int64_t limit, std::int64_t enough) {
         const std::int64_t given = front_.back().pass.makespan;
         if (lowest_ <= limit) {
@@ -147,16 +144,15 @@ private:
         if (fastest_free_ > enough) free_pass(urgency_after(free_.back()));
     }
 
-    /// Runs both_ways on each rung and each track. A track begins with an order, and continues with the order that it
-    /// found on the rung below. The ladder ends where memory no longer binds, and where an order is as good as those
-    /// that ignore memory.
+    /// Runs both_ways on each rung and each track, which continues with the order that it found on the rung below. The
+    /// ladder ends where memory no longer binds, and where an order is as good as those that ignore memory.
     void climb(std::int64_t limit, std::int64_t enough, unsigned effort) {
         std::vector<order> tracks{order(given_.begin(), given_.end())};
         while (tracks.size() < effort && tracks.size() <= free_.size())
             tracks.push_back(free_[free_.size() - tracks.size()]);
         if (leanest_ < lowest_) {
-            // The peak of the lean order is a rung of its own, so that limits between it and the ladder are searched
-            // too. The ladder then starts again from the initial tracks.
+            // The peak of the lean order is a rung of its own, for limits between it and the ladder. The ladder then
+            // starts again from the initial tracks.
             std::vector<order> of_lean = tracks;
             if (leanest_ > limit || !search_rung(leanest_, true, of_lean, enough, effort)) return;
             draw_ = false;
@@ -271,9 +267,8 @@ private:
         return late;
     }
 
-    /// Runs a pass from the end, and then a pass from the beginning that has the order of the first as witness and
-    /// preference. Returns the order of the second pass. The first pass leaves room that the second one uses to hide
-    /// what would be exposed.
+    /// Runs a pass from the end, and then one from the beginning with the order of the first as witness and preference:
+    /// it uses the room that the first one leaves, to hide what would be exposed. Returns its order.
     order both_ways(std::int64_t within, std::span<const std::uint32_t> witness, std::span<const std::uint32_t> start) {
         const workspace::scope scratch(w_);
         const order late = late_within(within, witness, start);
@@ -286,9 +281,8 @@ private:
         both_ways(within, best, best);
     }
 
-    /// Runs a round from the best order with and without launches moved forward. From then on they are moved forward if
-    /// that was faster, as it is in steps in chunks. In either case, the order with launches moved forward starts one
-    /// more round.
+    /// Runs a round from the best order, with and without launches moved forward, and one more from the former result.
+    /// From then on launches are moved forward if that was faster, as it is in steps in chunks.
     void draw_or_not(std::int64_t within) {
         const workspace::scope scratch(w_);
         const order best = best_within(within);
@@ -339,8 +333,8 @@ private:
         front_.insert(front_.erase(place, last), std::move(kept));
     }
 
-    /// Returns the order with its launches held back as far as they stay hidden, or the order itself if that would cost
-    /// time. It can cost time by the clock of the judge, because it changes which kernels a transfer slows down.
+    /// Returns the order with its launches held back as far as they stay hidden, or the order itself if that costs
+    /// time. It can do so by the clock of the judge, because it changes which kernels a transfer slows down.
     [[nodiscard]] found_order hold_back(found_order o) const {
         const workspace::scope scratch(w_);
         const order_times before = times_of(c_, o.pass.nodes, w_);

@@ -1,4 +1,5 @@
-// A compact graph with additional dependences, for bounds that are based on dependences.
+// Bounds that are based on dependences also use those that a memory limit implies. This header adds them to a compact
+// graph.
 #ifndef STRETTO_SCHEDULE_DETAIL_ORDERED_TASKS_HPP
 #define STRETTO_SCHEDULE_DETAIL_ORDERED_TASKS_HPP
 
@@ -19,7 +20,8 @@ struct ordered_tasks {
 };
 
 /// Returns `c` with these pairs as dependences, except the pairs that run against program order, for which no order is
-/// known that keeps them all. O(V + E), and O(P log P) for P pairs.
+/// known that keeps them all. Program order is kept, so the graph stays topological. O(V + E), and O(P log P) for P
+/// pairs.
 template <class = void>
 [[nodiscard]] inline ordered_tasks with_precedences(const compact_tasks& c, std::vector<node_pair> pairs) {
     std::sort(pairs.begin(), pairs.end(), [](const node_pair& a, const node_pair& b) {

@@ -1,4 +1,4 @@
-// Longest paths: how early a task can begin, and how much of the step must follow it.
+// Longest paths tell how early a task can begin, and how much of the step must follow it.
 #ifndef STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
 #define STRETTO_SCHEDULE_DETAIL_PATH_LENGTHS_HPP
 

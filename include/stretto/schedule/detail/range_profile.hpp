@@ -1,5 +1,5 @@
-// The live bytes at each position of an order that is consumed from its front. It supports adding to all earlier
-// positions, and finding a position in a range with more than a given value.
+// A range profile holds the live bytes at each position of an order that is consumed from its front. It supports adding
+// to all earlier positions, and finding a position in a range with more than a given value.
 #ifndef STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 #define STRETTO_SCHEDULE_DETAIL_RANGE_PROFILE_HPP
 

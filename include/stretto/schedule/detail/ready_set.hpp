@@ -1,4 +1,5 @@
-// A set of small integers that finds the smallest member not below x: a bitmap with summary levels of 64.
+// A ready set is a set of small integers that finds the smallest member not below x. It is a bitmap with summary
+// levels: a bit of a level says whether a word of 64 bits of the level below has any member.
 #ifndef STRETTO_SCHEDULE_DETAIL_READY_SET_HPP
 #define STRETTO_SCHEDULE_DETAIL_READY_SET_HPP
 
@@ -11,8 +12,8 @@
 
 namespace stretto::detail {
 
-/// The set. `insert`, `erase` and `next` take O(log_64 n) time, a few nanoseconds. It takes about n/8 bytes from the
-/// open scope of the workspace.
+/// The set; its members are below `universe`. `insert`, `erase` and `next` take O(log_64 n) time, a few nanoseconds. It
+/// takes about n/8 bytes from the open scope of the workspace.
 class ready_set {
 public:
     ready_set(std::uint32_t universe, workspace& w) {
@@ -45,6 +46,7 @@ public:
 
     /// Returns the smallest member >= x, or UINT32_MAX if there is none.
     [[nodiscard]] std::uint32_t next(std::uint32_t x) const {
+        // Climbs until the rest of a word is not empty, and then descends to the first member in it.
         std::size_t up = 0;
         for (;; ++up) {
             if (up == height_ || x / 64 >= levels_[up].size()) return UINT32_MAX;

@@ -1,6 +1,5 @@
-// An observer of a search for orders within ascending limits, which may end the search early. The search reports what
-// it has found within a limit once nothing more will be searched within it. So a report does not depend on the limits
-// above.
+// A watch observes a search for orders within ascending limits, and may end it early. The search reports what it has
+// found within a limit once nothing more will be searched within it. So a report does not depend on the limits above.
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCH_WATCH_HPP
 
@@ -34,8 +33,8 @@ public:
 
     [[nodiscard]] std::span<const bytes> limits() const noexcept { return limits_; }
 
-    /// Returns whether to search a rung (further). Once it returns false, the search ends and makes no further calls.
-    /// It is not called for rungs below all limits.
+    /// Returns whether to begin a rung, or to continue within it. Once it returns false, the search ends and makes no
+    /// further calls. It is not called for rungs below all limits.
     [[nodiscard]] virtual bool goes_on(const trial_progress& now) = 0;
     /// Receives the fastest order within a limit, or null if there is none. It is called once for each limit, in
     /// ascending order.

@@ -1,5 +1,5 @@
-// A step that is ready to be searched for orders: its compact graph, the figures of its input order, and a bound on
-// every order.
+// A searched step is a step that is ready to be searched for orders: its compact graph, the figures of its input order,
+// and a bound on every order.
 #ifndef STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 #define STRETTO_SCHEDULE_DETAIL_SEARCHED_STEP_HPP
 
@@ -19,7 +19,7 @@
 
 namespace stretto::detail {
 
-/// Computes the bound in the constructor, in O(V log V + E), and orders on request. The graph must outlive it.
+/// Computes the bound in the constructor, in O(V log V + E), and orders on request. It keeps no reference to the graph.
 template <class = void>
 class searched_step {
 public:

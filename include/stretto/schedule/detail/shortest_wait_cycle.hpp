@@ -1,4 +1,4 @@
-// The shortest circle of waits in a state in which nothing can continue.
+// In a state in which nothing can continue, the shortest cycle of waits explains why.
 #ifndef STRETTO_SCHEDULE_DETAIL_SHORTEST_WAIT_CYCLE_HPP
 #define STRETTO_SCHEDULE_DETAIL_SHORTEST_WAIT_CYCLE_HPP
 
@@ -12,11 +12,11 @@
 
 namespace stretto::detail {
 
-/// Returns the circle with the fewest entries. An entry is a launch that has not begun, with what blocks it. If the
+/// Returns the cycle with the fewest entries. An entry is a launch that has not begun, with what blocks it. If the
 /// blocker has not begun, it is the launch of the next entry. Otherwise the blocker is a collective, and the next entry
 /// is the same collective on a rank that has not begun it. Precondition: the machine has settled, has no choice, and is
-/// not complete. Then every launch that has not begun has a successor, so there is a circle. O(W (W + E)) for W such
-/// launches and E reasons.
+/// not complete. Then every launch that has not begun has a successor, so there is a cycle. It is found by
+/// breadth-first search from every such launch. O(W (W + E)) for W such launches and E reasons.
 template <class = void>
 [[nodiscard]] std::vector<blocked_action> shortest_wait_cycle(const launch_machine<>& machine) {
     struct edge {
@@ -49,6 +49,7 @@ template <class = void>
         bool closed = false;
         for (std::size_t k = 0; k < reached.size() && !closed; ++k) {
             const std::size_t at = reached[k];
+            // Cycles through `at` would be no shorter than the best one.
             if (!best.empty() && length[at] + 1 >= best.size()) break;
             for (const edge& e : edges[at]) {
                 if (e.to == first) {

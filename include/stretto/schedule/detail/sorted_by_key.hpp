@@ -1,4 +1,4 @@
-// Sorting by keys that are spread evenly, as points in time along a step are.
+// This sort is for keys that are spread evenly, as points in time along a step are.
 #ifndef STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 #define STRETTO_SCHEDULE_DETAIL_SORTED_BY_KEY_HPP
 

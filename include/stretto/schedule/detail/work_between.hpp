@@ -1,6 +1,6 @@
-// A lower bound on the work between two kernels at which memory is scarce. Work that is deferred until after such a
-// kernel keeps alive what it reads, and work that is done before it keeps alive what it makes. So where the limit
-// leaves little room at both, nearly all work that may run between them must do so, and cannot hide exchanges
+// This is a lower bound on the work between two kernels at which memory is scarce. Work that is deferred until after
+// such a kernel keeps alive what it reads, and work that is done before it keeps alive what it makes. So where the
+// limit leaves little room at both, nearly all work that may run between them must do so, and cannot hide exchanges
 // elsewhere.
 #ifndef STRETTO_SCHEDULE_DETAIL_WORK_BETWEEN_HPP
 #define STRETTO_SCHEDULE_DETAIL_WORK_BETWEEN_HPP
@@ -21,7 +21,7 @@ namespace stretto::detail {
 
 /// Computes such bounds. Between v and w, which comes after v, the lane does at least
 ///
-///     the work before w, at least - the work before v, at most - v
+///     (least work before w) - (most work before v) - (work of v)
 ///
 /// The first term is found as in detail/deferred_work.hpp: charge a kernel that may run on either side of w `price`
 /// bytes per nanosecond if it runs before w. Then the charges of such kernels cover the amount by which a flow at w
@@ -61,6 +61,7 @@ public:
             near = near || before - earlier.surely_before < all_work_ / 32;
         }
         at.surely_before = before;
+        // Each flow takes time in proportion to the step, so it is found only where much work could be gained.
         if (!near && !at.before.empty() && free > all_work_ / 64)
             at.least_before = std::max(at.least_before, before + least_free(v, side, limit, free));
         if (free > all_work_ / 256) at.most_before -= least_free_after(v, side, limit, free);
@@ -86,9 +87,10 @@ public:
     }
 
 private:
+    /// What is known about a kernel at which memory is scarce.
     struct kernel_at {
         std::uint32_t kernel;
-        std::int64_t least_before, most_before;  // work
+        std::int64_t least_before, most_before;  // bounds on the work of the kernels that run before it
         std::vector<std::size_t> before;         // indices in `found_` of the kernels that run before it
         std::int64_t surely_before = 0;          // work of the kernels on its `before` side
     };

@@ -1,5 +1,6 @@
-// Scratch memory for passes that run one after the other. Without it the allocator would return the pages of large
-// arrays to the system between two passes, and the next pass would spend a quarter of its time on getting them again.
+// A workspace is scratch memory for passes that run one after the other. Without it the allocator would return the
+// pages of large arrays to the system between two passes, and the next pass would spend a quarter of its time on
+// getting them again.
 #ifndef STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 #define STRETTO_SCHEDULE_DETAIL_WORKSPACE_HPP
 
